@@ -227,7 +227,7 @@ static void report_batch(const struct sb_fetch_counts *counts)
 }
 
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
-                                       const struct sb_fetch_names *requested, struct sb_error *err)
+                                       const struct sb_fetch_names *requested)
 {
     struct sb_fetch_options wanted = {
         .threads = settings->alone ? 1 : (unsigned)settings->threads,
@@ -245,18 +245,16 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
-    enum sb_code code =
-        sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts, err);
+    enum sb_code code = sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts);
 
     if (!code && settings->framing == SB_FRAMING_BATCH)
         report_batch(&counts);
     return code;
 }
 
-static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option,
-                                       struct sb_error *err)
+static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option)
 {
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: can only be read in sequence, without %s; 'shardbox convert' makes an "
                    "archive of it",
                    sb_store_name(store), option);
@@ -280,7 +278,7 @@ static bool names_all(const struct given_names *names)
 
 static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_store *store,
                                       struct given_names *names,
-                                      const struct sb_fetch_samples *samples, struct sb_error *err)
+                                      const struct sb_fetch_samples *samples)
 {
     struct sb_fetch_names requested = given_names_of(names);
     const struct sb_source_options how = {.no_check = settings->no_check,
@@ -300,22 +298,22 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     enum sb_code code;
 
     if (clash)
-        return refuse_in_sequence(store, clash, err);
-    code = sb_store_source(store, &source, &how, &message_notify, err);
+        return refuse_in_sequence(store, clash);
+    code = sb_store_source(store, &source, &how, &message_notify);
     if (!code)
         code = sb_fetch_stream(source, names_all(names) ? NULL : &requested, &wanted, &output,
-                               &message_notify, &counts, err);
+                               &message_notify, &counts);
     sb_source_free(source);
     /* A sequence cannot be read past its damage. */
     if (code == SB_DAMAGED)
-        err->code = SB_FORMAT;
-    return code ? err->code : SB_OK;
+        sb_error()->code = SB_FORMAT;
+    return code ? sb_error()->code : SB_OK;
 }
 
 /* Opens an archive of the requested names if they are known beforehand, or else of everything. */
 static enum sb_code catalog(const struct settings *settings, struct sb_store *store,
                             struct sb_archive **archive, const struct given_names *names,
-                            struct sb_catalog_result *result, struct sb_error *err)
+                            struct sb_catalog_result *result)
 {
     const struct sb_source_options how = {.no_check = settings->no_check,
                                           .threads = (unsigned)settings->threads,
@@ -325,18 +323,18 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
     enum sb_code code;
 
     if (names->list || names_all(names) || sb_store_is_stream(store))
-        return catalog_store(store, archive, &how, &selection, result, err);
+        return catalog_store(store, archive, &how, &selection, result);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
     selection.metadata = settings->framing == SB_FRAMING_TAR;
-    code = catalog_store(store, archive, &how, &selection, result, err);
+    code = catalog_store(store, archive, &how, &selection, result);
     wanted_end(&wanted);
     return code;
 }
 
 /* Without an archive, requested names must be read in sequence. */
 static enum sb_code fetch(const struct settings *settings, struct sb_store *store,
-                          struct given_names *names, struct sb_error *err)
+                          struct given_names *names)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_catalog_result result = {0};
@@ -345,21 +343,21 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     enum sb_code code = SB_OK;
 
     if ((sb_store_can(store, SB_CAN_PATHS | SB_CAN_WALK)))
-        code = catalog(settings, store, &archive, names, &result, err);
+        code = catalog(settings, store, &archive, names, &result);
     if (!code && archive && !result.in_sequence && names_all(names))
-        code = sb_cursor_open(&names->files, archive, &files, err);
+        code = sb_cursor_open(&names->files, archive, &files);
     names->archive = result.in_sequence ? NULL : archive;
     if (!code && archive && !result.in_sequence)
-        code = fetch_from_archive(settings, archive, &requested, err);
+        code = fetch_from_archive(settings, archive, &requested);
     else if (!code)
-        code = fetch_in_sequence(settings, store, names, NULL, err);
+        code = fetch_in_sequence(settings, store, names, NULL);
     message_progress_end();
     return code;
 }
 
 /* In sequence, only samples by numbers from the beginning can be found. */
 static enum sb_code fetch_neighbours(const struct settings *settings,
-                                     const struct cat_request *request, struct sb_error *err)
+                                     const struct cat_request *request)
 {
     struct given_names all = {.share = request->share};
     struct chosen_records chosen;
@@ -367,11 +365,11 @@ static enum sb_code fetch_neighbours(const struct settings *settings,
                                        ? "draws (--sample, --shuffle, --forever)"
                                    : request->files_from ? "-T"
                                                          : NULL;
-    enum sb_code code = chosen_records_open(&chosen, NULL, '\n', err);
+    enum sb_code code = chosen_records_open(&chosen, NULL, '\n');
     struct sb_fetch_samples samples = {.column_count = arrays_given(&columns)};
 
     for (size_t i = 0; !code && i < request->operand_count; i++)
-        code = chosen_records_add(&chosen, request->operands[i], err);
+        code = chosen_records_add(&chosen, request->operands[i]);
     samples.columns = columns;
     samples.slices = chosen.options.slices;
     samples.slice_count = chosen.options.slice_count;
@@ -381,8 +379,8 @@ static enum sb_code fetch_neighbours(const struct settings *settings,
             other = "numbers from the end, or backwards";
     }
     if (!code)
-        code = other ? refuse_in_sequence(request->store, other, err)
-                     : fetch_in_sequence(settings, request->store, &all, &samples, err);
+        code = other ? refuse_in_sequence(request->store, other)
+                     : fetch_in_sequence(settings, request->store, &all, &samples);
     chosen_records_close(&chosen);
     free(columns);
     message_progress_end();
@@ -390,7 +388,7 @@ static enum sb_code fetch_neighbours(const struct settings *settings,
 }
 
 static enum sb_code fetch_samples(const struct settings *settings,
-                                  const struct cat_request *request, struct sb_error *err)
+                                  const struct cat_request *request)
 {
     struct given_names everything = {.operands = request->operands, .end = request->operands};
     struct sb_catalog_result result;
@@ -400,14 +398,14 @@ static enum sb_code fetch_samples(const struct settings *settings,
     enum sb_code code;
 
     if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
-        return fetch_neighbours(settings, request, err);
-    code = catalog(settings, request->store, &archive, &everything, &result, err);
+        return fetch_neighbours(settings, request);
+    code = catalog(settings, request->store, &archive, &everything, &result);
     if (!code)
-        code = cat_samples_open(&samples, archive, &settings->rows, request, err);
+        code = cat_samples_open(&samples, archive, &settings->rows, request);
     if (code)
         return code;
     requested = cat_samples_names(samples);
-    code = fetch_from_archive(settings, archive, &requested, err);
+    code = fetch_from_archive(settings, archive, &requested);
     cat_samples_free(samples);
     message_progress_end();
     return code;
@@ -436,8 +434,7 @@ static int check_files(const struct settings *settings, const struct cat_request
     return STATUS_CLEAN;
 }
 
-static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request,
-                                struct sb_error *err)
+static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request)
 {
     struct given_names names = {.operands = request->operands,
                                 .end = request->operands + request->operand_count,
@@ -445,24 +442,22 @@ static enum sb_code fetch_named(const struct settings *settings, const struct ca
     enum sb_code code = SB_OK;
 
     if (request->files_from)
-        code = sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n', err);
+        code = sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n');
     if (!code)
-        code = fetch(settings, request->store, &names, err);
+        code = fetch(settings, request->store, &names);
     given_names_release(&names);
     return code;
 }
 
 static int cat_files(const struct settings *settings, const struct cat_request *request)
 {
-    struct sb_error err;
     enum sb_code code;
     int status = check_files(settings, request);
 
     if (status)
         return status;
-    code = settings->samples ? fetch_samples(settings, request, &err)
-                             : fetch_named(settings, request, &err);
-    return code ? message_failure(&err) : message_status();
+    code = settings->samples ? fetch_samples(settings, request) : fetch_named(settings, request);
+    return code ? message_failure(sb_error()) : message_status();
 }
 
 /* What only files of archives have. */
@@ -532,7 +527,6 @@ static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     struct sb_store *store;
-    struct sb_error err;
     int status;
 
     settings->decompress |= settings->decompress_all;
@@ -546,8 +540,8 @@ static int run(void *context, char **operands, int count)
     if (!part_parse(settings->part, &settings->share))
         return message_status();
     settings->opening.once = count == 2 && !settings->files_from && !settings->samples;
-    if (open_store(&store, operands[0], &settings->opening, &err))
-        return message_failure(&err);
+    if (open_store(&store, operands[0], &settings->opening))
+        return message_failure(sb_error());
     status = cat_store(settings, store, operands + 1, (size_t)count - 1);
     sb_store_free(store);
     return status;

@@ -78,26 +78,25 @@ static enum sb_code forgive_alarm(enum sb_code code)
     return late && code == SB_INTERRUPT ? SB_OK : code;
 }
 
-static enum sb_code add(void *context, const char *name, size_t size, struct sb_error *err)
+static enum sb_code add(void *context, const char *name, size_t size)
 {
     struct sb_buf *found = context;
 
     if (sb_buf_add(found, name, size) || sb_buf_add_char(found, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 static enum sb_code complete_table(const struct settings *settings, struct sb_store *store,
-                                   bool columns, const struct sb_complete_options *how,
-                                   struct sb_error *err)
+                                   bool columns, const struct sb_complete_options *how)
 {
     struct sb_table *table;
-    enum sb_code code = open_table(store, &table, settings->samples, &settings->opening, err);
+    enum sb_code code = open_table(store, &table, settings->samples, &settings->opening);
 
     if (!code && settings->keys)
-        code = sb_record_names_by_keys(&table->names, settings->keys, NULL, NULL, err);
+        code = sb_record_names_by_keys(&table->names, settings->keys, NULL, NULL);
     if (!code)
-        code = columns ? sb_complete_columns(table, how, err) : sb_complete_rows(table, how, err);
+        code = columns ? sb_complete_columns(table, how) : sb_complete_rows(table, how);
     if (table)
         sb_record_names_free(table->names);
     sb_table_free(table);
@@ -105,8 +104,7 @@ static enum sb_code complete_table(const struct settings *settings, struct sb_st
 }
 
 static enum sb_code complete(const struct settings *settings, const char *what,
-                             struct sb_store *store, const struct sb_complete_options *how,
-                             struct sb_error *err)
+                             struct sb_store *store, const struct sb_complete_options *how)
 {
     bool rows = settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);
 
@@ -114,8 +112,8 @@ static enum sb_code complete(const struct settings *settings, const char *what,
         sb_store_can(store, SB_CAN_WALK))
         return SB_OK;
     if (strcmp(what, "path") != 0 && rows)
-        return complete_table(settings, store, strcmp(what, "array") == 0, how, err);
-    return strcmp(what, "array") != 0 ? sb_complete_members(store, how, err) : SB_OK;
+        return complete_table(settings, store, strcmp(what, "array") == 0, how);
+    return strcmp(what, "array") != 0 ? sb_complete_members(store, how) : SB_OK;
 }
 
 static int run(void *context, char **operands, int count)
@@ -124,7 +122,6 @@ static int run(void *context, char **operands, int count)
     struct sb_buf found = {0};
     struct sb_complete_options how = {.limit = NAMES_MOST, .each = add, .context = &found};
     struct sb_store *store = NULL;
-    struct sb_error err;
     enum sb_code code = SB_OK;
 
     if (count != 3)
@@ -133,13 +130,13 @@ static int run(void *context, char **operands, int count)
     how.typed = operands[2];
     set_alarms();
     if (sb_store_abilities(operands[1], settings->opening.from))
-        code = open_store_with(&store, operands[1], &settings->opening, NULL, &err);
+        code = open_store_with(&store, operands[1], &settings->opening, NULL);
     if (!code && store)
-        code = complete(settings, operands[0], store, &how, &err);
+        code = complete(settings, operands[0], store, &how);
     sb_store_free(store);
     code = forgive_alarm(code);
     if (code)
-        message_failure(&err);
+        message_failure(sb_error());
     else
         output_bytes(found.data, found.size);
     sb_buf_release(&found);

@@ -166,12 +166,11 @@ static int describe_shards(const struct convert_settings *settings, char *const 
         .notify = &message_notify,
     };
     struct sb_limits_counts counts;
-    struct sb_error err;
 
     if (wrong)
         return message_usage("%s", wrong);
-    if (sb_limits_write(&wanted, &counts, &err)) {
-        message_failure(&err);
+    if (sb_limits_write(&wanted, &counts)) {
+        message_failure(sb_error());
         message_raise(STATUS_ERROR);
         return message_status();
     }
@@ -367,19 +366,18 @@ static int convert(const struct convert_settings *settings)
     struct sb_convert_result result = {0};
     struct records records = {0};
     struct report report;
-    struct sb_error err;
     struct sb_buf requested = {0};
     const char **arrays;
     enum sb_code code;
 
-    if (report_open(&report, settings->report, &wanted, &err))
-        return message_failure(&err);
+    if (report_open(&report, settings->report, &wanted))
+        return message_failure(sb_error());
     code = describe(settings, &requested);
     wanted.checkpoint.requested = requested.data ? requested.data : "";
     if (code)
-        sb_fail_memory(&err);
+        sb_fail_memory();
     else
-        code = records_open(&records, &settings->records, &use, &err);
+        code = records_open(&records, &settings->records, &use);
     wanted.records = records.wanted;
     wanted.array_count = arrays_given(&arrays);
     wanted.arrays = arrays;
@@ -388,7 +386,7 @@ static int convert(const struct convert_settings *settings)
     else if (sb_convert_is_of_caches(&wanted))
         message_progress_counts("rows");
     if (!code)
-        code = sb_convert(&wanted, &result, &err);
+        code = sb_convert(&wanted, &result);
     message_progress_end();
     records_release(&records);
     sb_buf_release(&requested);
@@ -400,8 +398,8 @@ static int convert(const struct convert_settings *settings)
     }
     if (!code && !settings->dry_run)
         protect_later(settings->output);
-    report_finish(&report, code ? &err : NULL);
-    convert_conclude(settings, &result, code, &err);
+    report_finish(&report, code ? sb_error() : NULL);
+    convert_conclude(settings, &result, code, sb_error());
     report_release(&report);
     return message_status();
 }
@@ -420,12 +418,11 @@ static int make_index(const struct convert_settings *settings)
         .progress = message_progress_call,
     };
     struct sb_sink_counts counts = {0};
-    struct sb_error err;
-    enum sb_code code = sb_extents_index(&wanted, &counts, &err);
+    enum sb_code code = sb_extents_index(&wanted, &counts);
 
     message_progress_end();
     if (code) {
-        message_failure(&err);
+        message_failure(sb_error());
         message_raise(STATUS_ERROR);
         return message_status();
     }

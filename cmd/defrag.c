@@ -200,8 +200,7 @@ static int defrag(struct settings *settings)
         .shard_done = note_shard,
     };
     struct sb_defrag_counts counts;
-    struct sb_error err;
-    enum sb_code code = sb_defrag(settings->archive, &wanted, &counts, &err);
+    enum sb_code code = sb_defrag(settings->archive, &wanted, &counts);
 
     message_progress_end();
     if (code == SB_OK) {
@@ -214,8 +213,8 @@ static int defrag(struct settings *settings)
             protect_later(settings->archive);
         return message_status();
     }
-    explain_failure(settings->archive, &err);
-    message_failure(&err);
+    explain_failure(settings->archive);
+    message_failure(sb_error());
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", settings->archive);
     return message_status();

@@ -338,8 +338,7 @@ struct side {
 
 /* Files of a container that lie in a tree are no difference. */
 static enum sb_code open_side(struct side *side, const char *path, const struct opening *opening,
-                              const struct settings *settings, struct sb_own_files *own,
-                              struct sb_error *err)
+                              const struct settings *settings, struct sb_own_files *own)
 {
     const struct sb_catalog_options catalog = {.checksums = !settings->quick,
                                                .notify = &message_notify,
@@ -347,15 +346,15 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     const struct sb_source_options source = {.threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
 
-    if (open_store(&side->store, path, opening, err))
-        return err->code;
+    if (open_store(&side->store, path, opening))
+        return sb_error()->code;
     if (sb_store_can(side->store, SB_CAN_WALK))
-        return sb_hierarchy_open_tree(&side->hierarchy, path, own, err);
-    if (sb_own_files_add(own, path, sb_store_archive(side->store), err) ||
-        catalog_store(side->store, &side->archive, &source, &catalog, &result, err) ||
-        sb_shards_open(&side->shards, side->archive, err))
-        return err->code;
-    return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards, err);
+        return sb_hierarchy_open_tree(&side->hierarchy, path, own);
+    if (sb_own_files_add(own, path, sb_store_archive(side->store)) ||
+        catalog_store(side->store, &side->archive, &source, &catalog, &result) ||
+        sb_shards_open(&side->shards, side->archive))
+        return sb_error()->code;
+    return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards);
 }
 
 static void close_side(struct side *side)
@@ -395,21 +394,20 @@ static void summarize(const struct report *report, const struct side *other, con
 }
 
 /* Puts the only child of a directory in its place; SB_END where there is none, or no directory. */
-static enum sb_code enter_only_child(struct sb_hierarchy *hierarchy, struct sb_buf *dir,
-                                     struct sb_error *err)
+static enum sb_code enter_only_child(struct sb_hierarchy *hierarchy, struct sb_buf *dir)
 {
     struct sb_listing *listing;
     struct sb_child child;
     enum sb_code code;
 
-    if (sb_hierarchy_list(hierarchy, dir->data ? dir->data : "", dir->size, &listing, err))
-        return err->code;
-    code = sb_listing_next(hierarchy, listing, &child, err);
+    if (sb_hierarchy_list(hierarchy, dir->data ? dir->data : "", dir->size, &listing))
+        return sb_error()->code;
+    code = sb_listing_next(hierarchy, listing, &child);
     if (!code && (child.entry.type != SB_DIR || child.entry.defect))
         code = SB_END;
     if (!code && sb_buf_set(dir, child.entry.path, child.entry.path_size))
-        code = sb_fail_memory(err);
-    if (!code && sb_listing_next(hierarchy, listing, &child, err) != SB_END)
+        code = sb_fail_memory();
+    if (!code && sb_listing_next(hierarchy, listing, &child) != SB_END)
         code = SB_END;
     sb_listing_free(hierarchy, listing);
     return code;
@@ -420,12 +418,11 @@ static bool has_directory(struct sb_hierarchy *hierarchy, const char *name)
 {
     struct sb_listing *listing;
     struct sb_child child;
-    struct sb_error ignored;
     bool has;
 
-    if (sb_hierarchy_list(hierarchy, name, strlen(name), &listing, &ignored))
+    if (IGNORED(sb_hierarchy_list(hierarchy, name, strlen(name), &listing)))
         return false;
-    has = sb_listing_next(hierarchy, listing, &child, &ignored) == SB_OK;
+    has = IGNORED(sb_listing_next(hierarchy, listing, &child)) == SB_OK;
     sb_listing_free(hierarchy, listing);
     return has;
 }
@@ -436,13 +433,12 @@ static void suggest_prefix(const struct report *report, const struct side *ours,
 {
     const char *dir = report->settings->directory;
     struct sb_buf prefix = {0}, deeper = {0};
-    struct sb_error ignored;
 
     if (!ours->archive || !report->missing_top ||
-        enter_only_child(ours->hierarchy, &prefix, &ignored))
+        IGNORED(enter_only_child(ours->hierarchy, &prefix)))
         goto out;
     while (!sb_buf_set(&deeper, prefix.data, prefix.size) &&
-           !enter_only_child(ours->hierarchy, &deeper, &ignored) &&
+           !IGNORED(enter_only_child(ours->hierarchy, &deeper)) &&
            !has_directory(theirs->hierarchy, sb_base_name(deeper.data))) {
         if (sb_buf_set(&prefix, deeper.data, deeper.size))
             goto out;
@@ -457,7 +453,7 @@ out:
 
 /* One side at least is a container: where that is the other one, the two are turned round. */
 static enum sb_code compare(struct report *report, struct side *ours, struct side *theirs,
-                            char **paths, size_t path_count, struct sb_error *err)
+                            char **paths, size_t path_count)
 {
     const struct settings *settings = report->settings;
     struct sb_notify counting = {.call = notify, .context = report};
@@ -483,8 +479,8 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
     wanted.time_grain = our_grain > their_grain ? our_grain : their_grain;
     report->turned = !ours->archive;
     if (report->turned)
-        return sb_diff(theirs->archive, theirs->shards, ours->hierarchy, &wanted, err);
-    return sb_diff(ours->archive, ours->shards, theirs->hierarchy, &wanted, err);
+        return sb_diff(theirs->archive, theirs->shards, ours->hierarchy, &wanted);
+    return sb_diff(ours->archive, ours->shards, theirs->hierarchy, &wanted);
 }
 
 /*
@@ -496,7 +492,6 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
     static const struct sb_container_type by_content;
     struct sb_buf name = {0};
     struct sb_entry entry;
-    struct sb_error ignored;
     bool stripped, held = false;
 
     if (path_count != 1 || options_given_of((const char *const[]){"directory", NULL}) ||
@@ -505,13 +500,13 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
         return false;
     if (ours->archive && !sb_name_normalize(paths[0], &name, &stripped))
         held = name.size > 0 &&
-               sb_archive_lookup(ours->archive, name.data, name.size, &entry, &ignored) != SB_NOENT;
+               IGNORED(sb_archive_lookup(ours->archive, name.data, name.size, &entry)) != SB_NOENT;
     sb_buf_release(&name);
     return !held;
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
-                         size_t path_count, struct sb_error *err)
+                         size_t path_count)
 {
     static const struct opening by_content;
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
@@ -519,24 +514,23 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     struct report report = {.settings = &with_other, .us = path};
     struct side ours = {0}, theirs = {0};
     struct sb_own_files *own;
-    enum sb_code code = sb_own_files_new(&own, err);
+    enum sb_code code = sb_own_files_new(&own);
 
     if (!code)
-        code = open_side(&ours, path, &settings->opening, settings, own, err);
+        code = open_side(&ours, path, &settings->opening, settings, own);
     if (!code && is_other_side(&ours, paths, path_count)) {
         with_other.directory = paths[0];
         path_count = 0;
     }
     if (!code)
-        code = open_side(&theirs, with_other.directory, &by_content, settings, own, err);
+        code = open_side(&theirs, with_other.directory, &by_content, settings, own);
     if (!code && !ours.archive && !theirs.archive)
-        code = sb_fail(err, SB_INVALID,
-                       "%s and %s: both are directories; plain 'diff -r' compares them", path,
-                       with_other.directory);
+        code = sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
+                       path, with_other.directory);
     if (!code)
         json_rows(&report.line, settings->json, columns);
     if (!code)
-        code = compare(&report, &ours, &theirs, paths, path_count, err);
+        code = compare(&report, &ours, &theirs, paths, path_count);
     message_progress_end();
     if (!code)
         summarize(&report, &theirs, path);
@@ -551,10 +545,9 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
 
 static int run(void *settings, char **operands, int count)
 {
-    struct sb_error err;
 
-    if (diff(settings, operands[0], operands + 1, (size_t)count - 1, &err)) {
-        message_failure(&err);
+    if (diff(settings, operands[0], operands + 1, (size_t)count - 1)) {
+        message_failure(sb_error());
         /* 1 says that they differ, which is not what was found. */
         message_raise(STATUS_ERROR);
     }

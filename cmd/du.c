@@ -177,13 +177,13 @@ static void write_step(const struct sb_step *step)
 
 /* Directory `top` of the archive and all below it, in one JSON text. */
 static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
-                                struct left_out *left_out, struct sb_error *err)
+                                struct left_out *left_out)
 {
     struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
     const char *path = *top ? top : sb_archive_path(archive);
     struct sb_descent *descent;
     struct sb_step step;
-    enum sb_code code = sb_descent_open(&descent, archive, top, &below, err);
+    enum sb_code code = sb_descent_open(&descent, archive, top, &below);
 
     if (code)
         return code;
@@ -192,7 +192,7 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
                   (int64_t)time(NULL));
     write_name(path, strlen(path));
     output_char('}');
-    while (!(code = sb_descent_next(descent, &step, err))) {
+    while (!(code = sb_descent_next(descent, &step))) {
         if (step.entry.defect && step.visit == SB_VISIT_ENTRY)
             leave_out(left_out, &step.entry);
         else
@@ -248,7 +248,7 @@ static void print(struct usage *usage, const struct sb_entry *entry)
                 usage->settings->nul);
 }
 
-static enum sb_code take(struct usage *usage, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code take(struct usage *usage, const struct sb_entry *entry)
 {
     int64_t key = 0;
 
@@ -263,7 +263,7 @@ static enum sb_code take(struct usage *usage, const struct sb_entry *entry, stru
     /* ~ turns the order round, without overflow. */
     if (usage->settings->sort == SORT_SIZE)
         key = ~amount_of(usage->settings, entry);
-    return sb_entry_sort_add(usage->sort, key, 0, entry, err);
+    return sb_entry_sort_add(usage->sort, key, 0, entry);
 }
 
 static void print_total(struct usage *usage)
@@ -285,7 +285,7 @@ static void print_total(struct usage *usage)
 }
 
 /* What is below a directory, each directory after what it holds, as GNU du has it. */
-static enum sb_code measure_below(struct usage *usage, const char *path, struct sb_error *err)
+static enum sb_code measure_below(struct usage *usage, const char *path)
 {
     const struct settings *settings = usage->settings;
     struct sb_descent_options below = {
@@ -296,10 +296,10 @@ static enum sb_code measure_below(struct usage *usage, const char *path, struct 
 
     if (settings->max_depth > 0)
         below.max_depth = (size_t)settings->max_depth - 1;
-    code = sb_descent_open(&descent, usage->archive, path, &below, err);
-    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+    code = sb_descent_open(&descent, usage->archive, path, &below);
+    while (!code && !(code = sb_descent_next(descent, &step))) {
         if (step.visit != SB_VISIT_ENTER)
-            code = take(usage, &step.entry, err);
+            code = take(usage, &step.entry);
     }
     sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
@@ -307,33 +307,33 @@ static enum sb_code measure_below(struct usage *usage, const char *path, struct 
 
 /* The entry of a PATH, and what is below it; `path` is its name, and outlives the entry. */
 static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path,
-                                  struct sb_entry entry, struct sb_error *err)
+                                  struct sb_entry entry)
 {
     const struct settings *settings = usage->settings;
     enum sb_code code = SB_OK;
 
     if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
-        code = measure_below(usage, path->data, err);
+        code = measure_below(usage, path->data);
     entry.path = path->data;
     if (!code)
-        code = take(usage, &entry, err);
+        code = take(usage, &entry);
     if (!code && settings->total && !entry.defect)
         du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
     return code;
 }
 
 /* SB_NOENT: nothing matches. */
-static enum sb_code measure_matches(struct usage *usage, const char *glob, struct sb_error *err)
+static enum sb_code measure_matches(struct usage *usage, const char *glob)
 {
     char *const arguments[] = {(char *)glob};
     struct sb_buf name = {0};
     struct sb_select *select;
     struct sb_entry entry;
-    enum sb_code code = sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF, err);
+    enum sb_code code = sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF);
 
-    while (!code && !(code = sb_select_next(select, &entry, err))) {
+    while (!code && !(code = sb_select_next(select, &entry))) {
         output_need(sb_buf_set(&name, entry.path, entry.path_size));
-        code = measure_entry(usage, &name, entry, err);
+        code = measure_entry(usage, &name, entry);
     }
     if (code == SB_END)
         code = sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
@@ -342,7 +342,7 @@ static enum sb_code measure_matches(struct usage *usage, const char *glob, struc
     return code;
 }
 
-static enum sb_code measure(struct usage *usage, const char *argument, struct sb_error *err)
+static enum sb_code measure(struct usage *usage, const char *argument)
 {
     struct sb_buf name = {0};
     struct sb_entry entry = {0};
@@ -351,11 +351,11 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
 
     output_need(sb_name_normalize(argument, &name, &stripped));
     if (*argument)
-        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry, err);
+        code = sb_archive_lookup(usage->archive, name.data, name.size, &entry);
     if (!code)
-        code = measure_entry(usage, &name, entry, err);
+        code = measure_entry(usage, &name, entry);
     else if (code == SB_NOENT && sb_is_glob(argument))
-        code = measure_matches(usage, argument, err);
+        code = measure_matches(usage, argument);
     sb_buf_release(&name);
     if (code != SB_NOENT)
         return code;
@@ -364,8 +364,7 @@ static enum sb_code measure(struct usage *usage, const char *argument, struct sb
     return SB_OK;
 }
 
-static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
-                                struct sb_error *err)
+static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
 {
     static const char *const columns[] = {"path", "type", "size", "files", NULL},
                              *const with_total[] = {"path", "type", "size", "files", "total", NULL};
@@ -375,15 +374,15 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
 
     json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
     if (usage->settings->sort >= 0) {
-        code = sb_entry_sort_new(&usage->sort, false, err);
+        code = sb_entry_sort_new(&usage->sort, false);
         if (!code)
-            code = sb_entry_sort_begin(usage->sort, err);
+            code = sb_entry_sort_begin(usage->sort);
     }
     if (!code && count == 0)
-        code = measure(usage, ".", err);
+        code = measure(usage, ".");
     for (i = 0; i < count && !code; i++)
-        code = measure(usage, paths[i], err);
-    while (!code && usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry, err)))
+        code = measure(usage, paths[i]);
+    while (!code && usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry)))
         print(usage, &entry);
     if (code == SB_END)
         code = SB_OK;
@@ -392,8 +391,7 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count,
     return code;
 }
 
-static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
-                               struct sb_error *err)
+static enum sb_code export_one(struct usage *usage, char **paths, size_t count)
 {
     const char *path = count ? paths[0] : ".";
     struct sb_buf name = {0};
@@ -403,12 +401,12 @@ static enum sb_code export_one(struct usage *usage, char **paths, size_t count,
 
     if (sb_name_normalize(path, &name, &stripped))
         output_check(ENOMEM);
-    code = *path ? sb_archive_lookup(usage->archive, name.data, name.size, &entry, err) : SB_NOENT;
+    code = *path ? sb_archive_lookup(usage->archive, name.data, name.size, &entry) : SB_NOENT;
     if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
         message_problem("cannot access '%s': no such directory in the archive", path);
         code = SB_OK;
     } else if (!code) {
-        code = export_ncdu(usage->archive, name.data, &usage->left_out, err);
+        code = export_ncdu(usage->archive, name.data, &usage->left_out);
     }
     sb_buf_release(&name);
     return code;
@@ -420,11 +418,10 @@ struct gaps {
     int64_t absent; /* shards */
 };
 
-static enum sb_code add_gaps(void *context, const struct sb_shard_use *use, struct sb_error *err)
+static enum sb_code add_gaps(void *context, const struct sb_shard_use *use)
 {
     struct gaps *gaps = context;
 
-    (void)err;
     sb_count_up(&gaps->bytes, use->gaps);
     gaps->absent += !use->present;
     return SB_OK;
@@ -437,15 +434,15 @@ static void leave_out_of_gaps(void *context, const struct sb_entry *entry)
     leave_out(&gaps->usage->left_out, entry);
 }
 
-static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
+static enum sb_code measure_gaps(struct usage *usage)
 {
     const char *path = sb_archive_path(usage->archive);
     struct gaps gaps = {.usage = usage};
     struct sb_shards *shards;
-    enum sb_code code = sb_shards_open(&shards, usage->archive, err);
+    enum sb_code code = sb_shards_open(&shards, usage->archive);
 
     if (!code)
-        code = sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps, err);
+        code = sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps);
     sb_shards_free(shards);
     if (code)
         return code;
@@ -466,18 +463,18 @@ static enum sb_code measure_gaps(struct usage *usage, struct sb_error *err)
 }
 
 static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char **paths,
-                               size_t count, struct sb_error *err)
+                               size_t count)
 {
-    enum sb_code code = catalog_whole(store, &usage->archive, &usage->settings->opening, err);
+    enum sb_code code = catalog_whole(store, &usage->archive, &usage->settings->opening);
 
     if (!code && usage->settings->gaps)
-        code = need_shards(usage->archive, "shards with gaps", err);
+        code = need_shards(usage->archive, "shards with gaps");
     if (!code && usage->settings->gaps)
-        code = measure_gaps(usage, err);
+        code = measure_gaps(usage);
     else if (!code && usage->settings->export == EXPORT_NCDU)
-        code = export_one(usage, paths, count, err);
+        code = export_one(usage, paths, count);
     else if (!code)
-        code = measure_all(usage, paths, count, err);
+        code = measure_all(usage, paths, count);
     complain_of_left_out(&usage->left_out);
     sb_entry_sort_free(usage->sort);
     du_total_release(&usage->total);
@@ -544,7 +541,6 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
                                    .threads = settings->threads};
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
-    struct sb_error err;
     int status = STATUS_CLEAN;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
@@ -556,8 +552,8 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     status = check_usage(settings, count + 1);
     if (status)
         return status;
-    if (show_usage(&usage, store, paths, (size_t)count, &err))
-        message_failure(&err);
+    if (show_usage(&usage, store, paths, (size_t)count))
+        message_failure(sb_error());
     return message_status();
 }
 
@@ -565,14 +561,13 @@ static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     struct sb_store *store;
-    struct sb_error err;
     int status;
 
     if (settings->sizes.unit && (settings->sizes.human || settings->bytes))
         return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
                              settings->sizes.unit == DU_KIB ? 'k' : 'm');
-    if (open_store(&store, operands[0], &settings->opening, &err))
-        return message_failure(&err);
+    if (open_store(&store, operands[0], &settings->opening))
+        return message_failure(sb_error());
     status = show(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;

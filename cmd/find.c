@@ -153,21 +153,20 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count,
-                         struct sb_error *err)
+static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count)
 {
     const struct find_settings *settings = finding->settings;
     struct sb_store *store = NULL;
-    enum sb_code code = open_catalog(&store, &finding->archive, path, &settings->opening, err);
+    enum sb_code code = open_catalog(&store, &finding->archive, path, &settings->opening);
 
     if (!code && settings->expression.needs & FIND_CONTENT)
-        code = sb_content_open(&finding->printer.content, finding->archive, NULL, err);
+        code = sb_content_open(&finding->printer.content, finding->archive, NULL);
     if (!code)
         json_rows(&finding->printer.json, settings->json, json_entry_columns);
     if (!code && settings->files_from)
-        code = find_listed(finding, err);
+        code = find_listed(finding);
     else if (!code)
-        code = find_selected(finding, paths, count, err);
+        code = find_selected(finding, paths, count);
     finding_release(finding);
     sb_store_free(store);
     return code;
@@ -252,7 +251,6 @@ static int run(void *context, char **operands, int count)
 {
     struct find_settings *settings = context;
     struct finding finding = {.settings = settings};
-    struct sb_error err;
     int status = check_usage(settings, count);
 
     if (status)
@@ -263,8 +261,8 @@ static int run(void *context, char **operands, int count)
     finding.printer = (struct find_printer){
         .nul = settings->nul, .as_json = settings->json, .format = settings->format};
     finding.visit.printer = &finding.printer;
-    if (find(&finding, operands[0], operands + 1, (size_t)count - 1, &err))
-        message_failure(&err);
+    if (find(&finding, operands[0], operands + 1, (size_t)count - 1))
+        message_failure(sb_error());
     return message_status();
 }
 

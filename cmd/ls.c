@@ -154,7 +154,6 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
 static int run_entries(struct ls_settings *settings, struct sb_store *store, char **paths,
                        int count)
 {
-    struct sb_error err;
     int status;
 
     if (settings->by_size)
@@ -166,8 +165,8 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
     status = check_usage(settings, sb_store_path(store), count + 1);
     if (status)
         return status;
-    if (ls_entries(settings, store, paths, (size_t)count, &err))
-        message_failure(&err);
+    if (ls_entries(settings, store, paths, (size_t)count))
+        message_failure(sb_error());
     return message_status();
 }
 
@@ -191,11 +190,10 @@ static int run(void *context, char **operands, int count)
 {
     struct ls_settings *settings = context;
     struct sb_store *store;
-    struct sb_error err;
     int status;
 
-    if (open_store(&store, operands[0], &settings->opening, &err))
-        return message_failure(&err);
+    if (open_store(&store, operands[0], &settings->opening))
+        return message_failure(sb_error());
     status = list(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;

@@ -157,12 +157,11 @@ static int merge(const struct settings *settings, char *const *prefixes)
     struct sb_convert_options wanted = options_of(settings, prefixes);
     struct sb_convert_result result = {0};
     struct report report;
-    struct sb_error err;
     enum sb_code code;
 
-    if (report_open(&report, settings->report, &wanted, &err))
-        return message_failure(&err);
-    code = sb_convert(&wanted, &result, &err);
+    if (report_open(&report, settings->report, &wanted))
+        return message_failure(sb_error());
+    code = sb_convert(&wanted, &result);
     message_progress_end();
     if (!code) {
         note_counts(settings, &result.counts);
@@ -170,8 +169,8 @@ static int merge(const struct settings *settings, char *const *prefixes)
         if (!settings->dry_run)
             protect_later(settings->output);
     }
-    report_finish(&report, code ? &err : NULL);
-    conclude(settings, &result, code, &err);
+    report_finish(&report, code ? sb_error() : NULL);
+    conclude(settings, &result, code, sb_error());
     report_release(&report);
     return message_status();
 }
@@ -180,7 +179,6 @@ static int merge_checked(struct settings *settings)
 {
     const char *wrong = misuse(settings);
     char **subdirs = NULL;
-    struct sb_error err;
     int status;
 
     if (!wrong) {
@@ -190,8 +188,8 @@ static int merge_checked(struct settings *settings)
     if (wrong)
         return message_usage("%s", wrong);
     if (settings->as_subdirs &&
-        sb_subdirs_new(&subdirs, settings->inputs, settings->input_count, settings->prefix, &err))
-        return message_failure(&err);
+        sb_subdirs_new(&subdirs, settings->inputs, settings->input_count, settings->prefix))
+        return message_failure(sb_error());
     status = merge(settings, subdirs);
     sb_subdirs_free(subdirs, settings->input_count);
     return status;

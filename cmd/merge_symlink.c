@@ -91,7 +91,6 @@ static int run(void *context, char **operands, int count)
     size_t input_count = output_operand(&settings->output, operands, count);
     const char *wrong = input_count ? misuse(settings) : "give at least one INPUT, and OUTPUT";
     struct sb_merge_symlink_result result;
-    struct sb_error err;
     struct sb_merge_symlink_options wanted = {
         .inputs = operands,
         .input_count = input_count,
@@ -112,8 +111,8 @@ static int run(void *context, char **operands, int count)
         return STATUS_ERROR;
     if (output_is_added_to(settings->append, settings->output))
         wanted.mode = SB_APPEND;
-    if (sb_merge_symlink(&wanted, &result, &err) != SB_OK)
-        return message_failure(&err);
+    if (sb_merge_symlink(&wanted, &result) != SB_OK)
+        return message_failure(sb_error());
     note_result(settings, &result);
     if (!settings->dry_run)
         protect_later(settings->output);

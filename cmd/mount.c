@@ -87,13 +87,12 @@ static const struct option options[] = {
 static int take_words(void *context, char *const *words)
 {
     struct mount_settings *settings = context;
-    struct sb_error err;
 
     if (words[0][0] == '-' && words[0][1])
         return 0;
     if (sb_grow(&settings->words, &settings->word_capacity, settings->word_count + 1,
-                sizeof(*settings->words), &err))
-        return message_failure(&err), -1;
+                sizeof(*settings->words)))
+        return message_failure(sb_error()), -1;
     settings->words[settings->word_count++] = words[0];
     return 1;
 }
@@ -179,7 +178,7 @@ static char *name_of(const char *path)
                                             : strndup(path, size);
 }
 
-static enum sb_code fill_containers(struct job *job, struct sb_error *err)
+static enum sb_code fill_containers(struct job *job)
 {
     const struct opening *opening = &job->settings->opening;
     const struct bag_words *words = &opening->bag;
@@ -187,14 +186,14 @@ static enum sb_code fill_containers(struct job *job, struct sb_error *err)
     job->containers = calloc(job->count, sizeof(*job->containers));
     job->names = calloc(job->count, sizeof(*job->names));
     if (!job->containers || !job->names)
-        return sb_fail_memory(err);
-    if (job->settings->keys && sb_record_names_by_keys(&job->record_names, job->settings->keys,
-                                                       NULL, &message_notify, err))
-        return err->code;
+        return sb_fail_memory();
+    if (job->settings->keys &&
+        sb_record_names_by_keys(&job->record_names, job->settings->keys, NULL, &message_notify))
+        return sb_error()->code;
     for (size_t i = 0; i < job->count; i++) {
         job->names[i] = name_of(job->paths[i]);
         if (!job->names[i])
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         job->containers[i] = (struct sb_mount_container){
             .path = job->paths[i], .name = job->names[i], .names = job->record_names};
         job->containers[i].opening = (struct sb_store_options){
@@ -208,7 +207,7 @@ static enum sb_code fill_containers(struct job *job, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code open_mount(struct job *job, struct sb_mount **mount, struct sb_error *err)
+static enum sb_code open_mount(struct job *job, struct sb_mount **mount)
 {
     const struct mount_settings *settings = job->settings;
     struct sb_mount_options wanted = {
@@ -224,79 +223,78 @@ static enum sb_code open_mount(struct job *job, struct sb_mount **mount, struct 
         .idle = settings->idle,
         .notify = &logging_notify,
     };
-    enum sb_code code = fill_containers(job, err);
+    enum sb_code code = fill_containers(job);
 
     wanted.containers = job->containers;
-    return code ? code : sb_mount_open(mount, &wanted, err);
+    return code ? code : sb_mount_open(mount, &wanted);
 }
 
 /* The directory, absolute: the mount outlives the current one. A dead mount has no path that can be
  * resolved. */
-static enum sb_code find_dir(struct job *job, struct sb_error *err)
+static enum sb_code find_dir(struct job *job)
 {
     if (!job->dir) {
-        if (child_make_directory(&job->made, err))
-            return err->code;
+        if (child_make_directory(&job->made))
+            return sb_error()->code;
         job->dir = job->made;
     }
     if (strncmp(job->dir, "/dev/fd/", 8) == 0) { /* a device */
         job->absolute = strdup(job->dir);
-        return job->absolute ? SB_OK : sb_fail_memory(err);
+        return job->absolute ? SB_OK : sb_fail_memory();
     }
     job->absolute = realpath(job->dir, NULL);
     if (job->absolute)
         sb_context_resolves(job->dir, job->absolute);
     else /* not there, or a mount whose server is gone */
-        job->absolute = sb_resolve_directory_of(job->dir, err);
-    return job->absolute ? SB_OK : err->code;
+        job->absolute = sb_resolve_directory_of(job->dir);
+    return job->absolute ? SB_OK : sb_error()->code;
 }
 
 /* With signals blocked: has one come meanwhile? */
-static enum sb_code heed_signals(const sigset_t *usual, struct sb_error *err)
+static enum sb_code heed_signals(const sigset_t *usual)
 {
     sigset_t blocked;
 
     pthread_sigmask(SIG_SETMASK, usual, &blocked);
     pthread_sigmask(SIG_SETMASK, &blocked, NULL);
-    return sb_heed_interrupt(err);
+    return sb_heed_interrupt();
 }
 
 /* A signal cancels until it is mounted, but does not cut the mounting itself in two. */
-static enum sb_code attach(struct job *job, struct sb_mount *mount, struct sb_error *err)
+static enum sb_code attach(struct job *job, struct sb_mount *mount)
 {
     enum sb_code code;
 
     sb_mount_block_signals(NULL);
-    code = sb_heed_interrupt(err);
+    code = sb_heed_interrupt();
     if (!code)
-        code = sb_mount_attach(mount, job->absolute, err);
+        code = sb_mount_attach(mount, job->absolute);
     if (!code)
-        code = sb_mount_start(mount, err);
-    return code ? code : heed_signals(&job->mask, err);
+        code = sb_mount_start(mount);
+    return code ? code : heed_signals(&job->mask);
 }
 
-static enum sb_code serve(struct job *job, struct background *background, int *status,
-                          struct sb_error *err)
+static enum sb_code serve(struct job *job, struct background *background, int *status)
 {
     struct sb_mount *mount = NULL;
     pid_t child = 0;
     int ended = 0;
-    enum sb_code code = open_mount(job, &mount, err);
+    enum sb_code code = open_mount(job, &mount);
 
     pthread_sigmask(SIG_SETMASK, NULL, &job->mask);
     if (!code)
-        code = find_dir(job, err);
+        code = find_dir(job);
     if (background)
         logging_leave_terminal();
     if (!code)
-        code = attach(job, mount, err);
+        code = attach(job, mount);
     /* From here on a signal ends the mount, or is the command's. */
     if (!code && job->command)
-        code = child_start(&child, job->command, job->absolute, &job->mask, err);
+        code = child_start(&child, job->command, job->absolute, &job->mask);
     if (!code && background)
-        code = background_ready(background, err);
+        code = background_ready(background);
     if (!code)
-        code = sb_mount_serve(mount, child, &ended, err);
+        code = sb_mount_serve(mount, child, &ended);
     if (!code && job->command)
         *status = child_exit_status(ended);
     sb_mount_free(mount);
@@ -335,7 +333,6 @@ static int run(void *context, char **operands, int count)
     struct job job = {0};
     struct background state = {.ready = -1}, *background;
     bool parent = false;
-    struct sb_error err;
     int status;
 
     take_operands(settings, operands, count, &job);
@@ -343,12 +340,12 @@ static int run(void *context, char **operands, int count)
     if (status)
         return status;
     background = !settings->foreground && !job.command ? &state : NULL;
-    if (background && background_begin(background, &parent, &status, &err))
-        return message_failure(&err);
+    if (background && background_begin(background, &parent, &status))
+        return message_failure(sb_error());
     if (parent)
         return status;
-    if (logging_open(settings->log, &err) || serve(&job, background, &status, &err))
-        status = fail(background, &err);
+    if (logging_open(settings->log) || serve(&job, background, &status))
+        status = fail(background, sb_error());
     release(&job);
     message_raise(status);
     return message_status();

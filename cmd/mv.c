@@ -71,18 +71,17 @@ struct sources {
     size_t count, capacity;
 };
 
-static enum sb_code add_source(struct sources *sources, const char *name, struct sb_error *err)
+static enum sb_code add_source(struct sources *sources, const char *name)
 {
-    if (sb_grow(&sources->names, &sources->capacity, sources->count, sizeof(char *), err))
-        return err->code;
+    if (sb_grow(&sources->names, &sources->capacity, sources->count, sizeof(char *)))
+        return sb_error()->code;
     sources->names[sources->count] = strdup(name);
-    return sources->names[sources->count++] ? SB_OK : sb_fail_memory(err);
+    return sources->names[sources->count++] ? SB_OK : sb_fail_memory();
 }
 
 /* A name that the archive holds is no GLOB; one that matches nothing stays, and is missing later.
  */
-static enum sb_code add_matches(struct sources *sources, struct sb_archive *archive, char *name,
-                                struct sb_error *err)
+static enum sb_code add_matches(struct sources *sources, struct sb_archive *archive, char *name)
 {
     struct sb_select *select = NULL;
     struct sb_entry entry;
@@ -90,17 +89,17 @@ static enum sb_code add_matches(struct sources *sources, struct sb_archive *arch
     enum sb_code code = SB_END;
 
     if (archive && sb_is_glob(name))
-        code = sb_select_new(&select, archive, &name, 1, SB_REACH_ITSELF, err);
-    while (!code && !(code = sb_select_next(select, &entry, err)))
-        code = add_source(sources, entry.path, err);
+        code = sb_select_new(&select, archive, &name, 1, SB_REACH_ITSELF);
+    while (!code && !(code = sb_select_next(select, &entry)))
+        code = add_source(sources, entry.path);
     sb_select_free(select);
     if (code == SB_END)
-        code = sources->count > before ? SB_OK : add_source(sources, name, err);
+        code = sources->count > before ? SB_OK : add_source(sources, name);
     return code;
 }
 
 static enum sb_code take_sources(struct sources *sources, const char *path, char *const *names,
-                                 size_t count, struct sb_error *err)
+                                 size_t count)
 {
     struct sb_archive *archive = NULL;
     enum sb_code code = SB_OK;
@@ -109,9 +108,9 @@ static enum sb_code take_sources(struct sources *sources, const char *path, char
     for (size_t i = 0; i < count; i++)
         has_globs |= sb_is_glob(names[i]);
     if (has_globs)
-        code = sb_archive_open(&archive, path, err);
+        code = sb_archive_open(&archive, path);
     for (size_t i = 0; !code && i < count; i++)
-        code = add_matches(sources, archive, names[i], err);
+        code = add_matches(sources, archive, names[i]);
     sb_archive_free(archive);
     return code;
 }
@@ -124,8 +123,7 @@ static void release(struct sources *sources)
 }
 
 static enum sb_code move_sources(struct settings *settings, const char *archive,
-                                 const struct sources *sources, const char *destination,
-                                 struct sb_error *err)
+                                 const struct sources *sources, const char *destination)
 {
     struct sb_move_options wanted = {
         .sources = sources->names,
@@ -142,7 +140,7 @@ static enum sb_code move_sources(struct settings *settings, const char *archive,
         .moved = print_moved,
         .context = settings,
     };
-    enum sb_code code = sb_move(archive, &wanted, err);
+    enum sb_code code = sb_move(archive, &wanted);
 
     output_flush();
     return code;
@@ -153,17 +151,16 @@ static int move_names(struct settings *settings, const char *archive, char *cons
 {
     const char *into = settings->target_directory;
     struct sources sources = {0};
-    struct sb_error err;
-    enum sb_code code = take_sources(&sources, archive, names, into ? count : count - 1, &err);
+    enum sb_code code = take_sources(&sources, archive, names, into ? count : count - 1);
 
     if (!code && settings->no_target_directory && sources.count > 1)
-        code = sb_fail(&err, SB_INVALID, "-T takes one SOURCE, and %s matches several", names[0]);
+        code = sb_fail(SB_INVALID, "-T takes one SOURCE, and %s matches several", names[0]);
     if (!code)
-        code = move_sources(settings, archive, &sources, into ? into : names[count - 1], &err);
+        code = move_sources(settings, archive, &sources, into ? into : names[count - 1]);
     if (code) {
-        explain_failure(archive, &err);
+        explain_failure(archive);
         /* Whatever the reason, nothing was moved. */
-        message_failure(&err);
+        message_failure(sb_error());
         message_raise(STATUS_ERROR);
     }
     if (code && sources.count > 1 && !settings->dry_run)

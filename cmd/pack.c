@@ -102,14 +102,13 @@ static bool take_list(void *settings, const char *value)
 static bool take_exclude_from(void *settings, const char *value)
 {
     struct settings *s = settings;
-    struct sb_error err;
 
     if (!s->filter)
         s->filter = sb_filter_new();
-    if (s->filter && sb_filter_add_file(s->filter, false, value, &err) == SB_OK)
+    if (s->filter && sb_filter_add_file(s->filter, false, value) == SB_OK)
         return true;
     if (s->filter)
-        message_failure(&err);
+        message_failure(sb_error());
     else
         message_error("out of memory");
     return false;
@@ -118,10 +117,9 @@ static bool take_exclude_from(void *settings, const char *value)
 static bool take_charset(void *settings, const char *value)
 {
     struct sb_charset *charset;
-    struct sb_error err;
 
-    if (sb_charset_open(&charset, value, &err)) {
-        message_usage("--iconv: %s", err.text);
+    if (sb_charset_open(&charset, value)) {
+        message_usage("--iconv: %s", sb_error()->text);
         return false;
     }
     sb_charset_free(charset);
@@ -338,25 +336,24 @@ static int pack(const struct settings *settings)
     struct sb_pack_options pack_options;
     struct sb_pack_counts counts = {0};
     struct report report;
-    struct sb_error err;
     enum sb_code code;
 
-    if (report_begin(&report, settings->report, NULL, 0, settings->archive, &err))
-        return message_failure(&err);
+    if (report_begin(&report, settings->report, NULL, 0, settings->archive))
+        return message_failure(sb_error());
     code = describe(settings, &requested);
     pack_options = options_of(settings, &requested, &report);
     if (code)
-        sb_fail_memory(&err);
+        sb_fail_memory();
     else
         code = sb_pack(settings->archive, settings->inputs, settings->input_count, &pack_options,
-                       &counts, &err);
+                       &counts);
     message_progress_end();
     sb_buf_release(&requested);
     if (!code)
         report_summary(&report, settings->archive, "archive");
     else
-        explain_failure(settings->archive, &err);
-    report_finish(&report, code ? &err : NULL);
+        explain_failure(settings->archive);
+    report_finish(&report, code ? sb_error() : NULL);
     report_release(&report);
     if (!code) {
         if (!settings->dry_run)
@@ -365,7 +362,7 @@ static int pack(const struct settings *settings)
         return message_status();
     }
     /* Whatever the reason, nothing of this run is in the archive, or not all. */
-    message_failure(&err);
+    message_failure(sb_error());
     message_raise(STATUS_ERROR);
     if (counts.kept)
         resume_hint(settings->archive, settings->append);

@@ -86,9 +86,8 @@ static int remove_names(struct settings *settings, const char *archive, char *co
         .context = settings,
     };
     struct sb_remove_counts counts;
-    struct sb_error err;
 
-    if (sb_remove(archive, &wanted, &counts, &err) == SB_OK) {
+    if (sb_remove(archive, &wanted, &counts) == SB_OK) {
         output_flush();
         summarize(settings, archive, &counts);
         if (!settings->dry_run)
@@ -96,9 +95,9 @@ static int remove_names(struct settings *settings, const char *archive, char *co
         return message_status();
     }
     output_flush();
-    explain_failure(archive, &err);
+    explain_failure(archive);
     /* Whatever the reason, nothing was removed. */
-    message_failure(&err);
+    message_failure(sb_error());
     message_raise(STATUS_ERROR);
     return message_status();
 }

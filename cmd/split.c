@@ -82,8 +82,7 @@ static void split_in_place(const struct in_place *wanted)
                   .progress = show_moved},
     };
     struct sb_reshard_counts counts = {0};
-    struct sb_error err;
-    enum sb_code code = sb_reshard(wanted->path, &options, &counts, &err);
+    enum sb_code code = sb_reshard(wanted->path, &options, &counts);
 
     message_progress_end();
     if (!code) {
@@ -92,15 +91,15 @@ static void split_in_place(const struct in_place *wanted)
             protect_later(wanted->path);
         return;
     }
-    explain_failure(wanted->path, &err);
-    message_failure(&err);
+    explain_failure(wanted->path);
+    message_failure(sb_error());
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", wanted->path);
 }
 
 /* Items and keys are never torn apart; samples are kept whole if that is requested. */
 static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_store *whole,
-                              const char *path, bool samples, struct sb_error *err)
+                              const char *path, bool samples)
 {
     enum sb_split_unit *unit = &wanted->scheme.unit;
     struct sb_convert_cache *cache = &wanted->convert.cache;
@@ -109,10 +108,10 @@ static enum sb_code find_unit(struct sb_split_options *wanted, const struct sb_s
             : samples                          ? SB_SPLIT_SAMPLES
                                                : SB_SPLIT_FILES;
     if (samples && sb_store_can(whole, SB_CAN_NUMBERS | SB_CAN_ARRAYS))
-        return sb_fail(err, SB_INVALID, "%s: is a %s, and --samples is for files by name", path,
+        return sb_fail(SB_INVALID, "%s: is a %s, and --samples is for files by name", path,
                        sb_store_word(whole));
-    if (sb_store_can(whole, SB_CAN_KEYS) && sb_split_unit_of_cache(unit, &cache->list, path, err))
-        return err->code;
+    if (sb_store_can(whole, SB_CAN_KEYS) && sb_split_unit_of_cache(unit, &cache->list, path))
+        return sb_error()->code;
     cache->single = *unit == SB_SPLIT_KEYS;
     return SB_OK;
 }
@@ -294,7 +293,7 @@ static void lose(void *context, const char *name, unsigned properties)
 /* Parts are read one after the other, but a container in sequence can be read only once. */
 static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *split,
                                const struct split_settings *settings,
-                               const struct sb_convert_records *records, struct sb_error *err)
+                               const struct sb_convert_records *records)
 {
     const char *path = settings->path;
     struct sb_catalog_options wanted = {.notify = &message_notify,
@@ -302,18 +301,18 @@ static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *s
     struct sb_source_options reading = {
         .bag = records->read, .records = records->choice, .threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
-    enum sb_code code = open_store(out, path, &settings->opening, err);
+    enum sb_code code = open_store(out, path, &settings->opening);
 
     if (code)
         return code;
     if (settings->symlink && !sb_store_archive(*out))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is no archive, and has no shards to link to; leave out --symlink",
                        path);
     split->streamed = sb_store_is_stream(*out);
-    code = catalog_store(*out, &split->archive, &reading, &wanted, &result, err);
+    code = catalog_store(*out, &split->archive, &reading, &wanted, &result);
     if (!code && result.in_sequence)
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: can only be read in sequence, not part by part; 'shardbox convert' "
                        "makes an archive of it, which can be split",
                        path);
@@ -348,7 +347,7 @@ static enum sb_existing existing_of(const struct split_settings *settings)
 
 /* Bags that become bags: records get no names, and frames are moved unchanged. */
 static enum sb_code split_records(struct run *run, const struct sb_convert_records *records,
-                                  struct sb_split_result *result, struct sb_error *err)
+                                  struct sb_split_result *result)
 {
     const struct split_settings *settings = run->settings;
     const struct sb_split_bag_options wanted = {
@@ -370,12 +369,12 @@ static enum sb_code split_records(struct run *run, const struct sb_convert_recor
         .context = run,
     };
 
-    return sb_split_bag(&wanted, result, err);
+    return sb_split_bag(&wanted, result);
 }
 
 static enum sb_code split_files(struct run *run, const struct sb_container_type *type,
                                 const struct sb_convert_records *records,
-                                struct sb_split_result *result, struct sb_error *err)
+                                struct sb_split_result *result)
 {
     const struct split_settings *settings = run->settings;
     struct sb_split_options wanted = {
@@ -398,13 +397,13 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
         .context = run,
     };
     struct sb_store *whole = NULL;
-    enum sb_code code = open_whole(&whole, &wanted, settings, records, err);
+    enum sb_code code = open_whole(&whole, &wanted, settings, records);
 
     wanted.convert.records.choice = NULL;
     if (!code)
-        code = find_unit(&wanted, whole, settings->path, settings->samples, err);
+        code = find_unit(&wanted, whole, settings->path, settings->samples);
     if (!code)
-        code = sb_split(&wanted, result, err);
+        code = sb_split(&wanted, result);
     sb_store_free(whole);
     return code;
 }
@@ -422,20 +421,19 @@ static void split(const struct split_settings *settings)
                       .records = sb_container_takes(type.kind) & SB_TO_RECORDS};
     struct records records = {0};
     struct sb_split_result result = {0};
-    struct sb_error err;
-    enum sb_code code = records_open(&records, &settings->records, &use, &err);
+    enum sb_code code = records_open(&records, &settings->records, &use);
 
     records.wanted.write.shard_records = 0;
     if (run.records)
         message_progress_counts("records");
     if (!code && moves_records(settings, type.kind))
-        code = split_records(&run, &records.wanted, &result, &err);
+        code = split_records(&run, &records.wanted, &result);
     else if (!code)
-        code = split_files(&run, &type, &records.wanted, &result, &err);
+        code = split_files(&run, &type, &records.wanted, &result);
     message_progress_end();
     if (!code)
         report_summary(&run.report, settings->output, sb_container_word(type.kind));
-    conclude(settings, &result, code, &err);
+    conclude(settings, &result, code, sb_error());
     report_release(&run.report);
     records_release(&records);
     json_release(&run.line);

@@ -124,20 +124,20 @@ static bool leads_up(const char *path)
     return false;
 }
 
-static enum sb_code set_within(struct side *side, const char *path, struct sb_error *err)
+static enum sb_code set_within(struct side *side, const char *path)
 {
     bool stripped;
 
     if (*path == ':')
-        return sb_fail(err, SB_INVALID, "%s: one ':' comes before a directory; type: %s:%s",
-                       side->typed, side->path, path + strspn(path, ":"));
+        return sb_fail(SB_INVALID, "%s: one ':' comes before a directory; type: %s:%s", side->typed,
+                       side->path, path + strspn(path, ":"));
     if (leads_up(path))
-        return sb_fail(err, SB_INVALID, "%s: '..' leads out of the directory", side->typed);
-    return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory(err) : SB_OK;
+        return sb_fail(SB_INVALID, "%s: '..' leads out of the directory", side->typed);
+    return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory() : SB_OK;
 }
 
 /* ARCHIVE:PATH, unless something is called so as a whole. If nothing is, its suffix decides. */
-static enum sb_code parse_side(struct side *side, const char *typed, struct sb_error *err)
+static enum sb_code parse_side(struct side *side, const char *typed)
 {
     enum sb_code code = SB_OK;
     bool found;
@@ -145,7 +145,7 @@ static enum sb_code parse_side(struct side *side, const char *typed, struct sb_e
     side->typed = typed;
     side->path = strdup(typed);
     if (!side->path)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     found = side->exists = stat(typed, &side->st) == 0;
     for (char *at = strchr(side->path, ':'); at && !found; at = strchr(at + 1, ':')) {
         *at = '\0';
@@ -153,7 +153,7 @@ static enum sb_code parse_side(struct side *side, const char *typed, struct sb_e
         found = side->exists ||
                 sb_container_takes(sb_container_by_suffix(side->path).kind) & SB_TO_INDEX;
         if (found)
-            code = set_within(side, at + 1, err);
+            code = set_within(side, at + 1);
         else
             *at = ':';
     }
@@ -181,32 +181,32 @@ static bool is_tree_wanted(const struct side *target)
     return target->exists ? target->is_directory : is_called_directory(target->path);
 }
 
-static enum sb_code refuse_target(const struct syncing *syncing, struct sb_error *err)
+static enum sb_code refuse_target(const struct syncing *syncing)
 {
     const struct side *source = &syncing->source, *target = &syncing->target;
     enum sb_container_kind kind = sb_container_by_suffix(target->path).kind;
     bool from_tree = sb_store_can(syncing->store, SB_CAN_WALK);
 
     if (is_tree_wanted(target) && protect_is_given())
-        return sb_fail(err, SB_INVALID, "%s: is a directory, and --protect is for an archive",
+        return sb_fail(SB_INVALID, "%s: is a directory, and --protect is for an archive",
                        target->typed);
     if (is_tree_wanted(target) && from_tree)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is a directory, as %s is; 'rsync' makes one equal to the other",
                        target->typed, source->typed);
     if (target->is_directory &&
         !(sb_store_abilities(target->path, (struct sb_container_type){.kind = SB_UNKNOWN}) &
           SB_CAN_WALK))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is a cache, and would be mixed with what comes from %s; choose another "
                        "TARGET",
                        target->typed, source->typed);
     if (target->exists && source->exists && source->st.st_dev == target->st.st_dev &&
         source->st.st_ino == target->st.st_ino)
-        return sb_fail(err, SB_INVALID, "%s: is SOURCE and TARGET at once", target->typed);
+        return sb_fail(SB_INVALID, "%s: is SOURCE and TARGET at once", target->typed);
     if (!target->exists && !is_tree_wanted(target) && kind != SB_UNKNOWN &&
         !(sb_container_takes(kind) & SB_TO_INDEX))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is called as a %s, and sync makes archives; 'shardbox convert' makes "
                        "other containers",
                        target->typed, sb_container_word(kind));
@@ -391,33 +391,32 @@ static bool needs_names_first(const struct syncing *syncing)
            (syncing->settings->detect_renamed || sb_store_archive(syncing->store));
 }
 
-static enum sb_code open_sides(struct syncing *syncing, char **operands, struct sb_error *err)
+static enum sb_code open_sides(struct syncing *syncing, char **operands)
 {
     const struct opening *opening = &syncing->settings->opening;
-    enum sb_code code = parse_side(&syncing->source, operands[0], err);
+    enum sb_code code = parse_side(&syncing->source, operands[0]);
 
     if (!code)
-        code = parse_side(&syncing->target, operands[1], err);
+        code = parse_side(&syncing->target, operands[1]);
     if (!code)
-        code = open_store(&syncing->store, syncing->source.path, opening, err);
+        code = open_store(&syncing->store, syncing->source.path, opening);
     if (!code)
-        code = refuse_target(syncing, err);
+        code = refuse_target(syncing);
     if (!code && needs_names_first(syncing))
-        code = open_store(&syncing->again, syncing->source.path, opening, err);
+        code = open_store(&syncing->again, syncing->source.path, opening);
     return code;
 }
 
-static enum sb_code sync_sides(struct syncing *syncing, struct sb_sync_counts *counts,
-                               struct sb_error *err)
+static enum sb_code sync_sides(struct syncing *syncing, struct sb_sync_counts *counts)
 {
     const struct sb_sync_source source = {
         .store = syncing->store, .again = syncing->again, .within = within_of(&syncing->source)};
     const struct sb_sync_options wanted = options_of(syncing);
 
     if (is_tree_wanted(&syncing->target))
-        return sb_sync_to_tree(&source, syncing->target.path, &wanted, counts, err);
+        return sb_sync_to_tree(&source, syncing->target.path, &wanted, counts);
     return sb_sync_to_archive(&source, syncing->target.path, within_of(&syncing->target), &wanted,
-                              counts, err);
+                              counts);
 }
 
 static void release(struct syncing *syncing)
@@ -436,8 +435,7 @@ static void release(struct syncing *syncing)
 static bool is_elsewhere(const char *typed)
 {
     struct side side = {0};
-    struct sb_error ignored;
-    bool is_ours = parse_side(&side, typed, &ignored) ||
+    bool is_ours = IGNORED(parse_side(&side, typed)) ||
                    sb_container_takes(sb_container_by_suffix(side.path).kind) & SB_TO_INDEX;
 
     free(side.path);
@@ -492,7 +490,6 @@ static int run(void *context, char **operands, int count)
     const struct settings *settings = context;
     struct syncing syncing = {.settings = settings};
     struct sb_sync_counts counts;
-    struct sb_error err;
     enum sb_code code;
 
     if (count != 2)
@@ -509,12 +506,12 @@ static int run(void *context, char **operands, int count)
     if (settings->itemize && settings->json)
         return message_usage("--itemize-changes and %s cannot be given together",
                              json_option(settings->json));
-    code = open_sides(&syncing, operands, &err);
+    code = open_sides(&syncing, operands);
     if (!code)
-        code = sync_sides(&syncing, &counts, &err);
+        code = sync_sides(&syncing, &counts);
     message_progress_end();
     if (code)
-        message_failure(&err);
+        message_failure(sb_error());
     else
         summarize(&syncing, &counts);
     if (!code && !settings->dry_run)

@@ -20,13 +20,12 @@ static const struct option options[] = {
 static int run(void *context, char **operands, int count)
 {
     const struct settings *settings = context;
-    struct sb_error err;
 
     if (count == 0)
         return message_usage("no DIR given");
     for (int i = 0; i < count; i++) {
-        if (sb_unmount(operands[i], settings->lazy, &err))
-            message_failure(&err);
+        if (sb_unmount(operands[i], settings->lazy))
+            message_failure(sb_error());
     }
     return message_status();
 }

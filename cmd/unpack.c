@@ -140,7 +140,7 @@ static void list(void *context, const char *name, size_t size)
     output_line(name, size, false);
 }
 
-static enum sb_code open_members(struct work *work, struct sb_error *err)
+static enum sb_code open_members(struct work *work)
 {
     const struct settings *settings = work->settings;
     struct sb_source_options source_options = {.max_size = settings->max_size,
@@ -149,15 +149,15 @@ static enum sb_code open_members(struct work *work, struct sb_error *err)
                                                .paths = work->paths,
                                                .path_count = work->path_count};
 
-    if (open_store(&work->store, work->path, &settings->opening, err))
-        return err->code;
+    if (open_store(&work->store, work->path, &settings->opening))
+        return sb_error()->code;
     work->name = sb_store_name(work->store);
-    if (sb_store_refuse_tree(work->store, err) ||
-        sb_store_source(work->store, &work->members, &source_options, &work->notify, err))
-        return err->code;
+    if (sb_store_refuse_tree(work->store) ||
+        sb_store_source(work->store, &work->members, &source_options, &work->notify))
+        return sb_error()->code;
     if (work->path_count == 0 || sb_store_archive(work->store))
         return SB_OK;
-    return sb_choice_new(&work->choice, work->paths, work->path_count, err);
+    return sb_choice_new(&work->choice, work->paths, work->path_count);
 }
 
 static void close_members(struct work *work)
@@ -167,7 +167,7 @@ static void close_members(struct work *work)
     sb_store_free(work->store);
 }
 
-static enum sb_code unpack_members(struct work *work, struct sb_error *err)
+static enum sb_code unpack_members(struct work *work)
 {
     const struct settings *settings = work->settings;
     struct sb_unpack_options wanted = {
@@ -194,7 +194,7 @@ static enum sb_code unpack_members(struct work *work, struct sb_error *err)
         .lost = report_lost,
         .context = &work->report,
     };
-    enum sb_code code = sb_unpack(work->members, &wanted, &work->result, err);
+    enum sb_code code = sb_unpack(work->members, &wanted, &work->result);
 
     for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
@@ -244,14 +244,15 @@ static void complain_of_directory(const struct work *work)
 }
 
 /* Reports the error that ended the run. */
-static void complain(const struct work *work, struct sb_error *err)
+static void complain(const struct work *work)
 {
-    bool resumable = err->code != SB_DAMAGED && err->code != SB_LIMIT && err->code != SB_CHANGED;
+    bool resumable = sb_error()->code != SB_DAMAGED && sb_error()->code != SB_LIMIT &&
+                     sb_error()->code != SB_CHANGED;
 
     /* A container other than an archive cannot be read past its damage. */
-    if (err->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
-        err->code = SB_FORMAT;
-    message_failure(err);
+    if (sb_error()->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
+        sb_error()->code = SB_FORMAT;
+    message_failure(sb_error());
     if (work->result.begun && !work->settings->dry_run)
         message_error("%s: unpacked in part%s", work->name,
                       resumable ? "; go on with --existing=skip" : "");
@@ -259,23 +260,22 @@ static void complain(const struct work *work, struct sb_error *err)
 
 static int unpack(struct work *work)
 {
-    struct sb_error err;
     enum sb_code code;
 
     if (report_begin(&work->report, work->settings->report, &work->path, 1,
-                     work->settings->directory, &err))
-        return message_failure(&err);
-    code = open_members(work, &err);
+                     work->settings->directory))
+        return message_failure(sb_error());
+    code = open_members(work);
     if (!code)
-        code = unpack_members(work, &err);
+        code = unpack_members(work);
     message_progress_end();
     if (code)
-        complain(work, &err);
+        complain(work);
     else if (work->meant)
         complain_of_directory(work);
     else
         summarize(work);
-    report_finish(&work->report, code ? &err : NULL);
+    report_finish(&work->report, code ? sb_error() : NULL);
     report_release(&work->report);
     close_members(work);
     return message_status();

@@ -124,7 +124,6 @@ static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     struct sb_upgrade_result result;
-    struct sb_error err;
     struct sb_upgrade_options wanted = {
         .dry_run = settings->dry_run,
         .accept = settings->accept,
@@ -137,7 +136,7 @@ static int run(void *context, char **operands, int count)
 
     (void)count;
     settings->archive = operands[0];
-    code = sb_upgrade(settings->archive, &wanted, &message_notify, &result, &err);
+    code = sb_upgrade(settings->archive, &wanted, &message_notify, &result);
     message_progress_end();
     if (code == SB_OK || !settings->dry_run)
         describe(settings, &result);
@@ -147,8 +146,8 @@ static int run(void *context, char **operands, int count)
             protect_later(settings->archive);
         return message_status();
     }
-    explain_failure(settings->archive, &err);
-    return message_failure(&err);
+    explain_failure(settings->archive);
+    return message_failure(sb_error());
 }
 
 const struct command upgrade_command = {

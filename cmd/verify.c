@@ -80,11 +80,11 @@ static void add_result(struct sb_verify_result *sum, const struct sb_verify_resu
 
 static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
                                 const struct sb_verify_options *wanted,
-                                struct sb_verify_syrah_result *sum, struct sb_error *err)
+                                struct sb_verify_syrah_result *sum)
 {
     struct sb_verify_syrah_result counts;
     struct sb_verify_result result;
-    enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts, err);
+    enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts);
 
     add_result(&run->result, &result);
     sum->items += counts.items;
@@ -96,35 +96,35 @@ static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
 /* Each of the files that a spec names, which first have to be one sequence. */
 static enum sb_code verify_files(struct verify_run *run, struct sb_store *whole,
                                  const struct sb_verify_options *wanted,
-                                 struct sb_verify_syrah_result *sum, struct sb_error *err)
+                                 struct sb_verify_syrah_result *sum)
 {
     struct sb_syrah_set *set;
-    enum sb_code code = sb_store_syrah(whole, &set, err);
+    enum sb_code code = sb_store_syrah(whole, &set);
 
     for (uint32_t i = 0; !code && i < sb_syrah_set_file_count(set); i++)
-        code = verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum, err);
+        code = verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum);
     sb_syrah_set_free(set);
     return code;
 }
 
 /* Verifies Syrah files that are one container and says how it went. */
 static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
-                                 const struct sb_verify_options *wanted, struct sb_error *err)
+                                 const struct sb_verify_options *wanted)
 {
     struct sb_verify_syrah_result counts = {0};
     struct sb_file *file;
     enum sb_code code;
 
     if (run->name_count > 0)
-        return sb_fail(err, SB_INVALID, "%s: has items, not names, and is verified as a whole",
+        return sb_fail(SB_INVALID, "%s: has items, not names, and is verified as a whole",
                        run->name);
-    code = sb_store_file(store, &file, err);
+    code = sb_store_file(store, &file);
     if (code)
         return code;
     run->result = (struct sb_verify_result){0};
     message_progress_counts("arrays");
-    code = file ? verify_file(run, file, wanted, &counts, err)
-                : verify_files(run, store, wanted, &counts, err);
+    code =
+        file ? verify_file(run, file, wanted, &counts) : verify_files(run, store, wanted, &counts);
     sb_file_free(file);
     message_progress_end();
     run->unproved = counts.unproved;
@@ -178,18 +178,17 @@ static enum sb_code end_archive(struct verify_run *run, enum sb_code code,
     return code;
 }
 
-static enum sb_code verify_archive(struct verify_run *run, struct sb_store *store,
-                                   struct sb_error *err)
+static enum sb_code verify_archive(struct verify_run *run, struct sb_store *store)
 {
     struct sb_verify_options wanted = options_of(run);
     enum sb_code code;
 
     if (verify_repair_wanted(run))
-        code = verify_repair(run, sb_store_take_archive(store), &wanted, err);
+        code = verify_repair(run, sb_store_take_archive(store), &wanted);
     else
-        code = sb_verify(sb_store_archive(store), &wanted, &run->events, &run->notify, &run->result,
-                         err);
-    return end_archive(run, code, err);
+        code =
+            sb_verify(sb_store_archive(store), &wanted, &run->events, &run->notify, &run->result);
+    return end_archive(run, code, sb_error());
 }
 
 /* One object after the defects: what was checked, and what that does not prove. */
@@ -207,10 +206,10 @@ static void print_container_summary(const struct verify_run *run)
 }
 
 static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,
-                                   const struct sb_verify_options *wanted, struct sb_error *err)
+                                   const struct sb_verify_options *wanted)
 {
     enum sb_code code = sb_verify_container(store, wanted, &run->events, &run->notify, &run->result,
-                                            &run->unproved, err);
+                                            &run->unproved);
 
     message_progress_end();
     if (!code && run->settings->json)
@@ -221,58 +220,56 @@ static enum sb_code verify_members(struct verify_run *run, struct sb_store *stor
     return code;
 }
 
-static enum sb_code refuse_present(const struct verify_run *run, struct sb_error *err)
+static enum sb_code refuse_present(const struct verify_run *run)
 {
     if (!run->settings->present)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
+    return sb_fail(SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
 }
 
-static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store, struct sb_error *err)
+static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
 {
     const char *misused = verify_choice_not_of_bags(&run->settings->choice, &run->choice);
 
-    if (verify_repair_refuse(run, true, err))
-        return err->code;
+    if (verify_repair_refuse(run, true))
+        return sb_error()->code;
     if (misused)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is a bag, whose records are chosen by --subset=I/N, --part and "
                        "--shards, but not by --%s%s",
                        run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
-        return sb_fail(err, SB_INVALID, "%s: has records, not names; --records chooses them",
-                       run->path);
-    if (refuse_present(run, err))
-        return err->code;
-    return verify_records(run, store, options_of(run).threads, err);
+        return sb_fail(SB_INVALID, "%s: has records, not names; --records chooses them", run->path);
+    if (refuse_present(run))
+        return sb_error()->code;
+    return verify_records(run, store, options_of(run).threads);
 }
 
 /* --quick and names exclude a choice, which reads files in the order of their bytes. */
-static enum sb_code choose(struct verify_run *run, struct sb_error *err)
+static enum sb_code choose(struct verify_run *run)
 {
     const char *given = verify_choice_given(&run->settings->choice);
-    enum sb_code code = verify_choice_of(&run->settings->choice, &run->choice, err);
+    enum sb_code code = verify_choice_of(&run->settings->choice, &run->choice);
 
     if (code || !given)
         return code;
     if (run->settings->quick)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "--quick reads no file's bytes, and --%s says which are read; give one",
                        given);
     if (run->name_count > 0)
-        return sb_fail(err, SB_INVALID, "names and --%s both say what is read; give one of them",
-                       given);
+        return sb_fail(SB_INVALID, "names and --%s both say what is read; give one of them", given);
     return SB_OK;
 }
 
-static enum sb_code refuse_choice(const struct verify_run *run, struct sb_error *err)
+static enum sb_code refuse_choice(const struct verify_run *run)
 {
     const char *given = verify_choice_given(&run->settings->choice);
 
     if (!given)
         return SB_OK;
     return sb_fail(
-        err, SB_INVALID,
+        SB_INVALID,
         "%s: is no archive, and read from its beginning to its end: --%s is for archives "
         "and bags ('shardbox convert --wrap' makes an archive over a plain tar or zip "
         "without copying it)",
@@ -280,26 +277,24 @@ static enum sb_code refuse_choice(const struct verify_run *run, struct sb_error 
 }
 
 /* A container that is read from its beginning to its end. */
-static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store,
-                                 struct sb_error *err)
+static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store)
 {
     struct sb_verify_options wanted = options_of(run);
 
-    if (refuse_choice(run, err) || verify_repair_refuse(run, false, err) ||
-        refuse_present(run, err))
-        return err->code;
+    if (refuse_choice(run) || verify_repair_refuse(run, false) || refuse_present(run))
+        return sb_error()->code;
     if (run->rows == SB_CAN_ITEMS)
-        return verify_items(run, store, &wanted, err);
-    return verify_members(run, store, &wanted, err);
+        return verify_items(run, store, &wanted);
+    return verify_members(run, store, &wanted);
 }
 
-static enum sb_code refuse_records(const struct verify_run *run, struct sb_error *err)
+static enum sb_code refuse_records(const struct verify_run *run)
 {
     const char *misused = option_of_verify_records();
 
     if (!misused || run->rows == SB_CAN_BAGS)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
+    return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
 }
 
 static enum sb_store_ability rows_of(const struct sb_store *store)
@@ -313,53 +308,51 @@ static enum sb_store_ability rows_of(const struct sb_store *store)
     return 0;
 }
 
-static enum sb_code verify_store(struct verify_run *run, struct sb_store *store,
-                                 struct sb_error *err)
+static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
 {
     if (holds_caches(store))
-        return verify_cache(run, true, options_of(run).threads, err);
-    if (sb_store_refuse_tree(store, err))
-        return err->code;
+        return verify_cache(run, true, options_of(run).threads);
+    if (sb_store_refuse_tree(store))
+        return sb_error()->code;
     run->word = sb_store_word(store);
     run->rows = rows_of(store);
     if (run->rows == SB_CAN_KEYS)
-        return verify_cache(run, false, options_of(run).threads, err);
-    if (verify_cache_refuse(run, err) || choose(run, err) || verify_repair_check(run, err) ||
-        refuse_records(run, err))
-        return err->code;
+        return verify_cache(run, false, options_of(run).threads);
+    if (verify_cache_refuse(run) || choose(run) || verify_repair_check(run) || refuse_records(run))
+        return sb_error()->code;
     if (sb_store_archive(store))
-        return verify_archive(run, store, err);
-    return run->rows == SB_CAN_BAGS ? verify_bag(run, store, err) : verify_whole(run, store, err);
+        return verify_archive(run, store);
+    return run->rows == SB_CAN_BAGS ? verify_bag(run, store) : verify_whole(run, store);
 }
 
 /* A file that cannot be opened because of damage is an archive's index. */
-static enum sb_code verify_unopened(struct verify_run *run, struct sb_error *err)
+static enum sb_code verify_unopened(struct verify_run *run)
 {
-    struct sb_error damage = *err;
+    struct sb_error damage = *sb_error();
 
     run->word = "archive";
-    if (verify_cache_refuse(run, err) || choose(run, err) || verify_repair_check(run, err))
-        return err->code;
+    if (verify_cache_refuse(run) || choose(run) || verify_repair_check(run))
+        return sb_error()->code;
     return end_archive(run, SB_DAMAGED, &damage);
 }
 
-static enum sb_code verify(struct verify_run *run, struct sb_error *err)
+static enum sb_code verify(struct verify_run *run)
 {
     const struct opening *opening = &run->settings->opening;
     struct sb_store *store;
     enum sb_code code;
 
     if (run->settings->repair.undo)
-        return verify_repair_undo(run, err);
-    if (verify_repair_begin(run, err))
-        return err->code;
+        return verify_repair_undo(run);
+    if (verify_repair_begin(run))
+        return sb_error()->code;
     if (run->protect.remade > 0 && run->settings->repair.dry_run)
         return SB_OK;
-    code = open_store_with(&store, run->path, opening, &run->notify, err);
+    code = open_store_with(&store, run->path, opening, &run->notify);
     if (code == SB_DAMAGED)
-        return verify_unopened(run, err);
+        return verify_unopened(run);
     if (!code) {
-        code = verify_store(run, store, err);
+        code = verify_store(run, store);
         sb_store_free(store);
     }
     /* A file that is no container, and has a parity file */
@@ -383,16 +376,15 @@ static int run(void *settings, char **operands, int count)
 {
     const char *misused = misuse_of(settings);
     struct verify_run run;
-    struct sb_error err;
     enum sb_code code;
 
     if (misused)
         return message_usage("%s", misused);
-    code = verify_run_begin(&run, settings, operands, (size_t)count, &err);
+    code = verify_run_begin(&run, settings, operands, (size_t)count);
     if (code)
-        return message_failure(&err);
-    code = verify(&run, &err);
-    return verify_run_end(&run, code, &err);
+        return message_failure(sb_error());
+    code = verify(&run);
+    return verify_run_end(&run, code, sb_error());
 }
 
 const struct command verify_command = {

@@ -18,12 +18,12 @@ struct keyed {
     size_t count, next;
 };
 
-static enum sb_code next_found(void *context, struct sb_cell_run *run, struct sb_error *err)
+static enum sb_code next_found(void *context, struct sb_cell_run *run)
 {
     struct keyed *keyed = context;
 
     if (keyed->next == keyed->count)
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     *run = (struct sb_cell_run){
         .rows = {.first = keyed->found[keyed->next++], .step = 1, .count = 1}, .column_count = 1};
     return SB_OK;
@@ -40,23 +40,22 @@ static int64_t count_found(void *context)
     return (int64_t)((const struct keyed *)context)->count;
 }
 
-static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last, struct sb_error *err)
+static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last)
 {
     const struct sb_cell_feed feed = {
         .next = next_found, .ready = are_found, .total = count_found, .context = keyed};
-    enum sb_code code = cat_fetch(keyed->job, &feed, is_last, err);
+    enum sb_code code = cat_fetch(keyed->job, &feed, is_last);
 
     keyed->count = keyed->next = 0;
     return code;
 }
 
-static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t size,
-                                   struct sb_error *err)
+static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t size)
 {
     const struct cat_request *request = keyed->job->request;
     const char *keys = keyed->job->settings->keys;
     struct sb_buf line = {0};
-    enum sb_code code = fetch_keyed(keyed, false, err);
+    enum sb_code code = fetch_keyed(keyed, false);
 
     if (code)
         return code;
@@ -68,42 +67,41 @@ static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t 
     }
     if (sb_buf_add(&line, key, size) || sb_buf_add_text(&line, " missing") ||
         sb_buf_add_char(&line, request->nul ? '\0' : '\n'))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = output_directly(&keyed->job->written, line.data, line.size, err);
+        code = output_directly(&keyed->job->written, line.data, line.size);
     sb_buf_release(&line);
     return code;
 }
 
 static enum sb_code take_found(void *context, const void *key, size_t key_size,
-                               const int64_t *records, size_t count, struct sb_error *err)
+                               const int64_t *records, size_t count)
 {
     struct keyed *keyed = context;
 
     if (count == 0)
-        return answer_missing(keyed, key, key_size, err);
+        return answer_missing(keyed, key, key_size);
     keyed->found[keyed->count++] = records[0];
     if (keyed->count == KEYED_AT_ONCE || !keyed->names.ready(keyed->names.context))
-        return fetch_keyed(keyed, false, err);
+        return fetch_keyed(keyed, false);
     return SB_OK;
 }
 
-static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys, struct sb_error *err)
+static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys)
 {
     int64_t records = sb_bag_count(job->table->ops->records(job->table));
 
-    if (open_bag(keys, job->settings->keys, NULL, err))
-        return err->code;
+    if (open_bag(keys, job->settings->keys, NULL))
+        return sb_error()->code;
     if (sb_bag_count(*keys) == records)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: has %" PRId64 " records, and %s %" PRId64
                    ": they are not the keys of those",
                    job->settings->keys, sb_bag_count(*keys), job->request->spec, records);
 }
 
-static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *given,
-                                   struct sb_error *err)
+static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *given)
 {
     const char *keys_spec = job->settings->keys;
     struct sb_record_index_options options = {.threads = job->request->threads};
@@ -112,20 +110,20 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
     enum sb_code code = SB_OK;
 
     if (keys_spec)
-        code = open_keys(job, &keys, err);
+        code = open_keys(job, &keys);
     if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
-        code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify, err);
+        code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify);
     if (!code)
         code = sb_record_index_find(keys ? keys : job->table->ops->records(job->table), &options,
-                                    &keyed.names, take_found, &keyed, &message_notify, err);
+                                    &keyed.names, take_found, &keyed, &message_notify);
     if (!code)
-        code = fetch_keyed(&keyed, true, err);
+        code = fetch_keyed(&keyed, true);
     sb_bag_free(keys);
     return code;
 }
 
 /* Keys of --find come first, then operands, then the list. */
-enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
+enum sb_code cat_by_key(struct cat_job *job)
 {
     const struct cat_request *request = job->request;
     struct given_keys keys;
@@ -134,9 +132,9 @@ enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err)
     given_keys_begin(&keys);
     keys.names.share = request->share;
     code = given_keys_open(&keys, request->operands, request->operand_count, request->files_from,
-                           request->nul ? '\0' : '\n', err);
+                           request->nul ? '\0' : '\n');
     if (!code)
-        code = find_and_fetch(job, &keys.names, err);
+        code = find_and_fetch(job, &keys.names);
     given_keys_close(&keys);
     return code;
 }

@@ -97,8 +97,7 @@ static int check_usage(const struct cat_rows_settings *settings, const struct ca
     return STATUS_CLEAN;
 }
 
-enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last,
-                       struct sb_error *err)
+enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last)
 {
     const struct sb_table_fetch_options wanted = {
         .framing = job->request->framing,
@@ -110,7 +109,7 @@ enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, boo
     const struct sb_fetch_output output = {.write = output_directly, .context = &job->written};
     struct sb_table_fetch_counts counts = {0};
     enum sb_code code =
-        sb_table_fetch(job->table, feed, &wanted, &output, &message_notify, &counts, err);
+        sb_table_fetch(job->table, feed, &wanted, &output, &message_notify, &counts);
 
     job->missing += counts.missing;
     return code;
@@ -125,45 +124,45 @@ void draw_as_set(struct sb_record_choice_options *options, const struct cat_rows
     options->seed = (uint64_t)settings->seed;
 }
 
-static enum sb_code fetch_chosen(struct cat_job *job, struct sb_error *err)
+static enum sb_code fetch_chosen(struct cat_job *job)
 {
     const struct cat_request *request = job->request;
     struct sb_cell_feed feed;
     struct chosen_rows chosen;
     enum sb_code code =
         chosen_rows_open(&chosen, job->table, request->files_from, request->nul ? '\0' : '\n',
-                         request->operands, request->operand_count, err);
+                         request->operands, request->operand_count);
 
     if (code)
         return code;
     draw_as_set(&chosen.options.rows, job->settings);
     chosen.options.share = request->share;
     chosen.named.advice = "; ls shows which it has";
-    code = chosen_rows_feed(&chosen, job->table, &feed, err);
+    code = chosen_rows_feed(&chosen, job->table, &feed);
     if (!code)
-        code = cat_fetch(job, &feed, true, err);
+        code = cat_fetch(job, &feed, true);
     chosen_rows_close(&chosen);
     return code;
 }
 
 /* Members of a tar are called as files made of records are. */
-static enum sb_code name_members(struct cat_job *job, struct sb_error *err)
+static enum sb_code name_members(struct cat_job *job)
 {
     if (job->request->framing != SB_FRAMING_TAR || job->settings->keys ||
         sb_table_has_names(job->table))
         return SB_OK;
-    return sb_record_names_by_format(&job->table->names, SB_RECORD_NAME_FORMAT, err);
+    return sb_record_names_by_format(&job->table->names, SB_RECORD_NAME_FORMAT);
 }
 
-static enum sb_code open_and_fetch(struct cat_job *job, struct sb_error *err)
+static enum sb_code open_and_fetch(struct cat_job *job)
 {
-    enum sb_code code = sb_store_table(job->request->store, &job->table, err);
+    enum sb_code code = sb_store_table(job->request->store, &job->table);
 
     if (!code)
-        code = name_members(job, err);
+        code = name_members(job);
     if (code)
         return code;
-    return is_by_key(job->settings) ? cat_by_key(job, err) : fetch_chosen(job, err);
+    return is_by_key(job->settings) ? cat_by_key(job) : fetch_chosen(job);
 }
 
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request)
@@ -171,12 +170,11 @@ int cat_rows(const struct cat_rows_settings *settings, const struct cat_request 
     struct cat_job job = {.settings = settings, .request = request};
     int status = check_usage(settings, request);
     const char *word;
-    struct sb_error err;
     enum sb_code code;
 
     if (status)
         return status;
-    code = open_and_fetch(&job, &err);
+    code = open_and_fetch(&job);
     message_progress_end();
     word = job.table ? job.table->row_word : "";
     if (job.table)
@@ -184,7 +182,7 @@ int cat_rows(const struct cat_rows_settings *settings, const struct cat_request 
     if (!code && job.missing > 0 && request->framing == SB_FRAMING_BATCH)
         message_problem("%" PRId64 " of the requested %ss %s not there", job.missing, word,
                         job.missing == 1 ? "is" : "are");
-    status = code ? message_failure(&err) : message_status();
+    status = code ? message_failure(sb_error()) : message_status();
     sb_table_free(job.table);
     return status;
 }

@@ -84,10 +84,10 @@ void draw_as_set(struct sb_record_choice_options *options,
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);
 
 /* Writes what the feed has; is_last: there is no further call. */
-enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last,
-                       struct sb_error *err) SB_CHECKED;
+enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed,
+                       bool is_last) SB_CHECKED;
 
 /* cat/keys.c: of a bag, those of --find, --keys and the names. */
-enum sb_code cat_by_key(struct cat_job *job, struct sb_error *err) SB_CHECKED;
+enum sb_code cat_by_key(struct cat_job *job) SB_CHECKED;
 
 #endif

@@ -27,33 +27,33 @@ void cat_samples_free(struct cat_samples *samples)
 }
 
 static enum sb_code choose(struct cat_samples *samples, const struct cat_rows_settings *settings,
-                           const struct cat_request *request, struct sb_error *err)
+                           const struct cat_request *request)
 {
     struct sb_table_choice_options *options = &samples->chosen.options;
-    enum sb_code code = chosen_rows_open(&samples->chosen, samples->table, request->files_from,
-                                         request->nul ? '\0' : '\n', request->operands,
-                                         request->operand_count, err);
+    enum sb_code code =
+        chosen_rows_open(&samples->chosen, samples->table, request->files_from,
+                         request->nul ? '\0' : '\n', request->operands, request->operand_count);
 
     if (code)
         return code;
     draw_as_set(&options->rows, settings);
     options->share = request->share;
-    return chosen_rows_feed(&samples->chosen, samples->table, &samples->feed, err);
+    return chosen_rows_feed(&samples->chosen, samples->table, &samples->feed);
 }
 
 enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archive,
                               const struct cat_rows_settings *settings,
-                              const struct cat_request *request, struct sb_error *err)
+                              const struct cat_request *request)
 {
     struct cat_samples *samples = calloc(1, sizeof(*samples));
     enum sb_code code;
 
     *out = samples;
     if (!samples)
-        return sb_fail_memory(err);
-    code = sb_table_of_samples(&samples->table, archive, false, ".", &message_notify, err);
+        return sb_fail_memory();
+    code = sb_table_of_samples(&samples->table, archive, false, ".", &message_notify);
     if (!code)
-        code = choose(samples, settings, request, err);
+        code = choose(samples, settings, request);
     if (!code)
         return SB_OK;
     cat_samples_free(samples);
@@ -62,23 +62,22 @@ enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archi
 }
 
 /* One that is not there is said, and passed over. */
-static enum sb_code next_sample(struct cat_samples *samples, const struct sb_cell_feed *feed,
-                                struct sb_error *err)
+static enum sb_code next_sample(struct cat_samples *samples, const struct sb_cell_feed *feed)
 {
-    enum sb_code code = feed->next(feed->context, &samples->run, err);
+    enum sb_code code = feed->next(feed->context, &samples->run);
 
     samples->next = 0;
     if (code)
         samples->run.column_count = 0;
     if (code != SB_INVALID || samples->run.rows.count != 0)
         return code;
-    message_problem("%s: %s", samples->table->name, err->text);
+    message_problem("%s: %s", samples->table->name, sb_error()->text);
     return SB_OK;
 }
 
 /* Passes over those that have none of the wanted files: where none has, for ever, nobody would
  * know. */
-static enum sb_code next_with_files(struct cat_samples *samples, struct sb_error *err)
+static enum sb_code next_with_files(struct cat_samples *samples)
 {
     const struct sb_cell_feed *feed = &samples->feed;
     int64_t round = feed->round ? feed->round(feed->context) : 0, silent = 0;
@@ -86,30 +85,30 @@ static enum sb_code next_with_files(struct cat_samples *samples, struct sb_error
 
     while (!code && samples->next == samples->run.column_count) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         if (round > 0 && silent++ > round)
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: none of the requested samples has such a file, so that nothing "
                            "would ever be written",
                            samples->table->name);
-        code = next_sample(samples, feed, err);
+        code = next_sample(samples, feed);
     }
     return code;
 }
 
-static enum sb_code next(void *context, const char **name, size_t *size, struct sb_error *err)
+static enum sb_code next(void *context, const char **name, size_t *size)
 {
     struct cat_samples *samples = context;
     const struct sb_cell_run *run = &samples->run;
     struct sb_facts file;
     uint32_t column;
-    enum sb_code code = next_with_files(samples, err);
+    enum sb_code code = next_with_files(samples);
 
     if (code)
         return code;
     column = run->columns ? run->columns[samples->next] : samples->next;
     samples->next++;
-    code = samples->table->ops->describe(samples->table, run->rows.first, column, &file, err);
+    code = samples->table->ops->describe(samples->table, run->rows.first, column, &file);
     *name = file.member.text;
     *size = file.member.size;
     return code;

@@ -13,7 +13,7 @@ struct cat_samples;
  * comes. */
 enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archive,
                               const struct cat_rows_settings *settings,
-                              const struct cat_request *request, struct sb_error *err) SB_CHECKED;
+                              const struct cat_request *request) SB_CHECKED;
 void cat_samples_free(struct cat_samples *samples); /* NULL is allowed */
 
 /* The names of their files, sample by sample. */

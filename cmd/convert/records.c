@@ -122,7 +122,7 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
 }
 
 enum sb_code records_open(struct records *records, const struct record_settings *settings,
-                          const struct record_use *use, struct sb_error *err)
+                          const struct record_use *use)
 {
     bool to_bag = writes_bag(use);
     struct bag_words words = words_of_inputs(settings, to_bag);
@@ -139,12 +139,12 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     }
     if (to_bag)
         fill_output(&records->wanted, settings, use);
-    code = chosen_records_open(&records->chosen, settings->files_from, '\n', err);
+    code = chosen_records_open(&records->chosen, settings->files_from, '\n');
     if (!code && records->chosen.options.list && use->force)
         sb_list_must_name(records->chosen.options.list);
     if (!code && records->chosen.given)
         records->wanted.choice = &records->chosen.options;
-    return code ? code : bag_options_of(&words, use->from, &records->read, err);
+    return code ? code : bag_options_of(&words, use->from, &records->read);
 }
 
 void records_release(struct records *records)

@@ -88,7 +88,7 @@ struct records {
 
 /* {0} may be released. */
 enum sb_code records_open(struct records *records, const struct record_settings *settings,
-                          const struct record_use *use, struct sb_error *err) SB_CHECKED;
+                          const struct record_use *use) SB_CHECKED;
 void records_release(struct records *records);
 
 #endif

@@ -10,24 +10,23 @@
 #include <string.h>
 
 enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
-                          size_t count, const char *output, struct sb_error *err)
+                          size_t count, const char *output)
 {
     enum sb_code code = SB_OK;
 
     *report = (struct report){.notify = {.call = report_event, .context = report}};
     if (path)
-        code = sb_convert_beside_check(inputs, count, output, path, "report", err);
+        code = sb_convert_beside_check(inputs, count, output, path, "report");
     /* A single input that is not there is no report either: the report then says so. */
     if (code == SB_NOENT && count == 1)
         code = SB_OK;
-    return code || !path ? code : report_file_open(&report->out, path, err);
+    return code || !path ? code : report_file_open(&report->out, path);
 }
 
-enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
-                         struct sb_error *err)
+enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted)
 {
-    if (report_begin(report, path, wanted->inputs, wanted->input_count, wanted->output, err))
-        return err->code;
+    if (report_begin(report, path, wanted->inputs, wanted->input_count, wanted->output))
+        return sb_error()->code;
     wanted->notify = &report->notify;
     wanted->lost = report_lost;
     report->samples = wanted->samples;
@@ -127,14 +126,13 @@ void report_summary(const struct report *report, const char *output, const char 
 
 void report_finish(struct report *report, const struct sb_error *failure)
 {
-    struct sb_error err;
 
     if (failure && report->out.file) {
         failure_json(begin_line(report, NULL), failure);
         report_file_line(&report->out);
     }
-    if (!report_file_finish(&report->out, &err))
+    if (!report_file_finish(&report->out))
         return;
-    message_failure(&err);
+    message_failure(sb_error());
     message_raise(STATUS_ERROR);
 }

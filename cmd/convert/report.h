@@ -23,11 +23,11 @@ struct report {
 /* path NULL: only counts. report_finish replaces an existing file at path; SB_INVALID: it is an
  * input, or the output. */
 enum sb_code report_begin(struct report *report, const char *path, char *const *inputs,
-                          size_t count, const char *output, struct sb_error *err) SB_CHECKED;
+                          size_t count, const char *output) SB_CHECKED;
 
 /* The same for a conversion: sets the callbacks in its options. */
-enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code report_open(struct report *report, const char *path,
+                         struct sb_convert_options *wanted) SB_CHECKED;
 void report_release(struct report *report);
 
 /* The next two are callbacks of the library; context is the struct report. */

@@ -202,7 +202,7 @@ const char *const du_options_of_bags[] = {
 };
 
 static enum sb_code measure(const struct du_table *wanted, struct sb_table *table,
-                            struct sb_usage *usage, struct sb_error *err)
+                            struct sb_usage *usage)
 {
     struct sb_usage_options options = {
         .threads = (unsigned)wanted->threads,
@@ -215,21 +215,20 @@ static enum sb_code measure(const struct du_table *wanted, struct sb_table *tabl
     options.column_count = arrays_given(&columns);
     options.columns = columns;
     message_progress_counts("records");
-    code = sb_table_usage(table, &options, usage, err);
+    code = sb_table_usage(table, &options, usage);
     message_progress_end();
     free(columns);
     return code;
 }
 
-static enum sb_code show_table(const struct du_table *wanted, struct sb_store *store,
-                               struct sb_error *err)
+static enum sb_code show_table(const struct du_table *wanted, struct sb_store *store)
 {
     struct sb_usage usage = {0};
     struct sb_table *table;
-    enum sb_code code = open_table(store, &table, wanted->samples, wanted->opening, err);
+    enum sb_code code = open_table(store, &table, wanted->samples, wanted->opening);
 
     if (!code)
-        code = measure(wanted, table, &usage, err);
+        code = measure(wanted, table, &usage);
     if (!code)
         write_usage(wanted, &usage);
     free(usage.lines);
@@ -261,11 +260,11 @@ static void add_cache(struct caches *caches, const struct sb_usage *usage, const
 }
 
 static enum sb_code show_one(void *context, struct sb_table *table, const char *path,
-                             const char *name, struct sb_error *err)
+                             const char *name)
 {
     struct caches *caches = context;
     struct sb_usage usage;
-    enum sb_code code = measure(caches->writing.wanted, table, &usage, err);
+    enum sb_code code = measure(caches->writing.wanted, table, &usage);
 
     (void)name;
     if (!code)
@@ -274,15 +273,14 @@ static enum sb_code show_one(void *context, struct sb_table *table, const char *
     return code;
 }
 
-static enum sb_code show_caches(const struct du_table *wanted, const char *path,
-                                struct sb_error *err)
+static enum sb_code show_caches(const struct du_table *wanted, const char *path)
 {
     struct caches caches = {.writing.wanted = wanted,
                             .of_all.total = {.name = "total", .rest = true}};
     enum sb_code code;
 
     caches.writing.usage = &caches.of_all;
-    code = each_cache(path, show_one, &caches, err);
+    code = each_cache(path, show_one, &caches);
     if (!code && caches.of_all.measures)
         write_line(&caches.writing, &caches.of_all.total);
     end_writing(&caches.writing);
@@ -323,12 +321,10 @@ static int check_usage(const struct sb_store *store, bool samples, bool several,
 int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands)
 {
     int status = check_usage(store, wanted->samples, several, operands);
-    struct sb_error err;
     enum sb_code code;
 
     if (status)
         return status;
-    code =
-        several ? show_caches(wanted, sb_store_path(store), &err) : show_table(wanted, store, &err);
-    return code ? message_failure(&err) : message_status();
+    code = several ? show_caches(wanted, sb_store_path(store)) : show_table(wanted, store);
+    return code ? message_failure(sb_error()) : message_status();
 }

@@ -25,10 +25,9 @@ void du_total_release(struct du_total *total)
 void du_total_add(struct du_total *total, const char *path, struct du_amounts amounts)
 {
     struct du_part part = {.path = strdup(path), .amounts = amounts};
-    struct sb_error err;
 
     output_need(part.path ? SB_OK : SB_NOMEM);
-    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part), &err));
+    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part)));
     total->parts[total->count++] = part;
 }
 

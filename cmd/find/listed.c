@@ -24,34 +24,33 @@ static void consider_listed(struct finding *finding, const struct sb_listed_name
  * When members are considered no lock is held: what is printed may have to wait. A batch ends when
  * the next name would have to be waited for.
  */
-static enum sb_code consider_batches(struct finding *finding, struct sb_listed *listed,
-                                     struct sb_error *err)
+static enum sb_code consider_batches(struct finding *finding, struct sb_listed *listed)
 {
     enum sb_code code = SB_OK;
 
     while (!code && !finding->visit.quit) {
-        code = sb_listed_take(listed, err);
+        code = sb_listed_take(listed);
         if (!code)
-            code = sb_listed_look_up(listed, err);
+            code = sb_listed_look_up(listed);
         for (size_t i = 0; !code && i < sb_listed_count(listed) && !finding->visit.quit; i++)
             consider_listed(finding, sb_listed_at(listed, i));
     }
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code find_listed(struct finding *finding, struct sb_error *err)
+enum sb_code find_listed(struct finding *finding)
 {
     const struct find_settings *settings = finding->settings;
     struct sb_listed *listed = NULL;
     struct sb_list *list;
     enum sb_code code;
 
-    code = sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n', err);
+    code = sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n');
     if (code)
         return code;
-    code = sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads, err);
+    code = sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads);
     if (!code)
-        code = consider_batches(finding, listed, err);
+        code = consider_batches(finding, listed);
     sb_listed_free(listed);
     sb_list_free(list);
     return code;

@@ -39,10 +39,9 @@ static bool lies_in_pruned(struct finding *finding, const struct sb_entry *entry
 
 static void prune(struct finding *finding, const struct sb_entry *entry)
 {
-    struct sb_error err;
 
     output_need(sb_grow(&finding->pruned_sizes, &finding->pruned_capacity, finding->pruned_count,
-                        sizeof(*finding->pruned_sizes), &err));
+                        sizeof(*finding->pruned_sizes)));
     output_need(sb_buf_set(&finding->pruned, entry->path, entry->path_size));
     finding->pruned_sizes[finding->pruned_count++] = entry->path_size;
 }
@@ -80,7 +79,7 @@ void find_consider(struct finding *finding, const struct sb_entry *entry)
         prune(finding, entry);
 }
 
-static enum sb_code find_by_path(struct finding *finding, struct sb_error *err)
+static enum sb_code find_by_path(struct finding *finding)
 {
     const unsigned needs = finding->settings->expression.needs;
     struct sb_entry entry;
@@ -88,22 +87,22 @@ static enum sb_code find_by_path(struct finding *finding, struct sb_error *err)
 
     if (!(needs & FIND_ROWS))
         sb_select_columns(finding->select, needs & FIND_MODES ? SB_NAMES_AND_MODES : SB_NAMES);
-    while (!finding->visit.quit && !(code = sb_select_next(finding->select, &entry, err)))
+    while (!finding->visit.quit && !(code = sb_select_next(finding->select, &entry)))
         find_consider(finding, &entry);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code find_by_address(struct finding *finding, struct sb_error *err)
+static enum sb_code find_by_address(struct finding *finding)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor;
     struct sb_entry entry;
     enum sb_code code;
 
-    code = sb_cursor_open(&cursor, finding->archive, &query, err);
+    code = sb_cursor_open(&cursor, finding->archive, &query);
     if (code)
         return code;
-    while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry))) {
         if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
             find_consider(finding, &entry);
     }
@@ -112,51 +111,49 @@ static enum sb_code find_by_address(struct finding *finding, struct sb_error *er
 }
 
 /* ~ turns the order round: the largest come first. */
-static enum sb_code sort_files(struct finding *finding, struct sb_entry_sort *sort,
-                               struct sb_error *err)
+static enum sb_code sort_files(struct finding *finding, struct sb_entry_sort *sort)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_begin(sort, err);
+    enum sb_code code = sb_entry_sort_begin(sort);
 
-    while (!code && !(code = sb_select_next(finding->select, &entry, err))) {
+    while (!code && !(code = sb_select_next(finding->select, &entry))) {
         if (entry.defect)
             leave_out(&finding->left_out, &entry);
         else if (entry.type != SB_DIR)
-            code = sb_entry_sort_add(sort, ~entry.size, 0, &entry, err);
+            code = sb_entry_sort_add(sort, ~entry.size, 0, &entry);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code find_by_size(struct finding *finding, struct sb_error *err)
+static enum sb_code find_by_size(struct finding *finding)
 {
     struct sb_entry_sort *sort;
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_new(&sort, false, err);
+    enum sb_code code = sb_entry_sort_new(&sort, false);
 
     if (code)
         return code;
-    code = sort_files(finding, sort, err);
-    while (!code && !finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry, err)))
+    code = sort_files(finding, sort);
+    while (!code && !finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
         find_consider(finding, &entry);
     sb_entry_sort_free(sort);
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
-                           struct sb_error *err)
+enum sb_code find_selected(struct finding *finding, char **paths, size_t count)
 {
     const struct find_settings *settings = finding->settings;
     bool shallow = settings->expression.max_depth == 1;
     enum sb_code code;
 
     code = sb_select_new(&finding->select, finding->archive, paths, count,
-                         shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE, err);
+                         shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE);
     if (!code && settings->sort == FIND_BY_ADDRESS)
-        code = find_by_address(finding, err);
+        code = find_by_address(finding);
     else if (!code && settings->sort == FIND_BY_SIZE)
-        code = find_by_size(finding, err);
+        code = find_by_size(finding);
     else if (!code)
-        code = find_by_path(finding, err);
+        code = find_by_path(finding);
     if (!code && !finding->visit.quit)
         complain_of_unmatched(finding->select, paths, count);
     return code;

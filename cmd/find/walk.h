@@ -26,11 +26,10 @@ struct finding {
 void find_consider(struct finding *finding, const struct sb_entry *entry);
 
 /* Everything that the paths name, in the order of the settings. */
-enum sb_code find_selected(struct finding *finding, char **paths, size_t count,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code find_selected(struct finding *finding, char **paths, size_t count) SB_CHECKED;
 
 /* What a list names, in its order (listed.c). */
-enum sb_code find_listed(struct finding *finding, struct sb_error *err) SB_CHECKED;
+enum sb_code find_listed(struct finding *finding) SB_CHECKED;
 
 void finding_release(struct finding *finding);
 

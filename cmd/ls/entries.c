@@ -47,8 +47,7 @@ static void count_drawn(int64_t dirs, int64_t files, bool only_dirs)
 }
 
 /* The tree below path, size bytes of it, which ends in NUL; and how much that was. */
-static enum sb_code draw_tree(struct list *list, const char *path, size_t size,
-                              struct sb_error *err)
+static enum sb_code draw_tree(struct list *list, const char *path, size_t size)
 {
     const struct ls_settings *settings = list->settings;
     struct sb_descent_options below = {
@@ -58,11 +57,11 @@ static enum sb_code draw_tree(struct list *list, const char *path, size_t size,
     struct sb_step step;
     int64_t files = 0, dirs = 0;
     size_t skip;
-    enum sb_code code = sb_descent_open(&descent, list->archive, path, &below, err);
+    enum sb_code code = sb_descent_open(&descent, list->archive, path, &below);
 
     output_name(size ? path : ".", size ? size : 1);
     output_char('\n');
-    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+    while (!code && !(code = sb_descent_next(descent, &step))) {
         if (step.visit == SB_VISIT_LEAVE)
             continue;
         if (step.entry.defect)
@@ -87,8 +86,7 @@ static void begin_block(struct list *list)
     listing_begin(&list->style);
 }
 
-static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry,
-                               struct sb_error *err)
+static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry)
 {
     int64_t key = 0, second_key = 0;
 
@@ -105,30 +103,29 @@ static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry,
         second_key = entry->offset;
         break;
     }
-    return sb_entry_sort_add(list->sort, key, second_key, entry, err);
+    return sb_entry_sort_add(list->sort, key, second_key, entry);
 }
 
 /* Where the entry goes first: to be shown, to be sorted, or to those left out. */
-static enum sb_code take(struct list *list, const struct sb_entry *entry, size_t skip,
-                         struct sb_error *err)
+static enum sb_code take(struct list *list, const struct sb_entry *entry, size_t skip)
 {
     if (entry->defect) {
         leave_out(&list->left_out, entry);
         return SB_OK;
     }
     if (list->sort)
-        return add_sorted(list, entry, err);
+        return add_sorted(list, entry);
     listing_add(entry, skip);
     list->anything = true;
     return SB_OK;
 }
 
-static enum sb_code end_block(struct list *list, size_t skip, struct sb_error *err)
+static enum sb_code end_block(struct list *list, size_t skip)
 {
     struct sb_entry entry;
     enum sb_code code = SB_OK;
 
-    while (list->sort && !(code = sb_entry_sort_next(list->sort, &entry, err))) {
+    while (list->sort && !(code = sb_entry_sort_next(list->sort, &entry))) {
         listing_add(&entry, skip);
         list->anything = true;
     }
@@ -155,7 +152,7 @@ static void write_header(struct list *list, const char *path, size_t size)
 
 /* What one directory holds, and whether there are directories among it. */
 static enum sb_code list_directory(struct list *list, const char *path, size_t size,
-                                   bool *has_directories, struct sb_error *err)
+                                   bool *has_directories)
 {
     struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = path};
@@ -172,25 +169,24 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
                             : SB_NAMES;
     write_header(list, path, size);
     if (list->sort)
-        code = sb_entry_sort_begin(list->sort, err);
+        code = sb_entry_sort_begin(list->sort);
     if (!code)
-        code = sb_cursor_open(&cursor, list->archive, &query, err);
+        code = sb_cursor_open(&cursor, list->archive, &query);
     if (code)
         return code;
     begin_block(list);
-    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!(code = sb_cursor_next(cursor, &entry))) {
         *has_directories |= entry.type == SB_DIR;
-        code = take(list, &entry, skip, err);
+        code = take(list, &entry, skip);
         if (code)
             break;
     }
     sb_cursor_free(cursor);
-    return code == SB_END ? end_block(list, skip, err) : code;
+    return code == SB_END ? end_block(list, skip) : code;
 }
 
 /* A directory and, with -R, all below it, in order of name. */
-static enum sb_code list_tree(struct list *list, const char *path, size_t size,
-                              struct sb_error *err)
+static enum sb_code list_tree(struct list *list, const char *path, size_t size)
 {
     int64_t levels = list->settings->max_depth;
     /* The first level was listed, and directories of the second are at depth 0. */
@@ -198,15 +194,14 @@ static enum sb_code list_tree(struct list *list, const char *path, size_t size,
     struct sb_descent *descent;
     struct sb_step step;
     bool has_directories;
-    enum sb_code code = list_directory(list, path, size, &has_directories, err);
+    enum sb_code code = list_directory(list, path, size, &has_directories);
 
     if (code || !list->settings->recursive || !has_directories || levels == 1)
         return code;
-    code = sb_descent_open(&descent, list->archive, path, &below, err);
-    while (!code && !(code = sb_descent_next(descent, &step, err))) {
+    code = sb_descent_open(&descent, list->archive, path, &below);
+    while (!code && !(code = sb_descent_next(descent, &step))) {
         if (step.visit == SB_VISIT_ENTER) {
-            code =
-                list_directory(list, step.entry.path, step.entry.path_size, &has_directories, err);
+            code = list_directory(list, step.entry.path, step.entry.path_size, &has_directories);
             if (!has_directories)
                 sb_descent_skip(descent);
         } else if (step.visit == SB_VISIT_ENTRY) {
@@ -217,12 +212,11 @@ static enum sb_code list_tree(struct list *list, const char *path, size_t size,
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code show_directory(struct list *list, const char *path, size_t size,
-                                   struct sb_error *err)
+static enum sb_code show_directory(struct list *list, const char *path, size_t size)
 {
     if (list->settings->tree)
-        return draw_tree(list, path, size, err);
-    return list_tree(list, path, size, err);
+        return draw_tree(list, path, size);
+    return list_tree(list, path, size);
 }
 
 /* -d, which with --tree chooses what is drawn. */
@@ -237,40 +231,39 @@ static bool is_shown_first(const struct list *list, const struct sb_entry *entry
 }
 
 /* The root has no name; -d shows it as GNU ls shows the current directory. */
-static enum sb_code list_root_itself(struct list *list, struct sb_error *err)
+static enum sb_code list_root_itself(struct list *list)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(list->archive, "", 0, &entry, err);
+    enum sb_code code = sb_archive_lookup(list->archive, "", 0, &entry);
 
     if (code)
         return code;
     entry.path = ".";
     entry.path_size = 1;
-    return take(list, &entry, 0, err);
+    return take(list, &entry, 0);
 }
 
 /* One pass over what the arguments name: entries themselves, or the contents of directories. */
-static enum sb_code pass(struct list *list, char **args, size_t count, bool entries_themselves,
-                         struct sb_error *err)
+static enum sb_code pass(struct list *list, char **args, size_t count, bool entries_themselves)
 {
     struct sb_select *select;
     struct sb_entry entry;
     enum sb_code code;
 
-    code = sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF, err);
+    code = sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF);
     if (code)
         return code;
     if (sb_select_everything(select)) {
         if (!entries_themselves)
-            code = show_directory(list, "", 0, err);
+            code = show_directory(list, "", 0);
         else if (shows_directories_themselves(list))
-            code = list_root_itself(list, err);
+            code = list_root_itself(list);
     }
-    while (!code && !(code = sb_select_next(select, &entry, err))) {
+    while (!code && !(code = sb_select_next(select, &entry))) {
         if (entries_themselves && is_shown_first(list, &entry))
-            code = take(list, &entry, 0, err);
+            code = take(list, &entry, 0);
         else if (!entries_themselves && !is_shown_first(list, &entry))
-            code = show_directory(list, entry.path, entry.path_size, err);
+            code = show_directory(list, entry.path, entry.path_size);
     }
     if (code == SB_END)
         code = SB_OK;
@@ -285,8 +278,7 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
     return code;
 }
 
-static enum sb_code list_arguments(struct list *list, char **args, size_t count,
-                                   struct sb_error *err)
+static enum sb_code list_arguments(struct list *list, char **args, size_t count)
 {
     static char dot[] = ".", *root[] = {dot};
     enum sb_code code = SB_OK;
@@ -297,15 +289,15 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count,
     }
     list->headers = list->settings->recursive || count > 1 || sb_is_glob(args[0]);
     if (list->sort)
-        code = sb_entry_sort_begin(list->sort, err);
+        code = sb_entry_sort_begin(list->sort);
     if (code)
         return code;
     begin_block(list);
-    code = pass(list, args, count, true, err);
+    code = pass(list, args, count, true);
     if (!code)
-        code = end_block(list, 0, err);
+        code = end_block(list, 0);
     if (!code && !shows_directories_themselves(list))
-        code = pass(list, args, count, false, err);
+        code = pass(list, args, count, false);
     return code;
 }
 
@@ -328,13 +320,13 @@ static void show_owner(void *context, const struct sb_entry *entry)
     listing_add(entry, 0);
 }
 
-static enum sb_code show_owners(struct list *list, struct sb_error *err)
+static enum sb_code show_owners(struct list *list)
 {
     const struct place *place = &list->settings->place;
     enum sb_code code;
 
     begin_block(list);
-    code = find_owners(list->archive, place, show_owner, list, &list->left_out, err);
+    code = find_owners(list->archive, place, show_owner, list, &list->left_out);
     listing_end();
     if (!code && !list->anything)
         message_problem("%" PRIu32 ":%" PRId64 ": no file has these bytes", place->shard,
@@ -342,31 +334,31 @@ static enum sb_code show_owners(struct list *list, struct sb_error *err)
     return code;
 }
 
-static enum sb_code show(struct list *list, char **args, size_t count, struct sb_error *err)
+static enum sb_code show(struct list *list, char **args, size_t count)
 {
     const struct ls_settings *settings = list->settings;
     enum sb_code code = SB_OK;
 
     if (settings->shards || settings->rsync_list)
-        code = need_shards(list->archive, "shards", err);
+        code = need_shards(list->archive, "shards");
     if (code)
         return code;
     if (settings->rsync_list || (settings->shards && settings->nul))
-        return show_shard_names(list->archive, settings->rsync_list, settings->nul, err);
+        return show_shard_names(list->archive, settings->rsync_list, settings->nul);
     if (settings->shards)
-        return show_shards(list->archive, settings->human, settings->json, &list->left_out, err);
+        return show_shards(list->archive, settings->human, settings->json, &list->left_out);
     if (settings->at)
-        return show_owners(list, err);
+        return show_owners(list);
     if (settings->sort != LS_BY_NAME || settings->reverse)
-        code = sb_entry_sort_new(&list->sort, settings->reverse, err);
-    return code ? code : list_arguments(list, args, count, err);
+        code = sb_entry_sort_new(&list->sort, settings->reverse);
+    return code ? code : list_arguments(list, args, count);
 }
 
 enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
-                        size_t count, struct sb_error *err)
+                        size_t count)
 {
     struct list list = {.settings = settings};
-    enum sb_code code = catalog_whole(store, &list.archive, &settings->opening, err);
+    enum sb_code code = catalog_whole(store, &list.archive, &settings->opening);
 
     list.style.form = choose_form(settings);
     list.style.json = settings->json;
@@ -380,10 +372,10 @@ enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *sto
     list.headers = settings->recursive;
     colour_begin(settings->nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
     if (!code && (settings->details || settings->json))
-        code = sb_content_open(&list.content, list.archive, NULL, err);
+        code = sb_content_open(&list.content, list.archive, NULL);
     list.style.content = list.content;
     if (!code)
-        code = show(&list, paths, count, err);
+        code = show(&list, paths, count);
     complain_of_left_out(&list.left_out);
     sb_entry_sort_free(list.sort);
     sb_content_free(list.content);

@@ -14,6 +14,6 @@ struct sb_store;
 
 /* paths: as given; none: the root directory. What is not there is said. */
 enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
-                        size_t count, struct sb_error *err) SB_CHECKED;
+                        size_t count) SB_CHECKED;
 
 #endif

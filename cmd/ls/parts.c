@@ -30,13 +30,12 @@ struct files {
 
 static enum sb_code each_part(struct files *files,
                               void (*take)(struct files *files, const struct sb_table_part *part,
-                                           uint32_t number),
-                              struct sb_error *err)
+                                           uint32_t number))
 {
     struct sb_table_part part;
     enum sb_code code;
 
-    for (uint32_t i = 0; !(code = files->table->ops->part(files->table, i, &part, err)); i++)
+    for (uint32_t i = 0; !(code = files->table->ops->part(files->table, i, &part)); i++)
         take(files, &part, i);
     return code == SB_END ? SB_OK : code;
 }
@@ -119,23 +118,22 @@ static void write_in_turn(struct files *files, const struct sb_table_part *part,
  * With --rsync-list those of a bag in an order in which they may be copied: limits before their
  * bag, and "-00000-of-", which a "@*" looks for, last. Names alone where all are in one directory.
  */
-static enum sb_code list_files(struct files *files, struct sb_error *err)
+static enum sb_code list_files(struct files *files)
 {
     enum sb_code code;
 
     if (!files->table->ops->records)
-        return each_part(files, write_file, err);
-    code = each_part(files, find_directory, err);
+        return each_part(files, write_file);
+    code = each_part(files, find_directory);
     if (!code && !files->wanted->rsync_list)
-        return each_part(files, write_file, err);
+        return each_part(files, write_file);
     if (!code)
-        code = each_part(files, write_in_turn, err);
+        code = each_part(files, write_in_turn);
     files->first = true;
-    return code ? code : each_part(files, write_in_turn, err);
+    return code ? code : each_part(files, write_in_turn);
 }
 
-enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table,
-                      struct sb_error *err)
+enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table)
 {
     static const char *const columns[] = {"shard",       "path",   "records", "bytes",
                                           "compression", "limits", NULL};
@@ -143,12 +141,12 @@ enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table
     enum sb_code code;
 
     if (settings->rsync_list || settings->nul) {
-        code = list_files(&files, err);
+        code = list_files(&files);
     } else {
         if (!settings->json)
             output_format("shard %12s %*s path\n", "records", settings->human ? 6 : 15, "bytes");
         json_rows(&files.json, settings->json, columns);
-        code = each_part(&files, write_shard, err);
+        code = each_part(&files, write_shard);
     }
     sb_buf_release(&files.line);
     json_release(&files.json);
@@ -156,21 +154,20 @@ enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table
 }
 
 /* A cache of several, as if it were one of their segments; returns how many it has in *segments. */
-static enum sb_code sum_up(struct sb_table *cache, struct sb_table_part *sum, uint32_t *segments,
-                           struct sb_error *err)
+static enum sb_code sum_up(struct sb_table *cache, struct sb_table_part *sum, uint32_t *segments)
 {
     struct sb_table_part part;
     enum sb_code code;
 
     *sum = (struct sb_table_part){0};
-    for (*segments = 0; !(code = cache->ops->part(cache, *segments, &part, err)); ++*segments) {
+    for (*segments = 0; !(code = cache->ops->part(cache, *segments, &part)); ++*segments) {
         sb_count_up(&sum->bytes, part.bytes);
         if (!sum->structure)
             sum->structure = part.structure;
         else if (part.structure && strcmp(sum->structure, part.structure) != 0)
             sum->structure = "mixed";
     }
-    return code == SB_END ? cache->ops->count(cache, &sum->rows, err) : code;
+    return code == SB_END ? cache->ops->count(cache, &sum->rows) : code;
 }
 
 static void show_cache(struct files *files, const struct sb_table_part *sum, uint32_t segments,
@@ -208,14 +205,14 @@ static void head_caches(const struct ls_settings *wanted)
 }
 
 static enum sb_code list_one(void *context, struct sb_table *table, const char *path,
-                             const char *name, struct sb_error *err)
+                             const char *name)
 {
     struct sb_table_part sum;
     uint32_t segments;
 
     (void)path;
-    if (sum_up(table, &sum, &segments, err))
-        return err->code;
+    if (sum_up(table, &sum, &segments))
+        return sb_error()->code;
     show_cache(context, &sum, segments, name);
     return SB_OK;
 }
@@ -227,7 +224,6 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
     static const char *const columns[] = {"cache", "keys", "segments", "bytes", "structure", NULL};
     const char *path = sb_store_path(store), *other = ls_clash(store);
     struct files files = {.wanted = settings};
-    struct sb_error err;
     enum sb_code code;
 
     if (!other)
@@ -240,8 +236,8 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
                              path, path);
     json_rows(&files.json, settings->json, columns);
     head_caches(settings);
-    code = each_cache(path, list_one, &files, &err);
+    code = each_cache(path, list_one, &files);
     sb_buf_release(&files.line);
     json_release(&files.json);
-    return code ? message_failure(&err) : message_status();
+    return code ? message_failure(sb_error()) : message_status();
 }

@@ -306,21 +306,21 @@ static void keep(struct list *list, const struct sb_facts *facts, struct sb_fact
 }
 
 static enum sb_code show_row(struct list *list, int64_t number, const struct sb_cell_run *run,
-                             const struct sb_facts *found, struct sb_error *err)
+                             const struct sb_facts *found)
 {
     const struct sb_table_ops *ops = list->table->ops;
     struct sb_facts row = found ? *found : (struct sb_facts){0};
     enum sb_code code;
 
     row.row = number;
-    code = ops->describe_row ? ops->describe_row(list->table, number, &row, err) : SB_OK;
+    code = ops->describe_row ? ops->describe_row(list->table, number, &row) : SB_OK;
     list->count = 0;
     reserve(list, run->column_count);
     for (uint32_t i = 0; !code && i < run->column_count; i++) {
         struct sb_facts cell = row;
 
         cell.defect = NULL;
-        code = ops->describe(list->table, number, run->columns ? run->columns[i] : i, &cell, err);
+        code = ops->describe(list->table, number, run->columns ? run->columns[i] : i, &cell);
         if (!code && cell.defect)
             complain(list, &cell);
         if (!code && list->by_rows)
@@ -334,8 +334,7 @@ static enum sb_code show_row(struct list *list, int64_t number, const struct sb_
 }
 
 /* name: what a problem begins with; NULL: it says it all. */
-static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed, const char *name,
-                              struct sb_error *err)
+static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed, const char *name)
 {
     struct sb_cell_run run;
     enum sb_code code;
@@ -345,14 +344,14 @@ static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed
             rows_flush(&list->rows);
             output_flush();
         }
-        code = feed->next(feed->context, &run, err);
+        code = feed->next(feed->context, &run);
         if (code == SB_INVALID && run.rows.count == 0) {
             rows_flush(&list->rows);
-            message_problem("%s%s%s", name ? name : "", name ? ": " : "", err->text);
+            message_problem("%s%s%s", name ? name : "", name ? ": " : "", sb_error()->text);
             continue;
         }
         for (int64_t i = 0; !code && i < run.rows.count; i++)
-            code = show_row(list, run.rows.first + i * run.rows.step, &run, NULL, err);
+            code = show_row(list, run.rows.first + i * run.rows.step, &run, NULL);
         if (code)
             break;
     }
@@ -360,12 +359,10 @@ static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code show_records(void *context, const struct sb_facts *rows, size_t count,
-                                 struct sb_error *err)
+static enum sb_code show_records(void *context, const struct sb_facts *rows, size_t count)
 {
     struct list *list = context;
 
-    (void)err;
     for (size_t i = 0; i < count; i++) {
         if (rows[i].defect)
             complain(list, &rows[i]);
@@ -382,8 +379,7 @@ static void flush_rows(void *context)
 }
 
 /* Records are looked at many at once. */
-static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed,
-                              struct sb_error *err)
+static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed)
 {
     const struct sb_record_rows_options options = {
         .threads = (unsigned)list->wanted->threads,
@@ -393,10 +389,10 @@ static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed
         .notify = &message_notify,
     };
 
-    return sb_record_rows(list->table, feed, &options, err);
+    return sb_record_rows(list->table, feed, &options);
 }
 
-static enum sb_code begin_widths(struct list *list, struct sb_error *err)
+static enum sb_code begin_widths(struct list *list)
 {
     struct sb_table *table = list->table;
     struct sb_table_part part;
@@ -406,38 +402,37 @@ static enum sb_code begin_widths(struct list *list, struct sb_error *err)
 
     if (!table->numbered)
         return SB_OK;
-    if (table->ops->count(table, &count, err))
-        return err->code;
+    if (table->ops->count(table, &count))
+        return sb_error()->code;
     list->rows.widths[0] = strlen(format_number(count > 0 ? count - 1 : 0, number));
     for (size_t i = 0; list->line[i] != SB_FACT_END; i++) {
         if (list->line[i] != SB_FACT_PART)
             continue;
-        while (!table->ops->part(table, parts, &part, err))
+        while (!table->ops->part(table, parts, &part))
             parts++;
         list->rows.widths[i] = strlen(format_number(parts, number));
     }
     return SB_OK;
 }
 
-static enum sb_code list_chosen(struct list *list, char *const *operands, size_t count,
-                                struct sb_error *err)
+static enum sb_code list_chosen(struct list *list, char *const *operands, size_t count)
 {
     const struct ls_settings *wanted = list->wanted;
     struct sb_cell_feed feed;
     struct chosen_rows chosen;
     enum sb_code code = chosen_rows_open(&chosen, list->table, wanted->files_from,
-                                         wanted->nul ? '\0' : '\n', operands, count, err);
+                                         wanted->nul ? '\0' : '\n', operands, count);
 
     if (code)
         return code;
     chosen.named.none_is_fine = true;
-    code = chosen_rows_feed(&chosen, list->table, &feed, err);
+    code = chosen_rows_feed(&chosen, list->table, &feed);
     if (!code && wanted->count)
         output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
     else if (!code)
         code = list->table->ops->records
-                   ? show_many(list, &feed, err)
-                   : show_feed(list, &feed, chosen.choice ? list->table->name : NULL, err);
+                   ? show_many(list, &feed)
+                   : show_feed(list, &feed, chosen.choice ? list->table->name : NULL);
     chosen_rows_close(&chosen);
     return code;
 }
@@ -463,12 +458,12 @@ struct found {
     size_t count, next, shown;
 };
 
-static enum sb_code next_found(void *context, struct sb_cell_run *run, struct sb_error *err)
+static enum sb_code next_found(void *context, struct sb_cell_run *run)
 {
     struct found *found = context;
 
     if (found->next == found->count)
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     *run = (struct sb_cell_run){
         .rows = {.first = found->records[found->next++], .step = 1, .count = 1}, .column_count = 1};
     return SB_OK;
@@ -480,8 +475,7 @@ static bool are_found(void *context)
     return true;
 }
 
-static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count,
-                                    struct sb_error *err)
+static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count)
 {
     struct found *found = context;
     enum sb_code code = SB_OK;
@@ -490,13 +484,13 @@ static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, 
         struct sb_facts row = rows[i];
 
         row.key = found->key[found->shown++];
-        code = show_records(found->list, &row, 1, err);
+        code = show_records(found->list, &row, 1);
     }
     return code;
 }
 
 /* A few are not worth threads of their own. */
-static enum sb_code show_singly(struct found *found, struct sb_error *err)
+static enum sb_code show_singly(struct found *found)
 {
     static const struct sb_cell_run whole = {.column_count = 1};
     enum sb_code code = SB_OK;
@@ -504,13 +498,13 @@ static enum sb_code show_singly(struct found *found, struct sb_error *err)
     for (size_t i = 0; !code && i < found->count; i++) {
         const struct sb_facts facts = {.key = found->key[i]};
 
-        code = show_row(found->list, found->records[i], &whole, &facts, err);
+        code = show_row(found->list, found->records[i], &whole, &facts);
         rows_flush(&found->list->rows);
     }
     return code;
 }
 
-static enum sb_code show_pending(struct found *found, struct sb_error *err)
+static enum sb_code show_pending(struct found *found)
 {
     const struct sb_cell_feed feed = {.next = next_found, .ready = are_found, .context = found};
     const struct sb_record_rows_options options = {
@@ -524,43 +518,42 @@ static enum sb_code show_pending(struct found *found, struct sb_error *err)
     found->next = found->shown = 0;
     for (size_t i = 0; i < found->count; i++)
         found->key[i].text = found->keys.data + found->key_at[i];
-    code = found->count <= FOUND_FEW ? show_singly(found, err)
-                                     : sb_record_rows(found->list->table, &feed, &options, err);
+    code = found->count <= FOUND_FEW ? show_singly(found)
+                                     : sb_record_rows(found->list->table, &feed, &options);
     found->count = 0;
     sb_buf_clear(&found->keys);
     return code;
 }
 
-static enum sb_code add_found(struct found *found, const void *key, size_t key_size, int64_t record,
-                              struct sb_error *err)
+static enum sb_code add_found(struct found *found, const void *key, size_t key_size, int64_t record)
 {
     found->records[found->count] = record;
     found->key[found->count].size = key_size;
     found->key_at[found->count++] = found->keys.size;
     if (sb_buf_add(&found->keys, key, key_size) || sb_buf_add_char(&found->keys, '\0'))
-        return sb_fail_memory(err);
-    return found->count == FOUND_MOST || found->keys.size > FOUND_BYTES ? show_pending(found, err)
+        return sb_fail_memory();
+    return found->count == FOUND_MOST || found->keys.size > FOUND_BYTES ? show_pending(found)
                                                                         : SB_OK;
 }
 
 static enum sb_code take_found(void *context, const void *key, size_t key_size,
-                               const int64_t *records, size_t count, struct sb_error *err)
+                               const int64_t *records, size_t count)
 {
     struct found *found = context;
     enum sb_code code = SB_OK;
 
     message_progress_hide();
     for (size_t i = 0; !code && i < count; i++)
-        code = add_found(found, key, key_size, records[i], err);
+        code = add_found(found, key, key_size, records[i]);
     if (!code && (count == 0 || !found->names.ready(found->names.context)))
-        code = show_pending(found, err);
+        code = show_pending(found);
     if (!code && count == 0)
         complain_of_missing(found->list, key, key_size);
     return code;
 }
 
 /* By what records hold. */
-static enum sb_code list_found(struct list *list, struct given_keys *keys, struct sb_error *err)
+static enum sb_code list_found(struct list *list, struct given_keys *keys)
 {
     struct sb_record_index_options options = {
         .all = keys->find_all,
@@ -568,15 +561,15 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys, struc
         .progress = message_progress_call,
     };
     struct found found = {.list = list, .names = given_names_of(&keys->names)};
-    enum sb_code code = given_keys_open(keys, NULL, 0, list->wanted->files_from,
-                                        list->wanted->nul ? '\0' : '\n', err);
+    enum sb_code code =
+        given_keys_open(keys, NULL, 0, list->wanted->files_from, list->wanted->nul ? '\0' : '\n');
 
     if (!code) {
         message_progress_counts("records");
         code = sb_record_index_find(list->table->ops->records(list->table), &options, &found.names,
-                                    take_found, &found, &message_notify, err);
+                                    take_found, &found, &message_notify);
         if (!code)
-            code = show_pending(&found, err);
+            code = show_pending(&found);
         sb_buf_release(&found.keys);
     }
     given_keys_close(keys);
@@ -642,8 +635,7 @@ static void begin_output(struct list *list)
 }
 
 enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
-                     struct given_keys *keys, char *const *operands, size_t count,
-                     struct sb_error *err)
+                     struct given_keys *keys, char *const *operands, size_t count)
 {
     const struct sb_listing *listing = table->listing;
     struct list list = {.wanted = settings,
@@ -653,12 +645,12 @@ enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
     enum sb_code code;
 
     table->superseded = settings->all && !table->numbered;
-    code = begin_widths(&list, err);
+    code = begin_widths(&list);
     if (!code)
         begin_output(&list);
     if (!code)
-        code = keys->find || keys->find_all ? list_found(&list, keys, err)
-                                            : list_chosen(&list, operands, count, err);
+        code = keys->find || keys->find_all ? list_found(&list, keys)
+                                            : list_chosen(&list, operands, count);
     free(list.cells);
     free(list.columns);
     sb_buf_release(&list.text);

@@ -139,7 +139,6 @@ int ls_table(const struct ls_settings *settings, struct sb_store *store, char **
 {
     struct given_keys keys;
     struct sb_table *table;
-    struct sb_error err;
     enum sb_code code;
     int status;
 
@@ -147,11 +146,11 @@ int ls_table(const struct ls_settings *settings, struct sb_store *store, char **
     status = check_usage(settings, &keys, store, count);
     if (status)
         return status;
-    code = open_table(store, &table, settings->samples, &settings->opening, &err);
+    code = open_table(store, &table, settings->samples, &settings->opening);
     if (!code)
         code = settings->shards || settings->rsync_list
-                   ? ls_parts(settings, table, &err)
-                   : ls_rows(settings, table, &keys, operands, count, &err);
+                   ? ls_parts(settings, table)
+                   : ls_rows(settings, table, &keys, operands, count);
     sb_table_free(table);
-    return code ? message_failure(&err) : message_status();
+    return code ? message_failure(sb_error()) : message_status();
 }

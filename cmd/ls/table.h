@@ -25,9 +25,7 @@ const char *ls_clash(const struct sb_store *store);
 
 /* The parts of ls_table: its rows, or those of the operands; the files that it is made of. */
 enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
-                     struct given_keys *keys, char *const *operands, size_t count,
-                     struct sb_error *err) SB_CHECKED;
-enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table,
-                      struct sb_error *err) SB_CHECKED;
+                     struct given_keys *keys, char *const *operands, size_t count) SB_CHECKED;
+enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table) SB_CHECKED;
 
 #endif

@@ -54,8 +54,7 @@ static int wait_for(int ready, pid_t child, const sigset_t *usual)
     return status_of(child);
 }
 
-enum sb_code background_begin(struct background *background, bool *parent, int *status,
-                              struct sb_error *err)
+enum sb_code background_begin(struct background *background, bool *parent, int *status)
 {
     int ends[2];
     sigset_t usual;
@@ -64,16 +63,16 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
     *parent = false;
     background->ready = -1;
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return sb_fail_errno(err, errno, "pipe");
+        return sb_fail_errno(errno, "pipe");
     sb_mount_block_signals(&usual);
     child = fork();
     if (child <= 0)
         pthread_sigmask(SIG_SETMASK, &usual, NULL);
     if (child < 0) {
-        sb_fail_errno(err, errno, "fork");
+        sb_fail_errno(errno, "fork");
         close(ends[0]);
         close(ends[1]);
-        return err->code;
+        return sb_error()->code;
     }
     if (child > 0) {
         close(ends[1]);
@@ -83,7 +82,7 @@ enum sb_code background_begin(struct background *background, bool *parent, int *
     }
     setsid();
     if (ends[1] != READY_FD && dup2(ends[1], READY_FD) < 0)
-        return sb_fail_errno(err, errno, "dup2");
+        return sb_fail_errno(errno, "dup2");
     fcntl(READY_FD, F_SETFD, FD_CLOEXEC);
     closefrom(READY_FD + 1);
     background->ready = READY_FD;
@@ -100,7 +99,7 @@ void background_leave_terminal(void)
         close(null);
 }
 
-enum sb_code background_ready(struct background *background, struct sb_error *err)
+enum sb_code background_ready(struct background *background)
 {
     const char byte = 0;
     bool is_known;
@@ -109,5 +108,5 @@ enum sb_code background_ready(struct background *background, struct sb_error *er
     is_known = write(background->ready, &byte, 1) == 1;
     close(background->ready);
     background->ready = -1;
-    return is_known ? SB_OK : sb_fail(err, SB_SYSTEM, "the program that was to wait has ended");
+    return is_known ? SB_OK : sb_fail(SB_SYSTEM, "the program that was to wait has ended");
 }

@@ -21,13 +21,12 @@ struct background {
  * interrupts the program before the child is ready ends the child, and then the program; one that
  * comes later waits until the program has ended.
  */
-enum sb_code background_begin(struct background *background, bool *parent, int *status,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code background_begin(struct background *background, bool *parent, int *status) SB_CHECKED;
 
 /* In the child: the first three descriptors are those of /dev/null from now on. */
 void background_leave_terminal(void);
 
 /* The same, and it is ready. SB_SYSTEM: nobody waits for that any more. */
-enum sb_code background_ready(struct background *background, struct sb_error *err) SB_CHECKED;
+enum sb_code background_ready(struct background *background) SB_CHECKED;
 
 #endif

@@ -10,20 +10,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum sb_code child_make_directory(char **out, struct sb_error *err)
+enum sb_code child_make_directory(char **out)
 {
     const char *temporary = sb_context_now->temporary ? sb_context_now->temporary : "/tmp";
 
     if (asprintf(out, "%s/shardbox-mount-XXXXXX", temporary) < 0) {
         *out = NULL;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     if (mkdtemp(*out))
         return SB_OK;
-    sb_fail_errno(err, errno, "%s", temporary);
+    sb_fail_errno(errno, "%s", temporary);
     free(*out);
     *out = NULL;
-    return err->code;
+    return sb_error()->code;
 }
 
 /* Signals that this program ignores or handles are as usual; one ignored by nohup stays so. */
@@ -39,15 +39,14 @@ _Noreturn static void become(char **words, const sigset_t *mask)
 
 /* posix_spawn would wait until the program is found and read, which may lie in what is mounted:
  * where there are no threads it is this one that then answers. */
-enum sb_code child_start(pid_t *child, char **words, const char *dir, const sigset_t *mask,
-                         struct sb_error *err)
+enum sb_code child_start(pid_t *child, char **words, const char *dir, const sigset_t *mask)
 {
     if (setenv("SHARDBOX_MOUNT", dir, 1) != 0)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *child = fork();
     if (*child == 0)
         become(words, mask);
-    return *child < 0 ? sb_fail_errno(err, errno, "%s", words[0]) : SB_OK;
+    return *child < 0 ? sb_fail_errno(errno, "%s", words[0]) : SB_OK;
 }
 
 int child_exit_status(int status)

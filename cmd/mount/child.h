@@ -8,12 +8,12 @@
 #include <sys/types.h>
 
 /* A fresh directory in TMPDIR, or else /tmp; the caller frees its name. */
-enum sb_code child_make_directory(char **out, struct sb_error *err) SB_CHECKED;
+enum sb_code child_make_directory(char **out) SB_CHECKED;
 
 /* Starts a command with SHARDBOX_MOUNT=dir in its environment, and the signals of `mask` blocked.
  * One that cannot be executed says so itself, and ends with STATUS_ERROR. */
-enum sb_code child_start(pid_t *child, char **words, const char *dir, const sigset_t *mask,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code child_start(pid_t *child, char **words, const char *dir,
+                         const sigset_t *mask) SB_CHECKED;
 
 /* The exit status for a status of waitpid: of a command that a signal ended, as a shell has it. */
 int child_exit_status(int status);

@@ -16,12 +16,12 @@ static struct {
     bool to_system;
 } logging;
 
-enum sb_code logging_open(const char *path, struct sb_error *err)
+enum sb_code logging_open(const char *path)
 {
     if (!path)
         return SB_OK;
     logging.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-    return logging.fd < 0 ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
+    return logging.fd < 0 ? sb_fail_errno(errno, "%s", path) : SB_OK;
 }
 
 void logging_leave_terminal(void)
@@ -36,7 +36,6 @@ void logging_leave_terminal(void)
 static void write_line(const char *text, size_t size)
 {
     struct sb_buf line = {0};
-    struct sb_error ignored;
     struct tm local;
     time_t now = time(NULL);
     char when[32] = "";
@@ -45,7 +44,7 @@ static void write_line(const char *text, size_t size)
         strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
     if (!sb_buf_add_format(&line, "%s shardbox[%ld] mount: ", when, (long)getpid()) &&
         !sb_buf_add(&line, text, size) && !sb_buf_add_char(&line, '\n') &&
-        sb_write_full(logging.fd, line.data, line.size, "log", &ignored))
+        IGNORED(sb_write_full(logging.fd, line.data, line.size, "log")))
         logging.fd = 0; /* it is full, or gone: there is nowhere to report that */
     sb_buf_release(&line);
 }

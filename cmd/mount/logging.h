@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* path: a file that lines are added to; NULL: none. */
-enum sb_code logging_open(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code logging_open(const char *path) SB_CHECKED;
 
 /* From now on nothing goes to stderr: without a file, lines go to the log of the system. */
 void logging_leave_terminal(void);

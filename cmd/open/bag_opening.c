@@ -10,7 +10,7 @@ const char *const limits_words[] = {"auto", "tail", "separate", NULL};
 const char *const layout_words[] = {"concatenated", "interleaved", NULL};
 
 enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
-                            struct sb_bag_options *out, struct sb_error *err)
+                            struct sb_bag_options *out)
 {
     *out = (struct sb_bag_options){
         .compression = (enum sb_compression)words->compression,
@@ -20,7 +20,7 @@ enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_t
                          ? SB_COMPRESSION_ZSTD
                          : SB_COMPRESSION_NONE,
     };
-    return words->dictionary ? sb_dictionary_read(&out->dictionary, words->dictionary, err) : SB_OK;
+    return words->dictionary ? sb_dictionary_read(&out->dictionary, words->dictionary) : SB_OK;
 }
 
 bool is_bag(const char *path, const struct opening *opening)
@@ -30,17 +30,16 @@ bool is_bag(const char *path, const struct opening *opening)
     return sb_store_abilities(path, opening->from) & SB_CAN_RECORDS;
 }
 
-enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
-                      struct sb_error *err)
+enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options)
 {
     const struct opening as_bag = {.from = sb_container_named("bag")};
     struct sb_store *store;
-    enum sb_code code = open_store(&store, path, &as_bag, err);
+    enum sb_code code = open_store(&store, path, &as_bag);
 
     *out = NULL;
     if (code)
         return code;
-    code = sb_store_bag(store, out, options, 0, err);
+    code = sb_store_bag(store, out, options, 0);
     sb_store_free(store);
     return code;
 }

@@ -28,7 +28,7 @@ extern const char *const layout_words[];      /* concatenated, interleaved */
 /* from: the value of --from; "bagz" means that files without such a suffix are compressed. Reads
  * the dictionary, which the caller frees. */
 enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
-                            struct sb_bag_options *out, struct sb_error *err) SB_CHECKED;
+                            struct sb_bag_options *out) SB_CHECKED;
 
 /*
  * Is path read as bags? If --from says so; without it, if it is a regular file called *.bag or
@@ -37,7 +37,7 @@ enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_t
 bool is_bag(const char *path, const struct opening *opening);
 
 /* The same, and opens it; prints what it reports. "-" and other pipes are spooled. */
-enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options,
-                      struct sb_error *err) SB_CHECKED;
+enum sb_code open_bag(struct sb_bag **out, const char *path,
+                      const struct sb_bag_options *options) SB_CHECKED;
 
 #endif

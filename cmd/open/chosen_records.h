@@ -4,7 +4,7 @@
  *     OPTIONS_RECORDS(struct settings, files_from),
  *     ...
  *     struct chosen_records records;
- *     code = chosen_records_open(&records, settings.files_from, '\n', &err);
+ *     code = chosen_records_open(&records, settings.files_from, '\n');
  *     ... &records.options, where records.given
  *     chosen_records_close(&records);
  */
@@ -37,12 +37,11 @@ struct chosen_records {
 
 /* What the options parsed last say. files_from: NULL, or a file of numbers and slices, "-" being
  * standard input, whose lines end in `end`. It is read once, as its lines are needed. */
-enum sb_code chosen_records_open(struct chosen_records *out, const char *files_from, char end,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code chosen_records_open(struct chosen_records *out, const char *files_from,
+                                 char end) SB_CHECKED;
 
 /* Adds numbers or slices, ',' between several: of an operand. */
-enum sb_code chosen_records_add(struct chosen_records *records, const char *text,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code chosen_records_add(struct chosen_records *records, const char *text) SB_CHECKED;
 void chosen_records_close(struct chosen_records *records);
 
 #endif

@@ -9,18 +9,18 @@
 #include <string.h>
 
 static enum sb_code fail_operand(const struct sb_table *table, const char *text,
-                                 const struct sb_error *wrong, struct sb_error *err)
+                                 const struct sb_error *wrong)
 {
     if (!table->ops->row_name)
-        return sb_fail(err, SB_INVALID, "%s: %s; names take --keys=BAG", table->name, wrong->text);
-    return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID, "%s: %s; names take --keys=BAG", table->name, wrong->text);
+    return sb_fail(SB_INVALID,
                    "%s: '%s' is no %s number, and no START:STOP:STEP with a step other than 0; the "
                    "name of one %s follows after a '/', or is in --array=NAME",
                    table->name, text, table->row_word, sb_table_cell_word(table));
 }
 
 static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table *table,
-                                const char *text, struct sb_buf *slices, struct sb_error *err)
+                                const char *text, struct sb_buf *slices)
 {
     const char *slash = table->ops->row_name ? strchr(text, '/') : NULL;
     size_t before = rows->records.options.slice_count;
@@ -28,12 +28,12 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
     enum sb_code code;
 
     if (sb_buf_set(slices, text, slash ? (size_t)(slash - text) : strlen(text)))
-        return sb_fail_memory(err);
-    code = chosen_records_add(&rows->records, slices->data, &wrong);
+        return sb_fail_memory();
+    code = INTO(&wrong, chosen_records_add(&rows->records, slices->data));
     if (code == SB_INVALID)
-        return fail_operand(table, text, &wrong, err);
+        return fail_operand(table, text, &wrong);
     if (code) {
-        *err = wrong;
+        *sb_error() = wrong;
         return code;
     }
     rows->groups[rows->options.group_count++] = (struct sb_row_group){
@@ -45,19 +45,19 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
 }
 
 static enum sb_code add_operands(struct chosen_rows *out, const struct sb_table *table,
-                                 char *const *operands, size_t count, struct sb_error *err)
+                                 char *const *operands, size_t count)
 {
     struct sb_buf slices = {0};
     enum sb_code code = SB_OK;
 
     out->groups = calloc(count + 1, sizeof(*out->groups));
     if (!out->groups)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (out->records.options.slice_count > 0)
         out->groups[out->options.group_count++] = (struct sb_row_group){
             .words = "--records", .slice_count = out->records.options.slice_count};
     for (size_t i = 0; i < count && !code; i++)
-        code = add_operand(out, table, operands[i], &slices, err);
+        code = add_operand(out, table, operands[i], &slices);
     sb_buf_release(&slices);
     out->options.rows = out->records.options;
     out->options.groups = out->groups;
@@ -65,8 +65,7 @@ static enum sb_code add_operands(struct chosen_rows *out, const struct sb_table 
 }
 
 enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
-                              const char *files_from, char end, char *const *operands, size_t count,
-                              struct sb_error *err)
+                              const char *files_from, char end, char *const *operands, size_t count)
 {
     bool named = table->ops->find_rows && (count > 0 || files_from);
     enum sb_code code = SB_OK;
@@ -79,11 +78,11 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
         out->named.names = given_names_of(&out->names);
         out->named.advice = "";
         if (files_from)
-            code = sb_list_open(&out->names.list, files_from, end, err);
+            code = sb_list_open(&out->names.list, files_from, end);
     } else {
-        code = chosen_records_open(&out->records, files_from, end, err);
+        code = chosen_records_open(&out->records, files_from, end);
         if (!code)
-            code = add_operands(out, table, operands, count, err);
+            code = add_operands(out, table, operands, count);
     }
     if (code)
         chosen_rows_close(out);
@@ -91,21 +90,21 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
 }
 
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
-                              struct sb_cell_feed *out, struct sb_error *err)
+                              struct sb_cell_feed *out)
 {
     enum sb_code code = SB_OK;
 
     if (rows->groups) {
-        code = sb_table_choice_new(&rows->choice, table, &rows->options, &message_notify, err);
+        code = sb_table_choice_new(&rows->choice, table, &rows->options, &message_notify);
         if (!code)
             *out = sb_table_choice_feed(rows->choice);
         return code;
     }
     rows->names.share = rows->options.share;
     if (rows->named.none_is_fine)
-        code = sb_table_need(table, rows->named.arrays, rows->named.array_count, err);
+        code = sb_table_need(table, rows->named.arrays, rows->named.array_count);
     if (!code)
-        code = sb_table_keys_new(&rows->keys, table, &rows->named, err);
+        code = sb_table_keys_new(&rows->keys, table, &rows->named);
     if (!code)
         *out = sb_table_keys_feed(rows->keys);
     return code;

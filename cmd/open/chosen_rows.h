@@ -28,12 +28,12 @@ struct chosen_rows {
  * by ','; followed by '/' and a column if only that is wanted. As chosen_records_open.
  */
 enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
-                              const char *files_from, char end, char *const *operands, size_t count,
-                              struct sb_error *err) SB_CHECKED;
+                              const char *files_from, char end, char *const *operands,
+                              size_t count) SB_CHECKED;
 void chosen_rows_close(struct chosen_rows *rows);
 
 /* The chosen rows; waits for the first names. It lives as long as rows. */
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
-                              struct sb_cell_feed *out, struct sb_error *err) SB_CHECKED;
+                              struct sb_cell_feed *out) SB_CHECKED;
 
 #endif

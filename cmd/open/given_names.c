@@ -4,14 +4,13 @@
 
 #include <string.h>
 
-static enum sb_code next_file(struct given_names *given, const char **name, size_t *size,
-                              struct sb_error *err)
+static enum sb_code next_file(struct given_names *given, const char **name, size_t *size)
 {
     struct sb_entry entry;
     enum sb_code code;
 
     do
-        code = sb_cursor_next(given->files, &entry, err);
+        code = sb_cursor_next(given->files, &entry);
     while (!code && entry.type != SB_FILE);
     if (code)
         return code;
@@ -26,14 +25,13 @@ static bool is_pattern(const struct given_names *given, const char *name)
 }
 
 /* The next file that the pattern at hand matches; SB_END after the last. */
-static enum sb_code next_match(struct given_names *given, const char **name, size_t *size,
-                               struct sb_error *err)
+static enum sb_code next_match(struct given_names *given, const char **name, size_t *size)
 {
     struct sb_entry entry;
     enum sb_code code;
 
     do
-        code = sb_select_next(given->matches, &entry, err);
+        code = sb_select_next(given->matches, &entry);
     while (!code && (entry.defect || entry.type != SB_FILE));
     if (!code) {
         *name = entry.path;
@@ -46,8 +44,7 @@ static enum sb_code next_match(struct given_names *given, const char **name, siz
 }
 
 /* A name, or the first file that a pattern matches; a pattern that matches none is a name. */
-static enum sb_code next_operand(struct given_names *given, const char **name, size_t *size,
-                                 struct sb_error *err)
+static enum sb_code next_operand(struct given_names *given, const char **name, size_t *size)
 {
     char *const *operand = given->operands++;
     enum sb_code code;
@@ -56,30 +53,29 @@ static enum sb_code next_operand(struct given_names *given, const char **name, s
     *size = strlen(*name);
     if (!is_pattern(given, *name))
         return SB_OK;
-    code = sb_select_new(&given->matches, given->archive, operand, 1, SB_REACH_ITSELF, err);
+    code = sb_select_new(&given->matches, given->archive, operand, 1, SB_REACH_ITSELF);
     if (!code)
-        code = next_match(given, name, size, err);
+        code = next_match(given, name, size);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size,
-                                struct sb_error *err)
+static enum sb_code next_of_all(struct given_names *given, const char **name, size_t *size)
 {
     enum sb_code code;
 
     given->number++;
     if (given->matches) {
-        code = next_match(given, name, size, err);
+        code = next_match(given, name, size);
         if (code != SB_END)
             return code;
     }
     if (given->operands < given->end)
-        return next_operand(given, name, size, err);
+        return next_operand(given, name, size);
     if (given->list && !sb_list_ready(given->list))
         output_flush();
     if (given->list)
-        return sb_list_next(given->list, name, size, err);
-    return given->files ? next_file(given, name, size, err) : SB_END;
+        return sb_list_next(given->list, name, size);
+    return given->files ? next_file(given, name, size) : SB_END;
 }
 
 static bool is_others(const struct given_names *given)
@@ -87,7 +83,7 @@ static bool is_others(const struct given_names *given)
     return !sb_share_has(given->share, given->number);
 }
 
-static enum sb_code next(void *context, const char **name, size_t *size, struct sb_error *err)
+static enum sb_code next(void *context, const char **name, size_t *size)
 {
     struct given_names *given = context;
     enum sb_code code;
@@ -95,7 +91,7 @@ static enum sb_code next(void *context, const char **name, size_t *size, struct 
 
     do {
         passed = is_others(given);
-        code = next_of_all(given, name, size, err);
+        code = next_of_all(given, name, size);
     } while (!code && passed);
     return code;
 }
@@ -110,13 +106,12 @@ static bool ready_of_all(const struct given_names *given)
 static bool ready(void *context)
 {
     struct given_names *given = context;
-    struct sb_error ignored;
     const char *name;
     size_t size;
 
     while (is_others(given) && ready_of_all(given)) {
         /* The next call will return this error, too. */
-        if (next_of_all(given, &name, &size, &ignored)) {
+        if (IGNORED(next_of_all(given, &name, &size))) {
             given->number--;
             return true;
         }

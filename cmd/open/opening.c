@@ -38,11 +38,10 @@ bool parse_from(void *settings, const char *value)
 bool parse_iconv(void *settings, const char *value)
 {
     struct sb_charset *charset;
-    struct sb_error err;
 
     (void)settings;
-    if (sb_charset_open(&charset, value, &err)) {
-        message_usage("--iconv: %s", err.text);
+    if (sb_charset_open(&charset, value)) {
+        message_usage("--iconv: %s", sb_error()->text);
         return false;
     }
     sb_charset_free(charset);
@@ -80,7 +79,7 @@ bool parse_memlimit(void *settings, const char *value)
 }
 
 /* "a.barecat/cats": what is in a container is no part of its path. */
-static void explain_path(const char *path, struct sb_error *err)
+static void explain_path(const char *path)
 {
     struct sb_buf file = {0};
     struct stat st;
@@ -89,7 +88,7 @@ static void explain_path(const char *path, struct sb_error *err)
         if (slash == path || !slash[1] || sb_buf_set(&file, path, (size_t)(slash - path)) ||
             stat(file.data, &st) != 0 || !S_ISREG(st.st_mode))
             continue;
-        sb_fail(err, err->code,
+        sb_fail(sb_error()->code,
                 "%s: %s is a file; what is in it is an operand of its own, after it: %s", path,
                 file.data, slash + 1);
         break;
@@ -98,7 +97,7 @@ static void explain_path(const char *path, struct sb_error *err)
 }
 
 enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
-                             const struct sb_notify *notify, struct sb_error *err)
+                             const struct sb_notify *notify)
 {
     const struct bag_words *words = &opening->bag;
     const struct sb_store_options options = {
@@ -111,29 +110,28 @@ enum sb_code open_store_with(struct sb_store **out, const char *path, const stru
         .once = opening->once,
     };
 
-    if (!sb_store_open(out, path, &options, err))
+    if (!sb_store_open(out, path, &options))
         return SB_OK;
-    explain_path(path, err);
-    return err->code;
+    explain_path(path);
+    return sb_error()->code;
 }
 
-enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
-                        struct sb_error *err)
+enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening)
 {
-    return open_store_with(out, path, opening, &message_notify, err);
+    return open_store_with(out, path, opening, &message_notify);
 }
 
-void explain_failure(const char *path, struct sb_error *err)
+void explain_failure(const char *path)
 {
     static const struct sb_store_options by_content;
     unsigned can = sb_store_abilities(path, by_content.from);
-    struct sb_error ignored;
     struct sb_store *store;
 
-    if ((err->code != SB_FORMAT && err->code != SB_EXISTS && !(can & SB_CAN_KEYS)) || can == 0 ||
-        (can & (SB_CAN_SHARDS | SB_CAN_WALK)) || sb_store_open(&store, path, &by_content, &ignored))
+    if ((sb_error()->code != SB_FORMAT && sb_error()->code != SB_EXISTS && !(can & SB_CAN_KEYS)) ||
+        can == 0 || (can & (SB_CAN_SHARDS | SB_CAN_WALK)) ||
+        IGNORED(sb_store_open(&store, path, &by_content)))
         return;
-    sb_fail(err, SB_FORMAT,
+    sb_fail(SB_FORMAT,
             "%s: is a %s, and only archives can be changed; 'shardbox convert' makes one of it",
             path, sb_store_word(store));
     sb_store_free(store);
@@ -142,9 +140,9 @@ void explain_failure(const char *path, struct sb_error *err)
 enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
                            const struct sb_source_options *source,
                            const struct sb_catalog_options *options,
-                           struct sb_catalog_result *result, struct sb_error *err)
+                           struct sb_catalog_result *result)
 {
-    enum sb_code code = sb_store_catalog(store, archive, source, options, result, err);
+    enum sb_code code = sb_store_catalog(store, archive, source, options, result);
 
     message_progress_hide();
     if (!code && result->damage.code)
@@ -153,7 +151,7 @@ enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
 }
 
 enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
-                           const struct opening *opening, struct sb_error *err)
+                           const struct opening *opening)
 {
     const struct sb_source_options source = {.locate = opening->places,
                                              .threads = sb_default_threads()};
@@ -161,36 +159,35 @@ enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
                                                .progress = message_progress_call};
     struct sb_catalog_result result;
 
-    return catalog_store(store, archive, &source, &options, &result, err);
+    return catalog_store(store, archive, &source, &options, &result);
 }
 
 enum sb_code open_catalog(struct sb_store **out, struct sb_archive **archive, const char *path,
-                          const struct opening *opening, struct sb_error *err)
+                          const struct opening *opening)
 {
     *archive = NULL;
-    return open_store(out, path, opening, err) ? err->code
-                                               : catalog_whole(*out, archive, opening, err);
+    return open_store(out, path, opening) ? sb_error()->code
+                                          : catalog_whole(*out, archive, opening);
 }
 
 enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samples,
-                        const struct opening *opening, struct sb_error *err)
+                        const struct opening *opening)
 {
     struct sb_archive *archive;
 
     *out = NULL;
     if (!samples)
-        return sb_store_table(store, out, err);
-    return catalog_whole(store, &archive, opening, err)
-               ? err->code
-               : sb_table_of_samples(out, archive, false, ".", &message_notify, err);
+        return sb_store_table(store, out);
+    return catalog_whole(store, &archive, opening)
+               ? sb_error()->code
+               : sb_table_of_samples(out, archive, false, ".", &message_notify);
 }
 
-enum sb_code need_shards(const struct sb_archive *archive, const char *what, struct sb_error *err)
+enum sb_code need_shards(const struct sb_archive *archive, const char *what)
 {
     if (!sb_archive_is_adopted(archive))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: is no archive, and has no %s", sb_archive_path(archive),
-                   what);
+    return sb_fail(SB_INVALID, "%s: is no archive, and has no %s", sb_archive_path(archive), what);
 }
 
 void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count)
@@ -226,14 +223,13 @@ void complain_of_left_out(struct left_out *left_out)
 bool read_target(struct sb_content *content, const struct sb_entry *entry, struct sb_buf *out)
 {
     struct sb_entry now = *entry;
-    struct sb_error ignored;
 
     sb_buf_clear(out);
     if (!content || entry->size > TARGET_MAX)
         return false;
     if (sb_buf_reserve(out, TARGET_MAX + 1))
         output_check(ENOMEM);
-    if (sb_content_read(content, &now, out->data, TARGET_MAX, true, &ignored))
+    if (IGNORED(sb_content_read(content, &now, out->data, TARGET_MAX, true)))
         return false;
     out->size = (size_t)now.size;
     out->data[out->size] = '\0';

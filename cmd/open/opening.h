@@ -74,43 +74,42 @@ bool parse_memlimit(void *settings, const char *value);
     OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")
 
 /* Opens the container at a path, as the opening says; prints what it reports. */
-enum sb_code open_store(struct sb_store **out, const char *path, const struct opening *opening,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code open_store(struct sb_store **out, const char *path,
+                        const struct opening *opening) SB_CHECKED;
 
 /* As above; reports go to notify. */
 enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
-                             const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                             const struct sb_notify *notify) SB_CHECKED;
 
 /*
  * Any container as an archive (sb_store_catalog), which is the store's; with every member. After
  * damage, which is printed, it holds what came before.
  */
 enum sb_code open_catalog(struct sb_store **out, struct sb_archive **archive, const char *path,
-                          const struct opening *opening, struct sb_error *err) SB_CHECKED;
+                          const struct opening *opening) SB_CHECKED;
 
 /* The same for an open store, */
 enum sb_code catalog_whole(struct sb_store *store, struct sb_archive **archive,
-                           const struct opening *opening, struct sb_error *err) SB_CHECKED;
+                           const struct opening *opening) SB_CHECKED;
 
 /* and as the options say. */
 enum sb_code catalog_store(struct sb_store *store, struct sb_archive **archive,
                            const struct sb_source_options *source,
                            const struct sb_catalog_options *options,
-                           struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
+                           struct sb_catalog_result *result) SB_CHECKED;
 
 /* The rows of a store; with `samples`, those of its files. Freed before the store. */
 enum sb_code open_table(struct sb_store *store, struct sb_table **out, bool samples,
-                        const struct opening *opening, struct sb_error *err) SB_CHECKED;
+                        const struct opening *opening) SB_CHECKED;
 
 /*
- * A command that changes archives failed with err at path: if it is another container, says so.
+ * A command that changes archives failed at path: if it is another container, says so.
  * Nothing is read from a pipe.
  */
-void explain_failure(const char *path, struct sb_error *err);
+void explain_failure(const char *path);
 
 /* SB_INVALID for a container that is not an archive: it has no `what` ("shards"). */
-enum sb_code need_shards(const struct sb_archive *archive, const char *what,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code need_shards(const struct sb_archive *archive, const char *what) SB_CHECKED;
 
 /* Names, as problems, the arguments that matched nothing. */
 void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count);

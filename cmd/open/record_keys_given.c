@@ -43,17 +43,17 @@ void given_keys_begin(struct given_keys *keys)
 }
 
 enum sb_code given_keys_open(struct given_keys *keys, char *const *operands, size_t count,
-                             const char *files_from, char end, struct sb_error *err)
+                             const char *files_from, char end)
 {
     keys->words = calloc(keys->count + count + 1, sizeof(*keys->words));
     if (!keys->words)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     look_through(keys, keys->words);
     for (size_t i = 0; i < count; i++)
         keys->words[keys->count++] = operands[i];
     keys->names.operands = keys->words;
     keys->names.end = keys->words + keys->count;
-    return files_from ? sb_list_open(&keys->names.list, files_from, end, err) : SB_OK;
+    return files_from ? sb_list_open(&keys->names.list, files_from, end) : SB_OK;
 }
 
 void given_keys_close(struct given_keys *keys)

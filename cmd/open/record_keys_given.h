@@ -40,7 +40,7 @@ void given_keys_begin(struct given_keys *keys);
 /* The names to look for: keys of the options, then operands, then lines of files_from (NULL: none),
  * which end in `end`. Must be closed whatever it returns. */
 enum sb_code given_keys_open(struct given_keys *keys, char *const *operands, size_t count,
-                             const char *files_from, char end, struct sb_error *err) SB_CHECKED;
+                             const char *files_from, char end) SB_CHECKED;
 void given_keys_close(struct given_keys *keys);
 
 #endif

@@ -23,15 +23,15 @@ void output_allow(int64_t size)
     allowed = size;
 }
 
-enum sb_code output_directly(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code output_directly(void *context, const void *data, size_t size)
 {
     int64_t *written = context;
     enum sb_code code;
 
     if (allowed > 0 && (int64_t)size > allowed - *written)
-        return sb_fail(err, SB_LIMIT, "more than --max-size, %" PRId64 " bytes, comes out of it",
+        return sb_fail(SB_LIMIT, "more than --max-size, %" PRId64 " bytes, comes out of it",
                        allowed);
-    code = sb_write_full(STDOUT_FILENO, data, size, "standard output", err);
+    code = sb_write_full(STDOUT_FILENO, data, size, "standard output");
     *written += (int64_t)size;
     if (!code && !output_is_terminal())
         message_progress_update(*written, 0, 0);
@@ -49,12 +49,11 @@ bool output_is_terminal(void)
 
 void output_check(int error_number)
 {
-    struct sb_error err;
 
     if (error_number == 0)
         return;
-    sb_fail_errno(&err, error_number, "standard output");
-    message_failure(&err);
+    sb_fail_errno(error_number, "standard output");
+    message_failure(sb_error());
     message_leave();
 }
 
@@ -67,15 +66,14 @@ void output_need(enum sb_code code)
 /* Returns only after everything was written. */
 static void write_out(const char *data, size_t size)
 {
-    struct sb_error err;
     enum sb_code code;
 
     message_progress_hide();
-    code = sb_write_full(STDOUT_FILENO, data, size, "standard output", &err);
+    code = sb_write_full(STDOUT_FILENO, data, size, "standard output");
     if (!code && sb_interrupted())
-        code = sb_fail(&err, SB_INTERRUPT, "interrupted");
+        code = sb_fail(SB_INTERRUPT, "interrupted");
     if (code) {
-        message_failure(&err);
+        message_failure(sb_error());
         message_leave();
     }
 }

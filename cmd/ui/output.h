@@ -30,8 +30,7 @@ void output_need(enum sb_code code);
 
 /* Writes to stdout past that buffer, which must be empty, with progress: for large pieces. As
  * sb_fetch_output has it; context is an int64_t of bytes written so far. */
-enum sb_code output_directly(void *context, const void *data, size_t size,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code output_directly(void *context, const void *data, size_t size) SB_CHECKED;
 
 /* Limits output_directly to so many bytes of a container, then SB_LIMIT, which names --max-size; 0:
  * no limit. */

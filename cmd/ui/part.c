@@ -8,23 +8,21 @@
 
 bool part_parse(const char *text, struct sb_share *out)
 {
-    struct sb_error err;
 
     *out = (struct sb_share){0};
-    if (!text || sb_share_parse(out, text, &err) == SB_OK)
+    if (!text || sb_share_parse(out, text) == SB_OK)
         return true;
-    message_error("--part: %s", err.text);
+    message_error("--part: %s", sb_error()->text);
     return false;
 }
 
 bool part_name_output(const char **path, struct sb_share share, bool bag, struct sb_buf *out)
 {
-    struct sb_error err;
 
     if (share.count == 0)
         return true;
-    if (sb_part_name(*path, share, bag, out, &err)) {
-        message_error("%s", err.text);
+    if (sb_part_name(*path, share, bag, out)) {
+        message_error("%s", sb_error()->text);
         return false;
     }
     *path = out->data;

@@ -50,10 +50,9 @@ static void add_file(void *context, const char *path)
 {
     struct protecting *protecting = context;
     struct protect_file *file;
-    struct sb_error err;
 
-    output_need(sb_grow(&protecting->files, &protecting->capacity, protecting->count + 1,
-                        sizeof(*file), &err));
+    output_need(
+        sb_grow(&protecting->files, &protecting->capacity, protecting->count + 1, sizeof(*file)));
     file = &protecting->files[protecting->count++];
     file->path = strdup(path);
     output_need(file->path ? SB_OK : SB_NOMEM);
@@ -63,25 +62,23 @@ static void add_file(void *context, const char *path)
 
 void protecting_add(struct protecting *protecting, const char *path)
 {
-    struct sb_error err;
 
-    if (sb_protect_walk(path, protecting->wanted.parity_dir, add_file, protecting, &err))
-        message_failure(&err);
+    if (sb_protect_walk(path, protecting->wanted.parity_dir, add_file, protecting))
+        message_failure(sb_error());
 }
 
 static enum sb_code protect(struct protecting *protecting, const struct protect_file *file,
                             bool late)
 {
     int64_t end = protecting->done + file->work;
-    struct sb_error err;
-    enum sb_code code = sb_protect(file->path, &protecting->wanted, &err);
+    enum sb_code code = sb_protect(file->path, &protecting->wanted);
 
     /* Some files need not be read. */
     protecting->done = end;
     if (code && late && code != SB_INTERRUPT)
-        message_problem("%s", err.text);
+        message_problem("%s", sb_error()->text);
     else if (code)
-        message_failure(&err);
+        message_failure(sb_error());
     return code;
 }
 
@@ -120,12 +117,10 @@ bool protect_is_given(void)
 
 void protect_later(const char *path)
 {
-    struct sb_error err;
 
     if (!later.given)
         return;
-    output_need(
-        sb_grow(&later.outputs, &later.capacity, later.count + 1, sizeof(*later.outputs), &err));
+    output_need(sb_grow(&later.outputs, &later.capacity, later.count + 1, sizeof(*later.outputs)));
     later.outputs[later.count] = strdup(path);
     output_need(later.outputs[later.count++] ? SB_OK : SB_NOMEM);
 }
@@ -148,15 +143,14 @@ static void add_with_limits(struct protecting *protecting, const char *path)
 static void add_output(struct protecting *protecting, const char *path)
 {
     struct sb_spec spec = {0};
-    struct sb_error err;
     struct stat st;
 
     if (lstat(path, &st) == 0 || !sb_spec_is_of_bags(path)) {
         add_with_limits(protecting, path);
         return;
     }
-    if (sb_spec_expand(&spec, path, &err))
-        message_failure(&err);
+    if (sb_spec_expand(&spec, path))
+        message_failure(sb_error());
     for (size_t i = 0; i < spec.count; i++)
         add_with_limits(protecting, spec.paths[i]);
     sb_spec_release(&spec);

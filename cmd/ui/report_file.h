@@ -22,14 +22,13 @@ struct report_file {
 };
 
 /* report_file_finish replaces an existing file at path. */
-enum sb_code report_file_open(struct report_file *report, const char *path,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code report_file_open(struct report_file *report, const char *path) SB_CHECKED;
 void report_file_release(struct report_file *report);
 
 /* Ends the line and writes it. */
 void report_file_line(struct report_file *report);
 
 /* SB_OK: the complete report is in its place, or there is none. */
-enum sb_code report_file_finish(struct report_file *report, struct sb_error *err) SB_CHECKED;
+enum sb_code report_file_finish(struct report_file *report) SB_CHECKED;
 
 #endif

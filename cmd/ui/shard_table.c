@@ -119,14 +119,14 @@ static void find_target(struct table *table)
     table->target[size > 0 ? size : 0] = '\0';
 }
 
-static enum sb_code show_shard(void *context, const struct sb_shard_use *use, struct sb_error *err)
+static enum sb_code show_shard(void *context, const struct sb_shard_use *use)
 {
     struct table *table = context;
 
     sb_buf_clear(&table->line);
     output_need(sb_shards_path(table->shards, use->shard, &table->path));
     find_target(table);
-    output_need(sb_protect_look(table->path.data, NULL, &table->parity, err));
+    output_need(sb_protect_look(table->path.data, NULL, &table->parity));
     if (table->json)
         write_json(table, use);
     else
@@ -141,10 +141,9 @@ static void show_index(struct table *table, struct sb_archive *archive)
     int64_t size = sb_archive_index_stat(archive)->st_size;
     struct sb_buf *line = &table->line;
     int width = table->human ? 6 : 15;
-    struct sb_error err;
 
     sb_buf_clear(line);
-    output_need(sb_protect_look(path, NULL, &table->parity, &err));
+    output_need(sb_protect_look(path, NULL, &table->parity));
     if (table->json) {
         json_begin(&table->object);
         json_known(&table->object, "shard", false, 0);
@@ -165,19 +164,18 @@ static void show_index(struct table *table, struct sb_archive *archive)
     output_line(path, strlen(path), false);
 }
 
-static enum sb_code find_protected(struct table *table, struct sb_archive *archive,
-                                   struct sb_error *err)
+static enum sb_code find_protected(struct table *table, struct sb_archive *archive)
 {
     struct sb_protect_status status;
     uint32_t count;
-    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), NULL, &status, err);
+    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), NULL, &status);
 
     table->protected = !code && status.state != SB_PROTECT_NONE;
     if (!code)
-        code = sb_archive_shard_count(archive, &count, err);
+        code = sb_archive_shard_count(archive, &count);
     for (uint32_t i = 0; !code && !table->protected && i < count; i++) {
         output_need(sb_shards_path(table->shards, i, &table->path));
-        code = sb_protect_look(table->path.data, NULL, &status, err);
+        code = sb_protect_look(table->path.data, NULL, &status);
         table->protected = !code && status.state != SB_PROTECT_NONE;
     }
     return code;
@@ -191,20 +189,20 @@ static void show_defect(void *context, const struct sb_entry *entry)
 }
 
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
-                         struct left_out *left_out, struct sb_error *err)
+                         struct left_out *left_out)
 {
     static const char *const columns[] = {
         "shard", "path",   "target",           "size", "used", "gaps",
         "files", "parity", "parity_per_mille", NULL};
     struct table table = {.left_out = left_out, .human = human, .json = json};
-    enum sb_code code = sb_shards_open(&table.shards, archive, err);
+    enum sb_code code = sb_shards_open(&table.shards, archive);
 
     if (!code)
         json_rows(&table.object, json, columns);
     if (!code)
-        code = find_protected(&table, archive, err);
+        code = find_protected(&table, archive);
     if (!code)
-        code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table, err);
+        code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table);
     if (!code && table.protected)
         show_index(&table, archive);
     sb_shards_free(table.shards);
@@ -217,12 +215,11 @@ enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
 void show_file(const char *path, size_t skip, bool parity, bool nul)
 {
     struct sb_buf name = {0};
-    struct sb_error err;
 
     output_line(path + skip, strlen(path) - skip, nul);
     if (!parity)
         return;
-    output_need(sb_protect_find(path, NULL, &name, &err));
+    output_need(sb_protect_find(path, NULL, &name));
     if (name.size > 0)
         output_line(name.data + skip, name.size - skip, nul);
     sb_buf_release(&name);
@@ -233,16 +230,15 @@ static void show_base_name(const char *path, bool parity, bool nul)
     show_file(path, (size_t)(sb_base_name(path) - path), parity, nul);
 }
 
-enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
-                              struct sb_error *err)
+enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul)
 {
     struct sb_buf path = {0};
     struct sb_shards *shards;
     uint32_t count;
-    enum sb_code code = sb_shards_open(&shards, archive, err);
+    enum sb_code code = sb_shards_open(&shards, archive);
 
     if (!code)
-        code = sb_archive_shard_count(archive, &count, err);
+        code = sb_archive_shard_count(archive, &count);
     for (uint32_t i = 0; !code && i < count; i++) {
         output_need(sb_shards_path(shards, i, &path));
         show_base_name(path.data, whole, nul);
@@ -282,7 +278,7 @@ static bool owns(const struct sb_entry *entry, const struct place *place)
 
 enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
                          void (*each)(void *context, const struct sb_entry *entry), void *context,
-                         struct left_out *left_out, struct sb_error *err)
+                         struct left_out *left_out)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS,
                              .files = true,
@@ -292,10 +288,10 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
     struct sb_entry entry;
     enum sb_code code;
 
-    code = sb_cursor_open(&cursor, archive, &query, err);
+    code = sb_cursor_open(&cursor, archive, &query);
     if (code)
         return code;
-    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!(code = sb_cursor_next(cursor, &entry))) {
         if (entry.defect)
             leave_out(left_out, &entry);
         else if (owns(&entry, place))

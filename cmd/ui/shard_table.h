@@ -9,7 +9,7 @@
 /* A row per shard: number, size, bytes in use, gaps, files, path; of a protected archive also its
  * parity, and a row of the index. json: enum json_form. */
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
-                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+                         struct left_out *left_out) SB_CHECKED;
 
 /* A line with the path, from its byte `skip` on; `parity`: another with that of its parity file. */
 void show_file(const char *path, size_t skip, bool parity, bool nul);
@@ -18,8 +18,7 @@ void show_file(const char *path, size_t skip, bool parity, bool nul);
  * The current names of the shards in use, relative to the directory that the index is in; `whole`:
  * also that of the index after them, and that of a parity file after that of its file.
  */
-enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul) SB_CHECKED;
 
 /* Bytes of a shard: "SHARD:OFFSET" or "SHARD:OFFSET+LENGTH". */
 struct place {
@@ -33,6 +32,6 @@ bool parse_place(const char *text, struct place *out);
 /* Calls `each` for the files that own any of these bytes, in order of address. */
 enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
                          void (*each)(void *context, const struct sb_entry *entry), void *context,
-                         struct left_out *left_out, struct sb_error *err) SB_CHECKED;
+                         struct left_out *left_out) SB_CHECKED;
 
 #endif

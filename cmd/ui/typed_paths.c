@@ -29,9 +29,8 @@ static bool is_known(const char *absolute)
 static void add(const char *typed, const char *absolute)
 {
     struct typed_path path = {.size = strlen(absolute)};
-    struct sb_error ignored;
 
-    if (sb_grow(&paths, &capacity, count, sizeof(path), &ignored))
+    if (IGNORED(sb_grow(&paths, &capacity, count, sizeof(path))))
         return;
     path.typed = strdup(typed);
     path.absolute = strdup(absolute);

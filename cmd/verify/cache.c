@@ -18,15 +18,15 @@ static const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err)
+enum sb_code verify_cache_refuse(const struct verify_run *run)
 {
     if (!run->settings->cache.min_age)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: --min-age is for caches", run->path);
+    return sb_fail(SB_INVALID, "%s: --min-age is for caches", run->path);
 }
 
 /* Options that mean nothing for a cache. */
-static enum sb_code check_options(const struct verify_run *run, struct sb_error *err)
+static enum sb_code check_options(const struct verify_run *run)
 {
     static const char *const of_others[] = {
         "present", "repair-from", "repair-prefix", "repair-to", "keep-numbers", "compression",
@@ -36,24 +36,23 @@ static enum sb_code check_options(const struct verify_run *run, struct sb_error 
     const char *given = options_given_of(of_others);
 
     if (given)
-        return sb_fail(err, SB_INVALID, "%s: is a cache, which is verified without --%s", run->path,
+        return sb_fail(SB_INVALID, "%s: is a cache, which is verified without --%s", run->path,
                        given);
     if (run->name_count > 0)
-        return sb_fail(err, SB_INVALID, "%s: is a cache, which is verified as a whole", run->path);
+        return sb_fail(SB_INVALID, "%s: is a cache, which is verified as a whole", run->path);
     given = options_given_of(with_repair);
     if (given && !run->settings->repair.repair)
-        return sb_fail(err, SB_INVALID, "%s: of a cache, --%s goes with --repair", run->path,
-                       given);
+        return sb_fail(SB_INVALID, "%s: of a cache, --%s goes with --repair", run->path, given);
     return SB_OK;
 }
 
 static enum sb_code read_options(const struct verify_run *run, unsigned threads,
-                                 struct sb_verify_cache_options *out, struct sb_error *err)
+                                 struct sb_verify_cache_options *out)
 {
     const struct verify_settings *settings = run->settings;
 
-    if (check_options(run, err))
-        return err->code;
+    if (check_options(run))
+        return sb_error()->code;
     *out = (struct sb_verify_cache_options){
         .quick = settings->quick,
         .strict = settings->strict,
@@ -64,7 +63,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
         .min_age = MIN_AGE,
     };
     if (settings->cache.min_age && !sb_parse_duration(settings->cache.min_age, &out->min_age))
-        return sb_fail(err, SB_INVALID, "--min-age: '%s' is no time, such as 10m or 2h",
+        return sb_fail(SB_INVALID, "--min-age: '%s' is no time, such as 10m or 2h",
                        settings->cache.min_age);
     return SB_OK;
 }
@@ -213,8 +212,7 @@ static void add_result(struct verify_run *run, const struct sb_verify_result *re
 }
 
 /* A sb_cache_list callback, too. */
-static enum sb_code verify_one(void *context, const char *path, const char *name,
-                               struct sb_error *err)
+static enum sb_code verify_one(void *context, const char *path, const char *name)
 {
     struct one_cache *one = context;
     const struct sb_verify_events events = {.context = one, .found = found, .progress = progress};
@@ -224,18 +222,17 @@ static enum sb_code verify_one(void *context, const char *path, const char *name
 
     one->name = name;
     one->before = one->run->result.bytes_read;
-    code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache, err);
+    code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache);
     add_result(one->run, &result, &cache);
     /* An error of one of several caches does not stop the others. */
-    if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(err))) {
-        sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", err->text);
+    if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(sb_error()))) {
+        sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", sb_error()->text);
         code = SB_OK;
     }
     return code;
 }
 
-enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads,
-                          struct sb_error *err)
+enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads)
 {
     struct sb_verify_cache_options options;
     struct one_cache one = {.run = run, .options = &options};
@@ -243,13 +240,12 @@ enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads
 
     run->word = "cache";
     run->rows = SB_CAN_KEYS;
-    code = read_options(run, threads, &options, err);
+    code = read_options(run, threads, &options);
     if (code)
         return code;
     run->unproved = sb_verify_cache_unproved;
     message_progress_counts("rows");
-    code = several ? sb_cache_list(run->path, verify_one, &one, err)
-                   : verify_one(&one, run->path, NULL, err);
+    code = several ? sb_cache_list(run->path, verify_one, &one) : verify_one(&one, run->path, NULL);
     message_progress_end();
     if (!code && run->settings->json)
         print_summary(run);

@@ -22,10 +22,9 @@ struct verify_cache_settings {
                     "no --repair where a file was written since (default: 10m)", OPERAND_NONE)
 
 /* SB_INVALID: one of these options was given, and this is no cache. */
-enum sb_code verify_cache_refuse(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
+enum sb_code verify_cache_refuse(const struct verify_run *run) SB_CHECKED;
 
 /* Verifies the cache of the run, or with `several` all in its directory, and says how it went. */
-enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads) SB_CHECKED;
 
 #endif

@@ -47,25 +47,24 @@ static bool parse_percent(const char *text, double *out)
     return end == text + size && *out > 0 && *out <= 100;
 }
 
-static enum sb_code parse_part(const char *text, struct sb_share *out, struct sb_error *err)
+static enum sb_code parse_part(const char *text, struct sb_share *out)
 {
     struct sb_error reason;
 
-    if (sb_share_parse(out, text, &reason) == SB_OK)
+    if (INTO(&reason, sb_share_parse(out, text)) == SB_OK)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "--part: %s", reason.text);
+    return sb_fail(SB_INVALID, "--part: %s", reason.text);
 }
 
-static enum sb_code parse_subset(const char *text, struct sb_verify_choice *out,
-                                 struct sb_error *err)
+static enum sb_code parse_subset(const char *text, struct sb_verify_choice *out)
 {
     struct sb_error reason;
 
-    if (strchr(text, '/') && sb_share_parse(&out->share, text, &reason) == SB_OK)
+    if (strchr(text, '/') && INTO(&reason, sb_share_parse(&out->share, text)) == SB_OK)
         return SB_OK;
     if (parse_percent(text, &out->percent) || (sb_parse_size(text, &out->bytes) && out->bytes > 0))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "--subset=%s: is no share (2/7), no percentage (5%%) and no size (10G)", text);
 }
 
@@ -93,37 +92,37 @@ static bool parse_shards(const char *text, struct sb_verify_choice *out)
 }
 
 static enum sb_code parse_times(const struct verify_choice_settings *settings,
-                                struct sb_verify_choice *out, struct sb_error *err)
+                                struct sb_verify_choice *out)
 {
     if (settings->max_time && !sb_parse_duration(settings->max_time, &out->max_seconds))
-        return sb_fail(err, SB_INVALID, "--max-time=%s: is no time, such as 90m, 2h or 1d",
+        return sb_fail(SB_INVALID, "--max-time=%s: is no time, such as 90m, 2h or 1d",
                        settings->max_time);
     if (settings->max_age && !sb_parse_duration(settings->max_age, &out->max_age))
-        return sb_fail(err, SB_INVALID, "--max-age=%s: is no time, such as 12h, 30d or 8w",
+        return sb_fail(SB_INVALID, "--max-age=%s: is no time, such as 12h, 30d or 8w",
                        settings->max_age);
     if (settings->max_age && !settings->state)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "--max-age goes with --state=FILE, which remembers what was read when");
     return SB_OK;
 }
 
 enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
-                              struct sb_verify_choice *out, struct sb_error *err)
+                              struct sb_verify_choice *out)
 {
     enum sb_code code = SB_OK;
 
     *out = (struct sb_verify_choice){.state = settings->state};
     if (settings->state && !*settings->state)
-        return sb_fail(err, SB_INVALID, "--state: the name is empty; give it a file");
+        return sb_fail(SB_INVALID, "--state: the name is empty; give it a file");
     if (settings->subset)
-        code = parse_subset(settings->subset, out, err);
+        code = parse_subset(settings->subset, out);
     if (code == SB_OK && settings->part && out->share.count > 0)
-        return sb_fail(err, SB_INVALID, "--subset=%s and --part=%s both cut into shares; give one",
+        return sb_fail(SB_INVALID, "--subset=%s and --part=%s both cut into shares; give one",
                        settings->subset, settings->part);
     if (code == SB_OK && settings->part)
-        code = parse_part(settings->part, &out->share, err);
+        code = parse_part(settings->part, &out->share);
     if (code == SB_OK && settings->shards && !parse_shards(settings->shards, out))
-        return sb_fail(err, SB_INVALID, "--shards=%s: is no range of shards, as 3, 0-9 or 10- are",
+        return sb_fail(SB_INVALID, "--shards=%s: is no range of shards, as 3, 0-9 or 10- are",
                        settings->shards);
-    return code == SB_OK ? parse_times(settings, out, err) : code;
+    return code == SB_OK ? parse_times(settings, out) : code;
 }

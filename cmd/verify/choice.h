@@ -35,7 +35,7 @@ struct verify_choice_settings {
 /* What they say; it lives as long as the settings. SB_INVALID for impossible values, and for
  * options that exclude each other. */
 enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
-                              struct sb_verify_choice *out, struct sb_error *err) SB_CHECKED;
+                              struct sb_verify_choice *out) SB_CHECKED;
 
 /* An option that was given, without "--"; NULL: none was. The other: an option that a bag does not
  * have. */

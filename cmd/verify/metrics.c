@@ -26,8 +26,7 @@
  * such as "-", or of several files, what was typed. */
 static char *name_archive(const char *archive)
 {
-    struct sb_error ignored;
-    char *path = strcmp(archive, "-") == 0 ? NULL : sb_resolve_directory_of(archive, &ignored);
+    char *path = strcmp(archive, "-") == 0 ? NULL : IGNORED(sb_resolve_directory_of(archive));
 
     return path ? path : strdup(archive);
 }
@@ -60,8 +59,7 @@ static enum sb_code add_label(struct sb_buf *out, const char *archive)
 }
 
 /* Reads the existing file, cut to what fits, and sets *size to its bytes; 0 if there is none. */
-static enum sb_code read_existing(const char *file, char text[FILE_MAX], size_t *size,
-                                  struct sb_error *err)
+static enum sb_code read_existing(const char *file, char text[FILE_MAX], size_t *size)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
@@ -70,22 +68,21 @@ static enum sb_code read_existing(const char *file, char text[FILE_MAX], size_t 
     *size = 0;
     text[0] = '\0';
     if (fd < 0)
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", file);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", file);
     if (fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", file);
+        code = sb_fail_errno(errno, "%s", file);
     else if (!S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
-                       file);
+        code =
+            sb_fail(SB_EXISTS, "%s: is there, and not a regular file; choose another name", file);
     if (!code)
-        code = sb_read_full(fd, text, FILE_MAX - 1, size, file, err);
+        code = sb_read_full(fd, text, FILE_MAX - 1, size, file);
     text[*size] = '\0';
     close(fd);
     return code;
 }
 
 /* The sample of the last success in the metrics of this archive; NULL: there is none. */
-static enum sb_code find_success(const char *text, const char *archive, const char **value,
-                                 struct sb_error *err)
+static enum sb_code find_success(const char *text, const char *archive, const char **value)
 {
     struct sb_buf sample = {0};
     enum sb_code code = sb_buf_add_text(&sample, "\n" PREFIX SUCCESS "{");
@@ -96,7 +93,7 @@ static enum sb_code find_success(const char *text, const char *archive, const ch
     if (!code)
         code = sb_buf_add_text(&sample, "} ");
     if (code)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
         *value = strstr(text, sample.data);
     if (*value)
@@ -106,51 +103,50 @@ static enum sb_code find_success(const char *text, const char *archive, const ch
 }
 
 /* From the existing file: when the archive was last found sound; 0: never, or there is no file. */
-static enum sb_code last_success(const char *file, const char *archive, int64_t *seconds,
-                                 struct sb_error *err)
+static enum sb_code last_success(const char *file, const char *archive, int64_t *seconds)
 {
     static char text[FILE_MAX];
     const char *value;
     char *end, *number;
     size_t size;
-    enum sb_code code = read_existing(file, text, &size, err);
+    enum sb_code code = read_existing(file, text, &size);
 
     *seconds = 0;
     if (code || size == 0)
         return code;
     if (strncmp(text, BEGINNING, strlen(BEGINNING)) != 0)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: holds something else than metrics of verify; choose "
                        "another name",
                        file);
-    code = find_success(text, archive, &value, err);
+    code = find_success(text, archive, &value);
     if (code)
         return code;
     if (!value)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: has the metrics of another archive; choose another name, or remove it",
                        file);
     end = strchrnul(value, '\n');
     number = strndup(value, (size_t)(end - value));
     if (!number)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!*end || !sb_parse_integer(number, 0, INT64_MAX, seconds))
-        code = sb_fail(err, SB_EXISTS, "%s: is damaged; remove it", file);
+        code = sb_fail(SB_EXISTS, "%s: is damaged; remove it", file);
     free(number);
     return code;
 }
 
-enum sb_code verify_metrics_check(const char *file, const char *archive, struct sb_error *err)
+enum sb_code verify_metrics_check(const char *file, const char *archive)
 {
     struct sb_stream_sink_options options = {.path = file, .force = true};
     struct sb_outfile *out;
     int64_t seconds;
-    enum sb_code code = last_success(file, archive, &seconds, err);
+    enum sb_code code = last_success(file, archive, &seconds);
 
     if (code)
         return code;
     /* Checks that it can be written before hours of reading. */
-    code = sb_outfile_open(&out, &options, err);
+    code = sb_outfile_open(&out, &options);
     if (!code)
         sb_outfile_free(out);
     return code;
@@ -240,27 +236,26 @@ static enum sb_code compose(struct metrics *metrics, const struct verify_run *ru
     return metrics->code;
 }
 
-static enum sb_code put(const char *file, const struct sb_buf *text, struct sb_error *err)
+static enum sb_code put(const char *file, const struct sb_buf *text)
 {
     struct stat like = {.st_uid = geteuid(), .st_mode = FILE_MODE};
     struct sb_stream_sink_options options = {.path = file, .force = true, .like = &like};
 
-    return sb_outfile_put(&options, text->data, text->size, err);
+    return sb_outfile_put(&options, text->data, text->size);
 }
 
-enum sb_code verify_metrics_write(const char *file, const struct verify_run *run,
-                                  struct sb_error *err)
+enum sb_code verify_metrics_write(const char *file, const struct verify_run *run)
 {
     struct metrics metrics = {0};
     int64_t success = run->ended;
     enum sb_code code = SB_OK;
 
     if (run->status != STATUS_CLEAN)
-        code = last_success(file, run->path, &success, err);
+        code = last_success(file, run->path, &success);
     if (!code && compose(&metrics, run, success))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = put(file, &metrics.text, err);
+        code = put(file, &metrics.text);
     sb_buf_release(&metrics.text);
     sb_buf_release(&metrics.label);
     return code;

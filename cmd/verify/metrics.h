@@ -17,11 +17,9 @@ struct verify_run;
  * May the metrics of this archive be written there, at the end of the run? SB_EXISTS if the file is
  * something else, such as another archive's metrics: that one's alarms would end.
  */
-enum sb_code verify_metrics_check(const char *file, const char *archive,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code verify_metrics_check(const char *file, const char *archive) SB_CHECKED;
 
 /* Writes those of a run that has ended. If it was no success, the time of the last one is kept. */
-enum sb_code verify_metrics_write(const char *file, const struct verify_run *run,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code verify_metrics_write(const char *file, const struct verify_run *run) SB_CHECKED;
 
 #endif

@@ -145,12 +145,12 @@ static void note_result(struct verify_run *run)
 }
 
 static enum sb_code verify_bags(struct verify_run *run, const char *spec,
-                                const struct sb_verify_bag_options *options, struct sb_error *err)
+                                const struct sb_verify_bag_options *options)
 {
     enum sb_code code;
 
     message_progress_counts("records");
-    code = sb_verify_bag(spec, options, &run->events, &run->notify, &run->bag, err);
+    code = sb_verify_bag(spec, options, &run->events, &run->notify, &run->bag);
     message_progress_end();
     note_result(run);
     if (!code && run->settings->json)
@@ -163,18 +163,17 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
 
 /* Gives a stream, which has no path, the path of a file in /proc; *out NULL: the spec has one. */
 static enum sb_code spool(struct sb_store *store, struct sb_file **out, char *path,
-                          size_t path_size, struct sb_error *err)
+                          size_t path_size)
 {
     enum sb_code code = SB_OK;
 
     if (sb_store_is_stream(store) || strcmp(sb_store_path(store), "-") == 0)
-        code = sb_store_file(store, out, err);
+        code = sb_store_file(store, out);
     snprintf(path, path_size, "/proc/self/fd/%d", *out ? (*out)->fd : -1);
     return code;
 }
 
-enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads,
-                            struct sb_error *err)
+enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads)
 {
     const struct verify_records_settings *settings = &run->settings->records;
     const char *spec = run->path;
@@ -197,21 +196,21 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
     enum sb_code code;
 
     if (!settings->repair_to && (settings->keep_numbers || settings->force))
-        return sb_fail(err, SB_INVALID, "--keep-numbers and --force go with --repair-to=BAG");
-    code = bag_options_of(&settings->bag, run->settings->opening.from, &options.bag, err);
+        return sb_fail(SB_INVALID, "--keep-numbers and --force go with --repair-to=BAG");
+    code = bag_options_of(&settings->bag, run->settings->opening.from, &options.bag);
     if (!code)
-        code = chosen_records_open(&chosen, settings->files_from, '\n', err);
+        code = chosen_records_open(&chosen, settings->files_from, '\n');
     options.records = chosen.given ? &chosen.options : NULL;
     if (!code && options.records && options.choice)
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "--records and -T name records, and shares and shards choose among all; "
                        "give one of them");
     if (!code)
-        code = spool(store, &spooled, path, sizeof(path), err);
+        code = spool(store, &spooled, path, sizeof(path));
     if (spooled)
         options.shown_as = run->name;
     if (!code)
-        code = verify_bags(run, spooled ? path : spec, &options, err);
+        code = verify_bags(run, spooled ? path : spec, &options);
     sb_file_free(spooled);
     chosen_records_close(&chosen);
     sb_dictionary_free(options.bag.dictionary);

@@ -33,7 +33,7 @@ struct sb_store;
 struct verify_run;
 
 /* Verifies the bags of the run's spec, and says how it went. */
-enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code verify_records(struct verify_run *run, struct sb_store *store,
+                            unsigned threads) SB_CHECKED;
 
 #endif

@@ -16,22 +16,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err)
+enum sb_code verify_repair_check(const struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
 
     if (verify_repair_wanted(run) && run->settings->quick)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "--repair%s: what is damaged is found by reading it; leave out --quick",
                        settings->from ? "-from" : "");
     if (settings->prefix && !settings->from)
-        return sb_fail(err, SB_INVALID, "--repair-prefix goes with --repair-from");
+        return sb_fail(SB_INVALID, "--repair-prefix goes with --repair-from");
     if (settings->parity_dir && !verify_repair_wanted(run))
-        return sb_fail(err, SB_INVALID, "--parity-dir goes with --repair and --repair-from");
+        return sb_fail(SB_INVALID, "--parity-dir goes with --repair and --repair-from");
     if (settings->trust && !settings->repair)
-        return sb_fail(err, SB_INVALID, "--trust-parity goes with --repair");
+        return sb_fail(SB_INVALID, "--trust-parity goes with --repair");
     if (settings->dry_run && !verify_repair_wanted(run))
-        return sb_fail(err, SB_INVALID, "--dry-run goes with --repair and --repair-from");
+        return sb_fail(SB_INVALID, "--dry-run goes with --repair and --repair-from");
     return SB_OK;
 }
 
@@ -40,7 +40,7 @@ bool verify_repair_wanted(const struct verify_run *run)
     return run->settings->repair.repair || run->settings->repair.from;
 }
 
-enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
+enum sb_code verify_repair_begin(struct verify_run *run)
 {
     const struct sb_protect_options options = {
         .act = SB_PROTECT_REPAIR,
@@ -57,19 +57,19 @@ enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err)
         (stat(run->path, &st) == 0 && S_ISDIR(st.st_mode)))
         return SB_OK;
     if (strcmp(run->path, "-") == 0)
-        return sb_fail(err, SB_INVALID, "standard input cannot be repaired; give a file");
-    return sb_protect_bring_back(run->path, &options, err);
+        return sb_fail(SB_INVALID, "standard input cannot be repaired; give a file");
+    return sb_protect_bring_back(run->path, &options);
 }
 
-enum sb_code verify_repair_undo(const struct verify_run *run, struct sb_error *err)
+enum sb_code verify_repair_undo(const struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
 
     if (verify_repair_wanted(run) || run->name_count > 0 || strcmp(run->path, "-") == 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "--undo-repair takes an archive or a file, and goes with --parity-dir and "
                        "--dry-run alone");
-    return sb_before_undo(run->path, settings->parity_dir, settings->dry_run, &run->notify, err);
+    return sb_before_undo(run->path, settings->parity_dir, settings->dry_run, &run->notify);
 }
 
 void verify_repair_warn(struct verify_run *run)
@@ -93,22 +93,22 @@ void verify_repair_warn(struct verify_run *run)
                         "has no parity file to be repaired by; 'shardbox protect' makes it");
 }
 
-enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag, struct sb_error *err)
+enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag)
 {
     if (!run->settings->repair.from)
         return SB_OK;
     if (bag)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: --repair-from is for archives; --repair-to=BAG keeps what is sound of "
                        "a bag",
                        run->path);
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: --repair-from is for archives; of this, take the whole from the copy",
                    run->path);
 }
 
 enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
-                           const struct sb_verify_options *options, struct sb_error *err)
+                           const struct sb_verify_options *options)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
     const struct sb_restore_options how = {
@@ -122,8 +122,8 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
         .notify = &run->notify,
     };
 
-    return sb_verify_and_restore(archive, options, &run->events, &how, &run->result, &run->restored,
-                                 err);
+    return sb_verify_and_restore(archive, options, &run->events, &how, &run->result,
+                                 &run->restored);
 }
 
 /* DIR, where DIR/NAME was meant, which is not the damaged archive itself? */

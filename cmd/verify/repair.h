@@ -45,16 +45,16 @@ struct verify_repair_settings {
                     "the directory of COPY that has the files", OPERAND_ANY)
 
 /* SB_INVALID for options that do not go together. */
-enum sb_code verify_repair_check(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
+enum sb_code verify_repair_check(const struct verify_run *run) SB_CHECKED;
 
 /*
  * Before the container is opened: with --repair, repairs what keeps it from being opened, or any
  * file that is not an archive, by parity files.
  */
-enum sb_code verify_repair_begin(struct verify_run *run, struct sb_error *err) SB_CHECKED;
+enum sb_code verify_repair_begin(struct verify_run *run) SB_CHECKED;
 
 /* --undo-repair, instead of a verification. */
-enum sb_code verify_repair_undo(const struct verify_run *run, struct sb_error *err) SB_CHECKED;
+enum sb_code verify_repair_undo(const struct verify_run *run) SB_CHECKED;
 
 /* Is damage of an archive to be repaired, in any way? */
 bool verify_repair_wanted(const struct verify_run *run);
@@ -65,16 +65,14 @@ void verify_repair_warn(struct verify_run *run);
 
 /* SB_INVALID if a repair from a copy was requested, but the input is not an archive. bag: it is a
  * bag. */
-enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag) SB_CHECKED;
 
 /* sb_verify of the archive, which it frees, and the restoring; `restored` of the run is filled in.
  */
 struct sb_archive;
 struct sb_verify_options;
 enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
-                           const struct sb_verify_options *options,
-                           struct sb_error *err) SB_CHECKED;
+                           const struct sb_verify_options *options) SB_CHECKED;
 
 /* The last lines of a run that found defects: what was restored, and what remains. advice: what
  * helps against that. */

@@ -49,10 +49,9 @@ static void write_start(struct report_file *report, const struct verify_run *run
     report_file_line(report);
 }
 
-enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
-                                struct sb_error *err)
+enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run)
 {
-    enum sb_code code = report_file_open(report, run->settings->report, err);
+    enum sb_code code = report_file_open(report, run->settings->report);
 
     if (code == SB_OK)
         write_start(report, run);
@@ -184,10 +183,9 @@ static void write_summary(struct report_file *report, const struct verify_run *r
     report_file_line(report);
 }
 
-enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,
-                                  struct sb_error *err)
+enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run)
 {
     if (report->file)
         write_summary(report, run);
-    return report_file_finish(report, err);
+    return report_file_finish(report);
 }

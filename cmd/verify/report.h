@@ -15,15 +15,15 @@
 struct verify_run;
 
 /* Opens settings->report; verify_report_finish replaces an existing file. */
-enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code verify_report_open(struct report_file *report,
+                                const struct verify_run *run) SB_CHECKED;
 
 void verify_report_defect(struct report_file *report, const struct sb_defect *defect);
 void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
                          const char *subject, const char *text);
 
 /* Adds the summary of the run that has ended; at SB_OK the complete report is in its place. */
-enum sb_code verify_report_finish(struct report_file *report, const struct verify_run *run,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code verify_report_finish(struct report_file *report,
+                                  const struct verify_run *run) SB_CHECKED;
 
 #endif

@@ -23,48 +23,47 @@ struct output {
 };
 
 /* An input that is missing or cannot be read is reported later, by the run. */
-static enum sb_code spare_input(const char *input, const char *file, struct sb_error *err)
+static enum sb_code spare_input(const char *input, const char *file)
 {
     char *inputs[] = {(char *)(uintptr_t)input};
     struct sb_error found;
 
-    if (sb_convert_paths_check(inputs, 1, file, &found) != SB_INVALID)
+    if (INTO(&found, sb_convert_paths_check(inputs, 1, file)) != SB_INVALID)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s", found.text);
+    return sb_fail(SB_INVALID, "%s", found.text);
 }
 
 /* A directory may well have outputs in it, too. */
-static enum sb_code spare_copy(const char *copy, const char *file, struct sb_error *err)
+static enum sb_code spare_copy(const char *copy, const char *file)
 {
     struct stat st;
 
     if (stat(copy, &st) == 0 && S_ISDIR(st.st_mode))
         return SB_OK;
-    return spare_input(copy, file, err);
+    return spare_input(copy, file);
 }
 
 static enum sb_code check(const struct verify_settings *settings, const char *input,
-                          const struct output *output, struct sb_error *err)
+                          const struct output *output)
 {
     enum sb_code code;
 
     if (!output->file || strcmp(output->file, "-") == 0)
         return SB_OK;
-    code = output->is_state ? sb_convert_spare_parts(output->file, err)
-                            : sb_convert_spare_archive(output->file, output->word, err);
+    code = output->is_state ? sb_convert_spare_parts(output->file)
+                            : sb_convert_spare_archive(output->file, output->word);
     if (!code)
-        code = spare_input(input, output->file, err);
+        code = spare_input(input, output->file);
     if (!code && settings->repair.from)
-        code = spare_copy(settings->repair.from, output->file, err);
+        code = spare_copy(settings->repair.from, output->file);
     return code;
 }
 
-static enum sb_code refuse_same(const struct output *a, const struct output *b,
-                                struct sb_error *err)
+static enum sb_code refuse_same(const struct output *a, const struct output *b)
 {
     if (!a->file || !b->file || !sb_convert_same_name(a->file, b->file))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: is both the %s and the %s; give each a file of its own",
+    return sb_fail(SB_INVALID, "%s: is both the %s and the %s; give each a file of its own",
                    a->file, a->word, b->word);
 }
 
@@ -73,8 +72,7 @@ static enum sb_code refuse_same(const struct output *a, const struct output *b,
  * is verified, or of the copy that is restored from, and for two that are the same. Before anything
  * is open: it opens and closes the index, and so drops locks on it.
  */
-static enum sb_code verify_outputs_check(const struct verify_settings *settings, const char *input,
-                                         struct sb_error *err)
+static enum sb_code verify_outputs_check(const struct verify_settings *settings, const char *input)
 {
     const struct output outputs[] = {
         {.file = settings->report, .word = "report"},
@@ -86,10 +84,10 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
 
     for (size_t i = 0; !code && i < count; i++) {
         for (size_t j = 0; !code && j < i; j++)
-            code = refuse_same(&outputs[j], &outputs[i], err);
+            code = refuse_same(&outputs[j], &outputs[i]);
     }
     for (size_t i = 0; !code && i < count; i++)
-        code = check(settings, input, &outputs[i], err);
+        code = check(settings, input, &outputs[i]);
     return code;
 }
 
@@ -123,7 +121,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 }
 
 enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
-                              char **operands, size_t count, struct sb_error *err)
+                              char **operands, size_t count)
 {
     enum sb_code code;
 
@@ -139,10 +137,10 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
         .began = time(NULL),
         .seconds = monotonic(),
     };
-    code = verify_outputs_check(settings, run->path, err);
+    code = verify_outputs_check(settings, run->path);
     if (!code && settings->metrics)
-        code = verify_metrics_check(settings->metrics, run->path, err);
-    return code || !settings->report ? code : verify_report_open(&run->report, run, err);
+        code = verify_metrics_check(settings->metrics, run->path);
+    return code || !settings->report ? code : verify_report_open(&run->report, run);
 }
 
 static void print_defect(const struct verify_run *run, const struct sb_defect *defect)
@@ -255,15 +253,14 @@ static void sum_up_problems(const struct verify_run *run)
 
 static void finish_outputs(struct verify_run *run)
 {
-    struct sb_error err;
 
-    if (verify_report_finish(&run->report, run, &err)) {
-        message_failure(&err);
+    if (verify_report_finish(&run->report, run)) {
+        message_failure(sb_error());
         message_raise(STATUS_ERROR);
         run->status = message_status();
     }
-    if (run->settings->metrics && verify_metrics_write(run->settings->metrics, run, &err)) {
-        message_failure(&err);
+    if (run->settings->metrics && verify_metrics_write(run->settings->metrics, run)) {
+        message_failure(sb_error());
         message_raise(STATUS_ERROR);
     }
 }

@@ -49,7 +49,7 @@ struct verify_run {
  * --prom are found here, before the work.
  */
 enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
-                              char **operands, size_t count, struct sb_error *err) SB_CHECKED;
+                              char **operands, size_t count) SB_CHECKED;
 
 /* Says that a defect was found; this is events.found. */
 void verify_run_found(void *context, const struct sb_defect *defect);

@@ -51,8 +51,7 @@ bool sb_begins_like_index(const char *path)
 
 bool sb_archive_looks_like(const char *path)
 {
-    struct sb_error ignored;
-    char *index = sb_index_file(path, &ignored);
+    char *index = IGNORED(sb_index_file(path));
     bool looks = index && sb_begins_like_index(index);
 
     free(index);
@@ -60,7 +59,7 @@ bool sb_archive_looks_like(const char *path)
 }
 
 /* SB_NOENT for an archive with left-over files of its name. */
-static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_error *err)
+static enum sb_code explain_missing(const struct sb_archive *archive)
 {
     char *part = NULL, *unfinished = NULL;
     enum sb_code code = SB_NOENT;
@@ -70,15 +69,15 @@ static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_
     if (asprintf(&unfinished, "%s.new", archive->path) < 0)
         unfinished = NULL;
     if (!part || !unfinished)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (sb_begins_like_index(part))
         sb_fail(
-            err, SB_NOENT,
+            SB_NOENT,
             "%s: no such archive, but '%s' is there: a run with --checkpoint is at work, or was "
             "interrupted and goes on with --resume",
             archive->path, part);
     else if (access(unfinished, F_OK) == 0)
-        sb_fail(err, SB_NOENT,
+        sb_fail(SB_NOENT,
                 "%s: no such archive, but '%s' is there: a pack is at work, or was interrupted and "
                 "must be run again",
                 archive->path, unfinished);
@@ -87,46 +86,44 @@ static enum sb_code explain_missing(const struct sb_archive *archive, struct sb_
     return code;
 }
 
-static enum sb_code find_index(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code find_index(struct sb_archive *archive)
 {
-    archive->index_path = sb_index_file(archive->path, err);
+    archive->index_path = sb_index_file(archive->path);
     if (archive->index_path)
         return SB_OK;
-    return err->code == SB_NOENT ? explain_missing(archive, err) : err->code;
+    return sb_error()->code == SB_NOENT ? explain_missing(archive) : sb_error()->code;
 }
 
 /*
  * While shards wait for their final names, the row holds the base of their temporary names. Any
  * other value would refer to files elsewhere.
  */
-static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing,
-                                  struct sb_error *err)
+static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing)
 {
     const char *base = sb_base_name(archive->index_path);
     size_t size = sb_index_base_size(base);
     struct sb_config_row row;
-    enum sb_code code = sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row, err);
+    enum sb_code code = sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row);
 
     if (code == SB_OK && row.there) {
         placing->suffix = sb_pending_suffix(row.text, base, size);
         if (!placing->suffix)
-            code = sb_fail(err, SB_FORMAT,
-                           "%s: not a trustworthy archive: config.%s is not '%.*s.new'",
+            code = sb_fail(SB_FORMAT, "%s: not a trustworthy archive: config.%s is not '%.*s.new'",
                            archive->index_path, SB_CONFIG_SHARD_PREFIX, (int)size, base);
     }
     sb_config_release(&row);
     return code;
 }
 
-static enum sb_code read_placing(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code read_placing(struct sb_archive *archive)
 {
     struct sb_placing placing = {0};
     enum sb_code code = SB_OK;
 
     if (archive->layout.schema != SB_SCHEMA_OLD)
-        code = read_renaming(archive, &placing, err);
+        code = read_renaming(archive, &placing);
     if (!code && archive->layout.schema != SB_SCHEMA_OLD)
-        code = sb_remade_read(archive->db, &archive->remade, err);
+        code = sb_remade_read(archive->db, &archive->remade);
     if (!code)
         sb_places_set(archive->places, archive->generation, &placing);
     return code;
@@ -142,7 +139,7 @@ uint32_t sb_archive_generation(const struct sb_archive *archive)
     return sb_database_counter_in(archive->file);
 }
 
-enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
+enum sb_code sb_archive_notice(struct sb_archive *archive)
 {
     uint32_t now;
 
@@ -153,39 +150,38 @@ enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err)
     if (now == archive->generation)
         return SB_OK;
     archive->generation = now;
-    return read_placing(archive, err);
+    return read_placing(archive);
 }
 
 /*
  * Uses SQLite's own descriptor: closing a second one would drop all locks that this process has on
  * the index. Verifies that the file that was found before the opening still has that name.
  */
-static enum sb_code open_header(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code open_header(struct sb_archive *archive)
 {
     archive->file = sb_database_file(archive->db);
     if (stat(archive->index_path, &archive->opened))
-        return sb_fail_errno(err, errno, "%s", archive->index_path);
+        return sb_fail_errno(errno, "%s", archive->index_path);
     if (sb_database_has_moved(archive->db) || !sb_is_kept_open(&archive->opened))
-        return sb_fail(err, SB_CHANGED, "%s: was replaced by another archive just now; run again",
+        return sb_fail(SB_CHANGED, "%s: was replaced by another archive just now; run again",
                        archive->index_path);
     return SB_OK;
 }
 
 /* Begins a transaction, too. */
-static enum sb_code connect_by_path(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code connect_by_path(struct sb_archive *archive)
 {
-    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ);
 
     archive->unlocked = sb_database_is_unlocked(archive->db);
     if (!code && !archive->is_twin)
-        code = open_header(archive, err);
-    return code ? code : sb_archive_begin(archive, err);
+        code = open_header(archive);
+    return code ? code : sb_archive_begin(archive);
 }
 
-static enum sb_code connect_found(struct sb_archive *archive, const struct sb_index_found *found,
-                                  struct sb_error *err)
+static enum sb_code connect_found(struct sb_archive *archive, const struct sb_index_found *found)
 {
-    enum sb_code code = sb_database_open_found(&archive->db, archive->index_path, found, err);
+    enum sb_code code = sb_database_open_found(&archive->db, archive->index_path, found);
 
     if (code)
         return code;
@@ -199,39 +195,39 @@ static enum sb_code connect_found(struct sb_archive *archive, const struct sb_in
  * Reads all that does not change with the rows, and ends the transaction, unless it is kept: not
  * where a warning may have to wait for a terminal.
  */
-static enum sb_code inspect(struct sb_archive *archive, bool once, struct sb_error *err)
+static enum sb_code inspect(struct sb_archive *archive, bool once)
 {
-    enum sb_code code = sb_schema_inspect(archive->db, &archive->layout, false, err);
+    enum sb_code code = sb_schema_inspect(archive->db, &archive->layout, false);
 
     archive->generation = sb_database_change_counter(archive->db);
     if (!code)
-        code = read_placing(archive, err);
+        code = read_placing(archive);
     archive->kept = once && !code && archive->layout.schema != SB_SCHEMA_NEWER;
-    return archive->kept ? SB_OK : sb_archive_end(archive, code, err);
+    return archive->kept ? SB_OK : sb_archive_end(archive, code);
 }
 
 /* Opens the database at index_path. */
-static enum sb_code connect(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code connect(struct sb_archive *archive)
 {
-    enum sb_code code = connect_by_path(archive, err);
+    enum sb_code code = connect_by_path(archive);
 
-    return code ? code : inspect(archive, false, err);
+    return code ? code : inspect(archive, false);
 }
 
-static enum sb_code open_once(struct sb_archive **out, const char *path, struct sb_error *err)
+static enum sb_code open_once(struct sb_archive **out, const char *path)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
     enum sb_code code;
 
     *out = NULL;
     if (!archive)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     archive->path = strdup(path);
-    code = archive->path ? find_index(archive, err) : sb_fail_memory(err);
+    code = archive->path ? find_index(archive) : sb_fail_memory();
     if (!code)
-        code = sb_places_new(&archive->places, err);
+        code = sb_places_new(&archive->places);
     if (!code)
-        code = connect(archive, err);
+        code = connect(archive);
     if (code) {
         sb_archive_free(archive);
         return code;
@@ -240,12 +236,12 @@ static enum sb_code open_once(struct sb_archive **out, const char *path, struct 
     return SB_OK;
 }
 
-enum sb_code sb_archive_open(struct sb_archive **out, const char *path, struct sb_error *err)
+enum sb_code sb_archive_open(struct sb_archive **out, const char *path)
 {
-    enum sb_code code = open_once(out, path, err);
+    enum sb_code code = open_once(out, path);
 
     for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
-        code = open_once(out, path, err);
+        code = open_once(out, path);
     return code;
 }
 
@@ -262,25 +258,25 @@ static char *path_of(const struct sb_file *file)
 }
 
 static enum sb_code open_found(struct sb_archive **out, const char *path,
-                               const struct sb_index_found *found, bool once, struct sb_error *err)
+                               const struct sb_index_found *found, bool once)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
     enum sb_code code;
 
     *out = NULL;
     if (!archive)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     archive->path = strdup(path);
     archive->index_path = path_of(found->file);
-    code = archive->path ? SB_OK : sb_fail_memory(err);
+    code = archive->path ? SB_OK : sb_fail_memory();
     if (!code)
-        code = archive->index_path ? sb_places_new(&archive->places, err) : SB_CHANGED;
+        code = archive->index_path ? sb_places_new(&archive->places) : SB_CHANGED;
     if (!code) {
         sb_context_resolves(path, archive->index_path);
-        code = connect_found(archive, found, err);
+        code = connect_found(archive, found);
     }
     if (!code)
-        code = inspect(archive, once, err);
+        code = inspect(archive, once);
     if (code) {
         sb_archive_free(archive);
         return code;
@@ -290,32 +286,30 @@ static enum sb_code open_found(struct sb_archive **out, const char *path,
 }
 
 enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
-                                   const struct sb_index_found *found, bool once,
-                                   struct sb_error *err)
+                                   const struct sb_index_found *found, bool once)
 {
-    enum sb_code code = found ? open_found(out, path, found, once, err) : SB_CHANGED;
+    enum sb_code code = found ? open_found(out, path, found, once) : SB_CHANGED;
 
-    return code == SB_CHANGED ? sb_archive_open(out, path, err) : code;
+    return code == SB_CHANGED ? sb_archive_open(out, path) : code;
 }
 
-enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
-                                  struct sb_error *err)
+enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive)
 {
     struct sb_archive *twin = calloc(1, sizeof(*twin));
     enum sb_code code;
 
     *out = NULL;
     if (!twin)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     twin->is_twin = true;
     twin->file = archive->file;
     twin->opened = archive->opened;
     twin->places = sb_places_ref(archive->places);
     twin->path = strdup(archive->path);
     twin->index_path = strdup(archive->index_path);
-    code = twin->path && twin->index_path ? connect(twin, err) : sb_fail_memory(err);
+    code = twin->path && twin->index_path ? connect(twin) : sb_fail_memory();
     if (!code)
-        code = sb_archive_still_current(twin, err);
+        code = sb_archive_still_current(twin);
     if (code) {
         sb_archive_free(twin);
         return code;
@@ -326,7 +320,7 @@ enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archi
 
 /* For a connection that was not opened here. */
 static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
-                                 const char *index_path, struct sb_error *err)
+                                 const char *index_path)
 {
     struct sb_layout *layout = &archive->layout;
 
@@ -337,12 +331,12 @@ static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
     if (!archive->path || !archive->index_path ||
         sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES) ||
         sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
-                              struct sb_bytes *bytes, struct sb_error *err)
+                              struct sb_bytes *bytes)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
 
@@ -350,29 +344,29 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
     if (!archive) {
         sb_database_close(db);
         bytes->ops->free(bytes);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     archive->db = db;
     archive->bytes = bytes;
-    if (name_adopted(archive, name, name, err)) {
+    if (name_adopted(archive, name, name)) {
         sb_archive_free(archive);
-        return err->code;
+        return sb_error()->code;
     }
-    if (bytes->ops->stat(bytes, 0, &archive->opened, err))
+    if (bytes->ops->stat(bytes, 0, &archive->opened))
         archive->opened = (struct stat){0};
     *out = archive;
     return SB_OK;
 }
 
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
-                               struct sb_archive *whole, uint32_t generation, struct sb_error *err)
+                               struct sb_archive *whole, uint32_t generation)
 {
     struct sb_archive *archive = calloc(1, sizeof(*archive));
 
     *out = NULL;
     if (!archive) {
         sb_database_close(db);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     archive->is_twin = true;
     archive->whole = whole;
@@ -382,9 +376,9 @@ enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
     archive->places = whole->places ? sb_places_ref(whole->places) : NULL;
     archive->bytes = whole->bytes;
     archive->db = db;
-    if (name_adopted(archive, whole->path, whole->index_path, err)) {
+    if (name_adopted(archive, whole->path, whole->index_path)) {
         sb_archive_free(archive);
-        return err->code;
+        return sb_error()->code;
     }
     *out = archive;
     return SB_OK;
@@ -455,7 +449,7 @@ struct sqlite3 *sb_archive_database(struct sb_archive *archive)
     return archive->db;
 }
 
-enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err)
+enum sb_code sb_archive_still_current(struct sb_archive *archive)
 {
     struct stat now;
 
@@ -463,7 +457,7 @@ enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_erro
         return SB_OK;
     if (stat(archive->index_path, &now) == 0 && sb_is_same_file(&now, &archive->opened))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "%s: replaced by another archive while it was read; run again",
+    return sb_fail(SB_CHANGED, "%s: replaced by another archive while it was read; run again",
                    archive->index_path);
 }
 
@@ -479,7 +473,7 @@ bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
 
 /* The row that the statement, with its parameter bound, yields; keeps its path. */
 static enum sb_code take_row(struct sb_archive *archive, sqlite3_stmt *statement, bool dir,
-                             struct sb_entry *entry, struct sb_error *err)
+                             struct sb_entry *entry)
 {
     int rc = sqlite3_step(statement);
     enum sb_code code = rc == SQLITE_DONE ? SB_NOENT : SB_OK;
@@ -487,65 +481,64 @@ static enum sb_code take_row(struct sb_archive *archive, sqlite3_stmt *statement
     if (rc == SQLITE_ROW) {
         sb_row_entry(statement, dir, entry);
         code = sb_buf_set(&archive->found, entry->path, entry->path_size)
-                   ? sb_fail_memory(err)
-                   : sb_archive_notice(archive, err);
+                   ? sb_fail_memory()
+                   : sb_archive_notice(archive);
         entry->generation = archive->generation;
         entry->path = archive->found.data;
     } else if (rc != SQLITE_DONE) {
-        code = sb_database_fail(archive->db, err);
+        code = sb_database_fail(archive->db);
     }
     sqlite3_reset(statement);
     return code;
 }
 
 static enum sb_code look_up_name(struct sb_archive *archive, bool dir, const char *path,
-                                 size_t size, struct sb_entry *entry, struct sb_error *err)
+                                 size_t size, struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
 
-    code = sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement, err);
+    code = sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement);
     if (code)
         return code;
     if (sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC))
-        return sb_database_fail(archive->db, err);
-    return take_row(archive, statement, dir, entry, err);
+        return sb_database_fail(archive->db);
+    return take_row(archive, statement, dir, entry);
 }
 
 static enum sb_code look_up_row(struct sb_archive *archive, bool dir, int64_t row,
-                                struct sb_entry *entry, struct sb_error *err)
+                                struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
 
     *entry = (struct sb_entry){0};
-    err->code = SB_NOENT;
-    err->text[0] = '\0';
-    code = sb_archive_statement(archive, dir ? SB_DIR_ROW : SB_FILE_ROW, &statement, err);
+    sb_error()->code = SB_NOENT;
+    sb_error()->text[0] = '\0';
+    code = sb_archive_statement(archive, dir ? SB_DIR_ROW : SB_FILE_ROW, &statement);
     if (code)
         return code;
     sqlite3_bind_int64(statement, 1, row);
-    return take_row(archive, statement, dir, entry, err);
+    return take_row(archive, statement, dir, entry);
 }
 
 static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const struct sb_buf *low,
-                                   const struct sb_buf *high, struct sb_entry *entry,
-                                   struct sb_error *err)
+                                   const struct sb_buf *high, struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
 
-    code = sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement, err);
+    code = sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement);
     if (code)
         return code;
     if (sb_bind_range(statement, low, high))
-        code = sb_database_fail(archive->db, err);
-    else if (!sb_database_row(statement, &code, err) && !code)
+        code = sb_database_fail(archive->db);
+    else if (!sb_database_row(statement, &code) && !code)
         code = SB_NOENT;
     if (!code) {
         sb_row_name(statement, dir, false, entry);
         if (sb_buf_set(&archive->found, entry->path, entry->path_size))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         entry->path = archive->found.data;
     }
     sqlite3_reset(statement);
@@ -553,18 +546,18 @@ static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const s
 }
 
 static enum sb_code first_below(struct sb_archive *archive, const char *dir, size_t size,
-                                struct sb_entry *entry, struct sb_error *err)
+                                struct sb_entry *entry)
 {
     struct sb_buf low = {0}, high = {0};
     enum sb_code code = SB_OK;
 
     if (sb_buf_set(&low, dir, size) || sb_buf_set(&high, dir, size) ||
         (size > 0 && (sb_buf_add_char(&low, '/') || sb_buf_add_char(&high, '/' + 1))))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = first_of_range(archive, false, &low, &high, entry, err);
+        code = first_of_range(archive, false, &low, &high, entry);
     if (code == SB_NOENT)
-        code = first_of_range(archive, true, &low, &high, entry, err);
+        code = first_of_range(archive, true, &low, &high, entry);
     sb_buf_release(&low);
     sb_buf_release(&high);
     return code;
@@ -572,30 +565,30 @@ static enum sb_code first_below(struct sb_archive *archive, const char *dir, siz
 
 /* A directory without a row, known only from what is below it. */
 static enum sb_code look_up_implied(struct sb_archive *archive, const char *path, size_t size,
-                                    struct sb_entry *entry, struct sb_error *err)
+                                    struct sb_entry *entry)
 {
-    enum sb_code code = size == 0 ? SB_OK : first_below(archive, path, size, entry, err);
+    enum sb_code code = size == 0 ? SB_OK : first_below(archive, path, size, entry);
 
     if (!code && sb_buf_set(&archive->found, path, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     *entry = (struct sb_entry){.type = SB_DIR, .path = archive->found.data, .path_size = size};
     return code;
 }
 
 static enum sb_code look_up(struct sb_archive *archive, const char *path, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
+                            struct sb_entry *entry)
 {
     enum sb_code code = SB_NOENT;
 
     *entry = (struct sb_entry){0};
-    err->code = SB_NOENT;
-    err->text[0] = '\0';
+    sb_error()->code = SB_NOENT;
+    sb_error()->text[0] = '\0';
     if (size > 0)
-        code = look_up_name(archive, false, path, size, entry, err);
+        code = look_up_name(archive, false, path, size, entry);
     if (code == SB_NOENT)
-        code = look_up_name(archive, true, path, size, entry, err);
+        code = look_up_name(archive, true, path, size, entry);
     if (code == SB_NOENT)
-        code = look_up_implied(archive, path, size, entry, err);
+        code = look_up_implied(archive, path, size, entry);
     return code;
 }
 
@@ -606,42 +599,41 @@ static bool needs_begin(const struct sb_archive *archive)
 }
 
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
-                               struct sb_entry *entry, struct sb_error *err)
+                               struct sb_entry *entry)
 {
     if (!needs_begin(archive))
-        return look_up(archive, path, size, entry, err);
-    if (sb_archive_begin(archive, err))
-        return err->code;
-    return sb_archive_end(archive, look_up(archive, path, size, entry, err), err);
+        return look_up(archive, path, size, entry);
+    if (sb_archive_begin(archive))
+        return sb_error()->code;
+    return sb_archive_end(archive, look_up(archive, path, size, entry));
 }
 
 enum sb_code sb_archive_lookup_row(struct sb_archive *archive, bool is_dir, int64_t row,
-                                   struct sb_entry *entry, struct sb_error *err)
+                                   struct sb_entry *entry)
 {
     if (!needs_begin(archive))
-        return look_up_row(archive, is_dir, row, entry, err);
-    if (sb_archive_begin(archive, err))
-        return err->code;
-    return sb_archive_end(archive, look_up_row(archive, is_dir, row, entry, err), err);
+        return look_up_row(archive, is_dir, row, entry);
+    if (sb_archive_begin(archive))
+        return sb_error()->code;
+    return sb_archive_end(archive, look_up_row(archive, is_dir, row, entry));
 }
 
 enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir, size_t size,
-                                    struct sb_entry *entry, struct sb_error *err)
+                                    struct sb_entry *entry)
 {
     *entry = (struct sb_entry){0};
     if (!needs_begin(archive))
-        return first_below(archive, dir, size, entry, err);
-    if (sb_archive_begin(archive, err))
-        return err->code;
-    return sb_archive_end(archive, first_below(archive, dir, size, entry, err), err);
+        return first_below(archive, dir, size, entry);
+    if (sb_archive_begin(archive))
+        return sb_error()->code;
+    return sb_archive_end(archive, first_below(archive, dir, size, entry));
 }
 
-enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, struct sb_error *err)
+enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out)
 {
     const char *index = archive->layout.files_by_address.data;
     char *sql, *hint = NULL;
     int64_t last, stated = -1;
-    struct sb_error ignored;
     enum sb_code code;
 
     *out = 0;
@@ -652,14 +644,14 @@ enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out, s
                           hint ? hint : "", SB_SHARD_MAX);
     sqlite3_free(hint);
     if (!sql)
-        return sb_fail_memory(err);
-    code = sb_database_integer(archive->db, sql, -1, &last, err);
+        return sb_fail_memory();
+    code = sb_database_integer(archive->db, sql, -1, &last);
     sqlite3_free(sql);
     if (code)
         return code;
     /* verify reports a row that makes no sense. */
     if (!sb_archive_is_adopted(archive) &&
-        sb_shard_count_stated(archive->db, archive->path, &stated, &ignored))
+        IGNORED(sb_shard_count_stated(archive->db, archive->path, &stated)))
         stated = -1;
     *out = (uint32_t)(stated > last + 1 ? stated : last + 1);
     return SB_OK;

@@ -42,8 +42,7 @@ bool sb_begins_like_index(const char *path);
  * WAL-mode index is read in place, also from a read-only directory if it has no left-over WAL. On a
  * file system without locks it is read without them.
  */
-enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_open(struct sb_archive **out, const char *path) SB_CHECKED;
 
 /*
  * The same, if a descriptor of the index is open already (index_file.h; NULL: none): in fewer
@@ -51,8 +50,7 @@ enum sb_code sb_archive_open(struct sb_archive **out, const char *path,
  * then shares the read transaction of the opening, and its lock.
  */
 enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
-                                   const struct sb_index_found *found, bool once,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const struct sb_index_found *found, bool once) SB_CHECKED;
 
 void sb_archive_free(struct sb_archive *archive);
 
@@ -60,8 +58,8 @@ void sb_archive_free(struct sb_archive *archive);
  * A second connection to the same index, for another thread; it is freed before the archive, which
  * may not be adopted. SB_CHANGED when another index was renamed over it.
  */
-enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_open_twin(struct sb_archive **out,
+                                  const struct sb_archive *archive) SB_CHECKED;
 
 /* Releases the memory of its page cache; rows can still be read. */
 void sb_archive_shrink(struct sb_archive *archive);
@@ -76,7 +74,7 @@ void sb_archive_shrink(struct sb_archive *archive);
 #define SB_ADOPTED_FILES "idx_files_path"
 #define SB_ADOPTED_DIRS  "idx_dirs_path"
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
-                              struct sb_bytes *bytes, struct sb_error *err) SB_CHECKED;
+                              struct sb_bytes *bytes) SB_CHECKED;
 bool sb_archive_is_adopted(const struct sb_archive *archive);
 
 /*
@@ -86,8 +84,7 @@ bool sb_archive_is_adopted(const struct sb_archive *archive);
  * over db, also on failure.
  */
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
-                               struct sb_archive *whole, uint32_t generation,
-                               struct sb_error *err) SB_CHECKED;
+                               struct sb_archive *whole, uint32_t generation) SB_CHECKED;
 
 const char *sb_archive_path(const struct sb_archive *archive); /* as given */
 const char *
@@ -123,7 +120,7 @@ uint32_t sb_archive_generation(const struct sb_archive *archive);
  * SB_CHANGED if another index was renamed over the open one. Call it before reporting bytes as
  * damaged; any thread may.
  */
-enum sb_code sb_archive_still_current(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_still_current(struct sb_archive *archive) SB_CHECKED;
 
 /*
  * May bytes without a checksum belong to something else than a row of this generation? To be called
@@ -139,21 +136,21 @@ bool sb_archive_has_moved(const struct sb_archive *archive, uint32_t generation)
  * archive.
  */
 enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, size_t size,
-                               struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                               struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Looks up a row by its number, in the table of files or of directories, as sb_archive_lookup does
  * a name. SB_NOENT without text if there is none.
  */
 enum sb_code sb_archive_lookup_row(struct sb_archive *archive, bool is_dir, int64_t row,
-                                   struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                                   struct sb_entry *entry) SB_CHECKED;
 
 /*
  * The first row below a directory that has none itself: of a file, or else of a directory. Only its
  * path and row are set, and its type, SB_FILE or SB_DIR. SB_NOENT without text: nothing is below.
  */
 enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir, size_t size,
-                                    struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                                    struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Look-ups between these calls share one read transaction (and its lock): for a batch of look-ups
@@ -161,9 +158,8 @@ enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir,
  * error of the work, and returns the code. It returns SB_CHANGED instead if the index is read
  * without locks and another process was writing meanwhile: then what was read must not be used.
  */
-enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_begin(struct sb_archive *archive) SB_CHECKED;
+enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code) SB_CHECKED;
 
 enum sb_order {
     SB_BY_PATH,    /* bytewise by whole path; a directory comes before what is below it */
@@ -214,24 +210,22 @@ struct sb_cursor;
 
 /* Copies what it needs of the query. */
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
-                            const struct sb_query *query, struct sb_error *err) SB_CHECKED;
+                            const struct sb_query *query) SB_CHECKED;
 void sb_cursor_free(struct sb_cursor *cursor);
 
 /* Is there anything below this directory? "": in the archive. */
-enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, bool *found,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir,
+                                  bool *found) SB_CHECKED;
 
 /* SB_END after the last; SB_INTERRUPT. The entry's strings live until the next call on this cursor.
  */
-enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry) SB_CHECKED;
 
 /* Has the cursor fetched the next entry already? Then sb_cursor_next does not use the archive, and
  * another thread may do so meanwhile. */
 bool sb_cursor_is_ahead(struct sb_cursor *cursor);
 
 /* The number of the archive's own shards (shardcount.h), by the usable rows; 0 without files. */
-enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out) SB_CHECKED;
 
 #endif

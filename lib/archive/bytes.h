@@ -24,11 +24,10 @@ struct sb_bytes;
 struct sb_bytes_ops {
     void (*free)(struct sb_bytes *bytes);
     enum sb_code (*read)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, void *data,
-                         size_t size, struct sb_error *err);
+                         size_t size);
     enum sb_code (*stream)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, int64_t size,
-                           sb_each_block *each, void *context, struct sb_error *err);
-    enum sb_code (*stat)(struct sb_bytes *bytes, uint32_t shard, struct stat *out,
-                         struct sb_error *err);
+                           sb_each_block *each, void *context);
+    enum sb_code (*stat)(struct sb_bytes *bytes, uint32_t shard, struct stat *out);
     enum sb_code (*path)(struct sb_bytes *bytes, uint32_t shard, struct sb_buf *out);
 };
 

@@ -93,7 +93,7 @@ static void cut_part(const struct job *job, struct piece *piece, int64_t offset)
 }
 
 /* Makes job->ahead the next piece: the next part of a long extent, or the next extent. */
-static enum sb_code look_ahead(struct job *job, struct sb_error *err)
+static enum sb_code look_ahead(struct job *job)
 {
     struct piece *piece = &job->ahead;
 
@@ -106,14 +106,14 @@ static enum sb_code look_ahead(struct job *job, struct sb_error *err)
     }
     if (job->ended)
         return SB_END;
-    enum sb_code code = job->ops->next(job->context, &piece->extent, err);
+    enum sb_code code = job->ops->next(job->context, &piece->extent);
     if (code != SB_OK) {
         job->ended = true;
         piece->size = 0;
         return code;
     }
     if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size) != SB_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     cut_part(job, piece, piece->extent.offset);
     job->has_ahead = true;
     return SB_OK;
@@ -154,7 +154,7 @@ static enum sb_code add_piece(struct run *run, const struct job *job)
     return SB_OK;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct job *job = context;
     struct run *run = slot;
@@ -162,7 +162,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     run->count = 0;
     sb_buf_clear(&run->names);
     for (;;) {
-        enum sb_code code = look_ahead(job, err);
+        enum sb_code code = look_ahead(job);
         if (code == SB_END)
             return run->count > 0 ? SB_OK : SB_END;
         if (code != SB_OK)
@@ -170,7 +170,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
         if (!fits(run, job))
             return SB_OK;
         if (add_piece(run, job) != SB_OK)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         job->has_ahead = false;
     }
 }
@@ -183,8 +183,8 @@ static void read_apart(struct job *job, struct run *run)
     for (size_t i = 0; i < run->count; i++) {
         struct piece *piece = &run->pieces[i];
         struct sb_error err;
-        piece->code = sb_shards_read(job->shards, run->shard, piece->offset, run->data,
-                                     (size_t)piece->size, &err);
+        piece->code = INTO(&err, sb_shards_read(job->shards, run->shard, piece->offset, run->data,
+                                                (size_t)piece->size));
         if (piece->code == SB_OK) {
             piece->crc = sb_crc32c(0, run->data, (size_t)piece->size);
         } else if (!failed) {
@@ -194,7 +194,7 @@ static void read_apart(struct job *job, struct run *run)
     }
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct job *job = context;
     struct run *run = slot;
@@ -205,7 +205,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
         return SB_OK;
     }
     enum sb_code code = sb_shards_read(job->shards, run->shard, run->offset, run->data,
-                                       (size_t)(run->end - run->offset), err);
+                                       (size_t)(run->end - run->offset));
     if (code == SB_NOMEM || code == SB_INTERRUPT)
         return code;
     if (code != SB_OK) {
@@ -219,8 +219,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-static enum sb_code drain_piece(struct job *job, const struct run *run, const struct piece *piece,
-                                struct sb_error *err)
+static enum sb_code drain_piece(struct job *job, const struct run *run, const struct piece *piece)
 {
     struct sb_checksum_extent extent = piece->extent;
     extent.name = run->names.data + piece->name_at;
@@ -235,20 +234,20 @@ static enum sb_code drain_piece(struct job *job, const struct run *run, const st
         return SB_OK;
     if (piece->code != SB_OK) {
         job->part_failed = true;
-        return job->ops->done(job->context, &extent, 0, &run->failure, err);
+        return job->ops->done(job->context, &extent, 0, &run->failure);
     }
     if (!is_last_part(piece))
         return SB_OK;
-    return job->ops->done(job->context, &extent, job->crc, NULL, err);
+    return job->ops->done(job->context, &extent, job->crc, NULL);
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct job *job = context;
     struct run *run = slot;
 
     for (size_t i = 0; i < run->count; i++) {
-        enum sb_code code = drain_piece(job, run, &run->pieces[i], err);
+        enum sb_code code = drain_piece(job, run, &run->pieces[i]);
         if (code != SB_OK)
             return code;
         if (job->ops->passed)
@@ -258,7 +257,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 }
 
 enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops *ops, void *context,
-                         unsigned threads, struct sb_error *err)
+                         unsigned threads)
 {
     static const struct sb_pipeline_ops pipeline = {.fill = fill, .work = work, .drain = drain};
     struct job job = {.shards = shards, .ops = ops, .context = context};
@@ -269,10 +268,10 @@ enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops 
 
     for (unsigned i = 0; i < count && code == SB_OK; i++) {
         if (run_init(&slots[i]) != SB_OK)
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     if (code == SB_OK)
-        code = sb_pipeline_run(&pipeline, &job, slots, sizeof(slots[0]), count, threads, err);
+        code = sb_pipeline_run(&pipeline, &job, slots, sizeof(slots[0]), count, threads);
     for (unsigned i = 0; i < count; i++)
         run_release(&slots[i]);
     sb_buf_release(&job.name);

@@ -28,14 +28,14 @@ struct sb_checksum_extent {
 
 struct sb_checksum_ops {
     /* SB_END after the last. The name lives until the next call. */
-    enum sb_code (*next)(void *context, struct sb_checksum_extent *extent, struct sb_error *err);
+    enum sb_code (*next)(void *context, struct sb_checksum_extent *extent);
 
     /*
      * failure is NULL, or why the bytes could not be read (SB_DAMAGED: the shard ends before them);
      * then crc is undefined.
      */
     enum sb_code (*done)(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
-                         const struct sb_error *failure, struct sb_error *err);
+                         const struct sb_error *failure);
 
     /* Optional: `size` more bytes were processed, for progress within long extents. */
     void (*passed)(void *context, int64_t size);
@@ -46,6 +46,6 @@ struct sb_checksum_ops {
  * signal.
  */
 enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops *ops, void *context,
-                         unsigned threads, struct sb_error *err) SB_CHECKED;
+                         unsigned threads) SB_CHECKED;
 
 #endif

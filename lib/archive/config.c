@@ -14,16 +14,16 @@ void sb_config_release(struct sb_config_row *row)
 
 /* With the key bound as ?1; *out is NULL after an error. */
 static enum sb_code prepare(struct sqlite3 *db, sqlite3_stmt **out, const char *sql,
-                            const char *key, struct sb_error *err)
+                            const char *key)
 {
-    enum sb_code code = sb_database_prepare(db, out, sql, err);
+    enum sb_code code = sb_database_prepare(db, out, sql);
 
     if (code == SB_OK)
         sqlite3_bind_text(*out, 1, key, -1, SQLITE_STATIC);
     return code;
 }
 
-static enum sb_code take_row(sqlite3_stmt *get, struct sb_config_row *row, struct sb_error *err)
+static enum sb_code take_row(sqlite3_stmt *get, struct sb_config_row *row)
 {
     const char *text = (const char *)sqlite3_column_text(get, 0);
 
@@ -32,28 +32,26 @@ static enum sb_code take_row(sqlite3_stmt *get, struct sb_config_row *row, struc
     row->number = sqlite3_column_int64(get, 1);
     if (text)
         row->text = strdup(text);
-    return row->text || sqlite3_column_type(get, 0) == SQLITE_NULL ? SB_OK : sb_fail_memory(err);
+    return row->text || sqlite3_column_type(get, 0) == SQLITE_NULL ? SB_OK : sb_fail_memory();
 }
 
-enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row,
-                           struct sb_error *err)
+enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row)
 {
     sqlite3_stmt *get;
     enum sb_code code =
-        prepare(db, &get, "SELECT value_text, value_int FROM main.config WHERE key = ?1", key, err);
+        prepare(db, &get, "SELECT value_text, value_int FROM main.config WHERE key = ?1", key);
 
     *row = (struct sb_config_row){0};
-    if (sb_database_row(get, &code, err))
-        code = take_row(get, row, err);
+    if (sb_database_row(get, &code))
+        code = take_row(get, row);
     sqlite3_finalize(get);
     return code;
 }
 
-enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent, int64_t *out,
-                              struct sb_error *err)
+enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent, int64_t *out)
 {
     struct sb_config_row row;
-    enum sb_code code = sb_config_get(db, key, &row, err);
+    enum sb_code code = sb_config_get(db, key, &row);
 
     *out = row.is_number ? row.number : absent;
     sb_config_release(&row);
@@ -61,10 +59,10 @@ enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absen
 }
 
 enum sb_code sb_config_check(struct sqlite3 *db, const char *key, int64_t lowest, int64_t highest,
-                             bool *there, bool *right, struct sb_error *err)
+                             bool *there, bool *right)
 {
     struct sb_config_row row;
-    enum sb_code code = sb_config_get(db, key, &row, err);
+    enum sb_code code = sb_config_get(db, key, &row);
 
     *there = row.there;
     *right = row.is_number && row.number >= lowest && row.number <= highest;
@@ -73,31 +71,31 @@ enum sb_code sb_config_check(struct sqlite3 *db, const char *key, int64_t lowest
 }
 
 enum sb_code sb_config_put(struct sqlite3 *db, const char *key, const char *text,
-                           const int64_t *number, struct sb_error *err)
+                           const int64_t *number)
 {
     sqlite3_stmt *put;
     enum sb_code code = prepare(db, &put,
                                 "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
                                 " VALUES (?1, ?2, ?3)",
-                                key, err);
+                                key);
 
     if (code)
         return code;
     sqlite3_bind_text(put, 2, text, -1, SQLITE_STATIC);
     sb_database_bind_known(put, 3, number != NULL, number ? *number : 0);
-    code = sb_database_step(put, err);
+    code = sb_database_step(put);
     sqlite3_finalize(put);
     return code;
 }
 
-enum sb_code sb_config_drop(struct sqlite3 *db, const char *key, struct sb_error *err)
+enum sb_code sb_config_drop(struct sqlite3 *db, const char *key)
 {
     sqlite3_stmt *drop;
-    enum sb_code code = prepare(db, &drop, "DELETE FROM main.config WHERE key = ?1", key, err);
+    enum sb_code code = prepare(db, &drop, "DELETE FROM main.config WHERE key = ?1", key);
 
     if (code)
         return code;
-    code = sb_database_step(drop, err);
+    code = sb_database_step(drop);
     sqlite3_finalize(drop);
     return code;
 }

@@ -44,22 +44,22 @@ struct sb_config_row {
 void sb_config_release(struct sb_config_row *row);
 
 /* SB_OK also without a row. The caller releases *row, also after an error. */
-enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_config_get(struct sqlite3 *db, const char *key,
+                           struct sb_config_row *row) SB_CHECKED;
 
 /* Only the number; `absent` without the row, or if it has no number. */
-enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent, int64_t *out,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_config_number(struct sqlite3 *db, const char *key, int64_t absent,
+                              int64_t *out) SB_CHECKED;
 
 /* *right: the row has a number, from lowest to highest. */
 enum sb_code sb_config_check(struct sqlite3 *db, const char *key, int64_t lowest, int64_t highest,
-                             bool *there, bool *right, struct sb_error *err) SB_CHECKED;
+                             bool *there, bool *right) SB_CHECKED;
 
 /* Makes the row or replaces it, within the caller's transaction; text and number may be NULL. */
 enum sb_code sb_config_put(struct sqlite3 *db, const char *key, const char *text,
-                           const int64_t *number, struct sb_error *err) SB_CHECKED;
+                           const int64_t *number) SB_CHECKED;
 
 /* SB_OK also without a row. Within the caller's transaction. */
-enum sb_code sb_config_drop(struct sqlite3 *db, const char *key, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_config_drop(struct sqlite3 *db, const char *key) SB_CHECKED;
 
 #endif

@@ -26,16 +26,16 @@ struct sb_content {
 };
 
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
-                             struct sb_shards *shards, struct sb_error *err)
+                             struct sb_shards *shards)
 {
     struct sb_content *content = calloc(1, sizeof(*content));
 
     *out = NULL;
     if (!content)
-        return sb_fail_memory(err);
-    if (!shards && sb_shards_open(&content->own_shards, archive, err)) {
+        return sb_fail_memory();
+    if (!shards && sb_shards_open(&content->own_shards, archive)) {
         free(content);
-        return err->code;
+        return sb_error()->code;
     }
     content->archive = archive;
     content->shards = shards ? shards : content->own_shards;
@@ -64,36 +64,34 @@ bool sb_content_moved(const struct sb_content *content, const struct sb_entry *e
     return sb_archive_has_moved(content->archive, entry->generation);
 }
 
-static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry,
-                            struct sb_error *err)
+static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry)
 {
     struct sb_entry now;
-    enum sb_code code = sb_archive_still_current(content->archive, err);
+    enum sb_code code = sb_archive_still_current(content->archive);
 
     if (!code && !content->twin)
-        code = sb_archive_open_twin(&content->twin, content->archive, err);
+        code = sb_archive_open_twin(&content->twin, content->archive);
     if (!code)
-        code = sb_archive_lookup(content->twin, entry->path, entry->path_size, &now, err);
+        code = sb_archive_lookup(content->twin, entry->path, entry->path_size, &now);
     if (code == SB_NOENT)
-        return sb_fail(err, SB_CHANGED, "was removed from the archive while it was read");
+        return sb_fail(SB_CHANGED, "was removed from the archive while it was read");
     if (code)
         return code;
     if (now.defect)
-        return sb_fail(err, SB_DAMAGED, "%s", now.defect);
+        return sb_fail(SB_DAMAGED, "%s", now.defect);
     if (now.type == SB_DIR)
-        return sb_fail(err, SB_CHANGED, "was replaced by a directory while it was read");
+        return sb_fail(SB_CHANGED, "was replaced by a directory while it was read");
     now.path = entry->path;
     *entry = now;
     return SB_OK;
 }
 
-enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
-                             struct sb_error *err)
+enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry)
 {
     enum sb_code code;
 
     pthread_mutex_lock(&content->lock);
-    code = look_up(content, entry, err);
+    code = look_up(content, entry);
     pthread_mutex_unlock(&content->lock);
     return code;
 }
@@ -115,44 +113,44 @@ static bool may_have_moved(const struct sb_error *err)
 
 /*
  * After a read that failed, or whose bytes may by now be another file's. SB_OK: the entry has been
- * looked up again, and a second read is worthwhile. Otherwise *err is kept if it is the true
+ * looked up again, and a second read is worthwhile. Otherwise the failure is kept if it is the true
  * reason.
  */
 static enum sb_code follow(struct sb_content *content, struct sb_entry *entry, enum sb_code failed,
-                           unsigned followed, struct sb_error *err)
+                           unsigned followed)
 {
     const struct sb_entry before = *entry;
     struct sb_error found;
 
-    if (sb_archive_is_adopted(content->archive) || (failed && !may_have_moved(err)) ||
+    if (sb_archive_is_adopted(content->archive) || (failed && !may_have_moved(sb_error())) ||
         (failed && followed == FOLLOWED_MOST))
         return failed;
-    if (sb_content_find(content, entry, &found)) {
-        *err = found;
-        return err->code;
+    if (INTO(&found, sb_content_find(content, entry))) {
+        *sb_error() = found;
+        return sb_error()->code;
     }
     if (failed && entry->generation == before.generation && entry->shard == before.shard &&
         entry->offset == before.offset && is_same_content(entry, &before))
         return failed;
     if (followed == FOLLOWED_MOST)
-        return sb_fail(err, SB_CHANGED, "keeps being moved; try again");
+        return sb_fail(SB_CHANGED, "keeps being moved; try again");
     return SB_OK;
 }
 
 static enum sb_code read_once(struct sb_content *content, const struct sb_entry *entry, void *data,
-                              bool check, struct sb_error *err)
+                              bool check)
 {
     size_t size = (size_t)entry->size;
 
-    if (size > 0 && sb_shards_read(content->shards, entry->shard, entry->offset, data, size, err))
-        return err->code;
+    if (size > 0 && sb_shards_read(content->shards, entry->shard, entry->offset, data, size))
+        return sb_error()->code;
     if (check && sb_crc32c(0, data, size) != entry->crc32c)
-        return sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum");
+        return sb_fail(SB_DAMAGED, "its bytes do not match their checksum");
     return SB_OK;
 }
 
 enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry, void *data,
-                             size_t capacity, bool check, struct sb_error *err)
+                             size_t capacity, bool check)
 {
     for (unsigned followed = 0;; followed++) {
         bool checked = check && (entry->has & SB_HAS_CRC);
@@ -160,10 +158,10 @@ enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry,
 
         if (entry->size > (int64_t)capacity)
             return SB_LIMIT;
-        code = read_once(content, entry, data, checked, err);
+        code = read_once(content, entry, data, checked);
         if (!code && (checked || !sb_content_moved(content, entry)))
             return SB_OK;
-        code = follow(content, entry, code, followed, err);
+        code = follow(content, entry, code, followed);
         if (code)
             return code;
     }
@@ -255,64 +253,63 @@ static void widen_hole(struct part *part)
  * of the file will be checked. sparse: the part may be a hole.
  */
 static enum sb_code read_part(struct sb_content *content, struct sb_entry *entry, bool checked,
-                              bool sparse, int64_t most, struct part *part, struct sb_error *err)
+                              bool sparse, int64_t most, struct part *part)
 {
     for (unsigned followed = 0;; followed++) {
         const struct sb_entry before = *entry;
         enum sb_code code = SB_OK;
 
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         part->hole = part->before_hole = false;
         part->size = most < BLOCK_BYTES ? most : BLOCK_BYTES;
         if (sparse)
             find_run(content, entry, most, part);
         if (!part->hole)
             code = sb_shards_read(content->shards, entry->shard, entry->offset + part->at,
-                                  part->data, (size_t)part->size, err);
+                                  part->data, (size_t)part->size);
         if (!code && !is_doubtful(content, entry, checked)) {
             widen_hole(part);
             return SB_OK;
         }
-        code = follow(content, entry, code, followed, err);
+        code = follow(content, entry, code, followed);
         if (code)
             return code;
         if (!is_same_content(entry, &before))
-            return sb_fail(err, SB_CHANGED, "was replaced by another file while it was read");
+            return sb_fail(SB_CHANGED, "was replaced by another file while it was read");
     }
 }
 
 enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *entry, int64_t at,
-                                  void *data, size_t size, struct sb_error *err)
+                                  void *data, size_t size)
 {
     struct part part = {.at = at, .data = data};
     const int64_t end = at + (int64_t)size;
 
     for (; part.at < end; part.at += part.size, part.data += part.size) {
-        if (read_part(content, entry, false, false, end - part.at, &part, err))
-            return err->code;
+        if (read_part(content, entry, false, false, end - part.at, &part))
+            return sb_error()->code;
     }
     return SB_OK;
 }
 
 /* The final result for a wrong checksum: if the change counter has not moved, the row decides. */
 static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry, uint32_t crc,
-                             uint32_t expected, struct sb_error *err)
+                             uint32_t expected)
 {
     const struct sb_entry before = *entry;
 
-    sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
-            expected);
-    if (follow(content, entry, SB_DAMAGED, 0, err))
-        return err->code;
+    sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc, expected);
+    if (follow(content, entry, SB_DAMAGED, 0))
+        return sb_error()->code;
     if (entry->shard == before.shard && entry->offset == before.offset)
         return SB_DAMAGED;
-    return sb_fail(err, SB_CHANGED, "was moved while it was read; try again");
+    return sb_fail(SB_CHANGED, "was moved while it was read; try again");
 }
 
 static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
                            int64_t size, bool checked, bool sparse, sb_each_block *each,
-                           void *context, struct sb_error *err)
+                           void *context)
 {
     const uint32_t expected = entry->crc32c;
     const int64_t end = skip + size;
@@ -322,41 +319,39 @@ static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, i
 
     part.data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
     if (!part.data)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (; part.at < end && !code; part.at += part.size) {
-        code = read_part(content, entry, checked, sparse, end - part.at, &part, err);
+        code = read_part(content, entry, checked, sparse, end - part.at, &part);
         if (code)
             break;
         if (checked)
             crc = sb_crc32c_block(crc, part.hole ? NULL : part.data, (size_t)part.size);
-        code = each(context, part.hole ? NULL : part.data, (size_t)part.size, err);
+        code = each(context, part.hole ? NULL : part.data, (size_t)part.size);
         part.after_hole = part.hole;
     }
     free(part.data);
     if (!code && checked && crc != expected)
-        code = fail_sum(content, entry, crc, expected, err);
+        code = fail_sum(content, entry, crc, expected);
     return code;
 }
 
 enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
-                               int64_t size, bool check, sb_each_block *each, void *context,
-                               struct sb_error *err)
+                               int64_t size, bool check, sb_each_block *each, void *context)
 {
     const bool checked = check && (entry->has & SB_HAS_CRC) && size == entry->size;
     const uint32_t expected = entry->crc32c;
 
     if (sb_archive_is_adopted(content->archive))
         return sb_shards_stream(content->shards, entry->shard, entry->offset + skip, size,
-                                checked ? &expected : NULL, each, context, err);
-    return stream(content, entry, skip, size, checked, false, each, context, err);
+                                checked ? &expected : NULL, each, context);
+    return stream(content, entry, skip, size, checked, false, each, context);
 }
 
 enum sb_code sb_content_stream_sparse(struct sb_content *content, struct sb_entry *entry,
-                                      bool check, sb_each_block *each, void *context,
-                                      struct sb_error *err)
+                                      bool check, sb_each_block *each, void *context)
 {
     if (sb_archive_is_adopted(content->archive))
-        return sb_content_stream(content, entry, 0, entry->size, check, each, context, err);
+        return sb_content_stream(content, entry, 0, entry->size, check, each, context);
     return stream(content, entry, 0, entry->size, check && (entry->has & SB_HAS_CRC), true, each,
-                  context, err);
+                  context);
 }

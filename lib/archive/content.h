@@ -28,7 +28,7 @@ struct sb_shards;
  * some of its own.
  */
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
-                             struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
+                             struct sb_shards *shards) SB_CHECKED;
 void sb_content_free(struct sb_content *content); /* NULL is allowed */
 struct sb_shards *sb_content_shards(struct sb_content *content);
 
@@ -40,8 +40,7 @@ bool sb_content_moved(const struct sb_content *content, const struct sb_entry *e
  * SB_CHANGED if it is gone or no longer a file or link, or if the archive was replaced; SB_DAMAGED
  * if the row cannot be used.
  */
-enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Reads all bytes of a file, entry->size of them; with `check` compares them to its checksum, if it
@@ -50,14 +49,14 @@ enum sb_code sb_content_find(struct sb_content *content, struct sb_entry *entry,
  * sb_content_find, and SB_DAMAGED for a wrong checksum.
  */
 enum sb_code sb_content_read(struct sb_content *content, struct sb_entry *entry, void *data,
-                             size_t capacity, bool check, struct sb_error *err) SB_CHECKED;
+                             size_t capacity, bool check) SB_CHECKED;
 
 /*
  * Reads `size` bytes after the first `at`, within entry->size; without a check. SB_CHANGED if the
  * file was replaced meanwhile; other errors as sb_content_read.
  */
 enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *entry, int64_t at,
-                                  void *data, size_t size, struct sb_error *err) SB_CHECKED;
+                                  void *data, size_t size) SB_CHECKED;
 
 /*
  * Passes bytes to `each`, in blocks of at most 1 MiB: `size` of them after the first `skip`, within
@@ -66,12 +65,11 @@ enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *e
  * ends it.
  */
 enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,
-                               int64_t size, bool check, sb_each_block *each, void *context,
-                               struct sb_error *err) SB_CHECKED;
+                               int64_t size, bool check, sb_each_block *each,
+                               void *context) SB_CHECKED;
 
 /* The same for the whole file, passing holes as such (core/io.h). */
 enum sb_code sb_content_stream_sparse(struct sb_content *content, struct sb_entry *entry,
-                                      bool check, sb_each_block *each, void *context,
-                                      struct sb_error *err) SB_CHECKED;
+                                      bool check, sb_each_block *each, void *context) SB_CHECKED;
 
 #endif

@@ -121,8 +121,7 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
     return SB_OK;
 }
 
-static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query *query,
-                                 struct sb_error *err)
+static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query *query)
 {
     struct sb_stream *files = &cursor->streams[0], *dirs = &cursor->streams[1];
     int i;
@@ -136,7 +135,7 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
         cursor->streams[i].columns = query->columns;
         cursor->streams[i].implied_wanted = query->dirs && !query->recorded;
         if (set_range(&cursor->streams[i], query))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     /* Files are also scanned for directories if those without a row are included. */
     if (!query->files)
@@ -148,22 +147,20 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
 }
 
 /* Sorts once, in temporary storage, in place of a missing index. */
-static enum sb_code make_sorted(struct sb_archive *archive, struct sb_error *err)
+static enum sb_code make_sorted(struct sb_archive *archive)
 {
     enum sb_code code;
 
     if (archive->sorted_made)
         return SB_OK;
-    code = sb_database_run(archive->db,
-                           "CREATE TEMP TABLE shardbox_by_address AS SELECT rowid AS file"
-                           " FROM main.files ORDER BY shard, offset, rowid",
-                           err);
+    code =
+        sb_database_run(archive->db, "CREATE TEMP TABLE shardbox_by_address AS SELECT rowid AS file"
+                                     " FROM main.files ORDER BY shard, offset, rowid");
     archive->sorted_made = !code;
     return code;
 }
 
-static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_query *query,
-                                   struct sb_error *err)
+static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_query *query)
 {
     cursor->all_shards = query->all_shards;
     cursor->shard_first = query->shard_first;
@@ -181,7 +178,7 @@ static enum sb_code open_addresses(struct sb_cursor *cursor, const struct sb_que
         cursor->batch.limit = FIRST_OF_RANGE;
     }
     cursor->sorted = cursor->archive->layout.files_by_address.size == 0;
-    return cursor->sorted ? make_sorted(cursor->archive, err) : SB_OK;
+    return cursor->sorted ? make_sorted(cursor->archive) : SB_OK;
 }
 
 bool sb_archive_is_addressed(const struct sb_archive *archive)
@@ -190,23 +187,23 @@ bool sb_archive_is_addressed(const struct sb_archive *archive)
 }
 
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
-                            const struct sb_query *query, struct sb_error *err)
+                            const struct sb_query *query)
 {
     struct sb_cursor *cursor = calloc(1, sizeof(*cursor));
     enum sb_code code;
 
     *out = NULL;
     if (!cursor)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     cursor->archive = archive;
     cursor->order = query->order;
     cursor->shallow = query->shallow;
     cursor->files = query->files;
     cursor->dirs = query->dirs;
     if (query->order == SB_BY_ADDRESS)
-        code = open_addresses(cursor, query, err);
+        code = open_addresses(cursor, query);
     else
-        code = open_streams(cursor, query, err);
+        code = open_streams(cursor, query);
     if (code) {
         sb_cursor_free(cursor);
         return code;
@@ -237,26 +234,26 @@ bool sb_cursor_is_ahead(struct sb_cursor *cursor)
 }
 
 /* One transaction for both streams: its locks cost more than reading a small directory. */
-static enum sb_code refill(struct sb_cursor *cursor, struct sb_error *err)
+static enum sb_code refill(struct sb_cursor *cursor)
 {
     enum sb_code code;
     int i;
 
     if (!is_used_up(&cursor->streams[0]) && !is_used_up(&cursor->streams[1]))
         return SB_OK;
-    code = sb_archive_begin(cursor->archive, err);
+    code = sb_archive_begin(cursor->archive);
     if (code)
         return code;
     for (i = 0; i < 2; i++) {
         while (!code && is_used_up(&cursor->streams[i])) {
-            code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i], err)
-                                   : sb_stream_fill(&cursor->streams[i], err);
+            code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i])
+                                   : sb_stream_fill(&cursor->streams[i]);
             if (!code)
-                code = sb_archive_notice(cursor->archive, err);
+                code = sb_archive_notice(cursor->archive);
             cursor->streams[i].batch.generation = cursor->archive->generation;
         }
     }
-    return sb_archive_end(cursor->archive, code, err);
+    return sb_archive_end(cursor->archive, code);
 }
 
 static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *entry)
@@ -277,15 +274,14 @@ static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
 }
 
 /* Compares whole paths of both streams: within one directory that is the order of names too. */
-static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *entry,
-                                  struct sb_error *err)
+static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *entry)
 {
     struct sb_row *heads[2];
     enum sb_code code;
     int i;
 
     for (;;) {
-        code = refill(cursor, err);
+        code = refill(cursor);
         if (code)
             return code;
         for (i = 0; i < 2; i++)
@@ -303,7 +299,7 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
         if (already_reported(cursor, heads[i], entry))
             continue;
         cursor->any_dir = true;
-        return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory(err)
+        return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory()
                                                                             : SB_OK;
     }
 }
@@ -319,23 +315,22 @@ static bool is_enough(const struct sb_cursor *cursor)
     return sb_rows_is_full(&cursor->batch) || cursor->scanned >= SCAN_MOST;
 }
 
-static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is_dir,
-                            struct sb_error *err)
+static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is_dir)
 {
     struct sb_entry entry;
 
     sb_row_entry(row, is_dir, &entry);
-    return sb_rows_add(&cursor->batch, &entry, false, err);
+    return sb_rows_add(&cursor->batch, &entry, false);
 }
 
 /*
  * Called while a row, or the end, is current: rows read so far may be of another state of the
  * index. Then the cursor must know which files it has delivered.
  */
-static enum sb_code see_state(struct sb_cursor *cursor, struct sb_error *err)
+static enum sb_code see_state(struct sb_cursor *cursor)
 {
     struct sb_archive *archive = cursor->archive;
-    enum sb_code code = sb_archive_notice(archive, err);
+    enum sb_code code = sb_archive_notice(archive);
 
     if (code || cursor->order != SB_BY_ADDRESS)
         return code;
@@ -345,26 +340,25 @@ static enum sb_code see_state(struct sb_cursor *cursor, struct sb_error *err)
     cursor->moved |= cursor->generation != archive->generation;
     if (!cursor->moved || (!cursor->steady && !cursor->given.partial))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED,
-                   "%s: was changed by another process while it was read; run again",
+    return sb_fail(SB_CHANGED, "%s: was changed by another process while it was read; run again",
                    sb_archive_path(archive));
 }
 
 /* Adds a row with an address, unless it was delivered already. */
-static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row, struct sb_error *err)
+static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row)
 {
     int64_t number = sqlite3_column_int64(row, SB_ROW_NUMBER);
-    enum sb_code code = see_state(cursor, err);
+    enum sb_code code = see_state(cursor);
 
     if (code || (cursor->moved && !cursor->ranged && sb_rowset_has(&cursor->given, number)))
         return code;
     if (cursor->ranged)
-        return add_row(cursor, row, false, err);
-    code = sb_rowset_add(&cursor->given, number, err);
-    return code ? code : add_row(cursor, row, false, err);
+        return add_row(cursor, row, false);
+    code = sb_rowset_add(&cursor->given, number);
+    return code ? code : add_row(cursor, row, false);
 }
 
-static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row, struct sb_error *err)
+static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row)
 {
     int64_t shard = sqlite3_column_int64(row, 1);
 
@@ -374,54 +368,52 @@ static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row, struc
     }
     if (!cursor->all_shards && (shard < cursor->shard_first || shard > cursor->shard_last))
         return SB_OK;
-    return add_once(cursor, row, err);
+    return add_once(cursor, row);
 }
 
 /* Rows in order of row number; skips those that the ordered scan did not exclude. */
-static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement which, bool is_dir,
-                                struct sb_error *err)
+static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement which, bool is_dir)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
     int rc = SQLITE_DONE;
 
-    code = sb_archive_statement(cursor->archive, which, &statement, err);
+    code = sb_archive_statement(cursor->archive, which, &statement);
     if (code)
         return code;
     sqlite3_bind_int64(statement, 1, cursor->row);
     while (!code && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         if (sqlite3_column_int64(statement, SB_ROW_NUMBER) <= cursor->row) {
-            code = sb_fail(err, SB_DAMAGED, "%s: its rows are not in order",
-                           cursor->archive->index_path);
+            code =
+                sb_fail(SB_DAMAGED, "%s: its rows are not in order", cursor->archive->index_path);
             break;
         }
         cursor->row = sqlite3_column_int64(statement, SB_ROW_NUMBER);
         cursor->scanned++;
-        code = which == SB_ADDRESS_ROWS ? add_moved(cursor, statement, err)
-                                        : add_row(cursor, statement, is_dir, err);
+        code = which == SB_ADDRESS_ROWS ? add_moved(cursor, statement)
+                                        : add_row(cursor, statement, is_dir);
     }
     if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(cursor->archive->db, err);
+        code = sb_database_fail(cursor->archive->db);
     sqlite3_reset(statement);
     return code;
 }
 
 /* A single boolean from a statement without parameters. */
-static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which, bool *out,
-                              struct sb_error *err)
+static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which, bool *out)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_archive_statement(cursor->archive, which, &statement, err);
+    enum sb_code code = sb_archive_statement(cursor->archive, which, &statement);
 
     if (code)
         return code;
-    *out = sb_database_row(statement, &code, err) && sqlite3_column_int(statement, 0);
+    *out = sb_database_row(statement, &code) && sqlite3_column_int(statement, 0);
     sqlite3_reset(statement);
     return code;
 }
 
 /* The phase after this one. A phase without rows is recognised by reading both ends of an index. */
-static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
+static enum sb_code next_phase(struct sb_cursor *cursor)
 {
     enum sb_code code = SB_OK;
     bool plain = true;
@@ -438,44 +430,41 @@ static enum sb_code next_phase(struct sb_cursor *cursor, struct sb_error *err)
             plain = cursor->phase != ODD_FILES || !cursor->odd_seen;
         } else if (cursor->phase == ODD_FILES) {
             if (cursor->files)
-                code = read_flag(cursor, SB_FILE_ENDS, &plain, err);
+                code = read_flag(cursor, SB_FILE_ENDS, &plain);
         } else if (cursor->dirs) {
-            code = read_flag(cursor, SB_DIR_ENDS, &plain, err);
+            code = read_flag(cursor, SB_DIR_ENDS, &plain);
         }
     }
     return code;
 }
 
 /* Fetches the next batch in one read transaction; an empty batch at the end. */
-static enum sb_code fill_batch(struct sb_cursor *cursor,
-                               enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
-                               struct sb_error *err)
+static enum sb_code fill_batch(struct sb_cursor *cursor, enum sb_code (*fill)(struct sb_cursor *))
 {
     enum sb_code code;
 
     do {
         sb_rows_begin(&cursor->batch);
         cursor->scanned = 0;
-        code = sb_archive_begin(cursor->archive, err);
+        code = sb_archive_begin(cursor->archive);
         if (code)
             return code;
-        code = fill(cursor, err);
+        code = fill(cursor);
         if (!code)
-            code = see_state(cursor, err);
-        code = sb_archive_end(cursor->archive, code, err);
+            code = see_state(cursor);
+        code = sb_archive_end(cursor->archive, code);
         cursor->batch.generation = cursor->archive->generation;
     } while (!code && cursor->batch.count == 0 && is_enough(cursor));
     return code;
 }
 
 static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *entry,
-                                  enum sb_code (*fill)(struct sb_cursor *, struct sb_error *),
-                                  struct sb_error *err)
+                                  enum sb_code (*fill)(struct sb_cursor *))
 {
     enum sb_code code = SB_OK;
 
     if (cursor->batch.at == cursor->batch.count)
-        code = fill_batch(cursor, fill, err);
+        code = fill_batch(cursor, fill);
     if (code)
         return code;
     if (cursor->batch.at == cursor->batch.count)
@@ -484,14 +473,14 @@ static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *ent
     return SB_OK;
 }
 
-static enum sb_code fill_odd(struct sb_cursor *cursor, struct sb_error *err)
+static enum sb_code fill_odd(struct sb_cursor *cursor)
 {
     bool is_dir = cursor->phase == ODD_DIRS;
     enum sb_statement which = is_dir ? SB_DIR_ODD : SB_FILE_ODD;
 
     if (cursor->order == SB_BY_ADDRESS)
         which = cursor->phase == MOVED_FILES ? SB_ADDRESS_ROWS : SB_ADDRESS_ODD;
-    return fill_by_row(cursor, which, is_dir, err);
+    return fill_by_row(cursor, which, is_dir);
 }
 
 static int compare_keys(const struct address_key *a, const struct address_key *b)
@@ -509,8 +498,7 @@ static bool is_past(const struct sb_cursor *cursor, const struct address_key *ke
 }
 
 /* *past is set after the last address in range. */
-static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bool *past,
-                                 struct sb_error *err)
+static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bool *past)
 {
     struct address_key key = {
         .shard = sqlite3_column_int64(row, 1),
@@ -527,23 +515,22 @@ static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bo
         return SB_OK;
     }
     if (compare_keys(&key, &cursor->key) <= 0)
-        return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
+        return sb_fail(SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
                        cursor->archive->index_path, cursor->archive->layout.files_by_address.data);
     cursor->key = key;
     cursor->scanned++;
-    return add_once(cursor, row, err);
+    return add_once(cursor, row);
 }
 
 /* Rows at the key's address with a greater row number, or rows at greater addresses. */
-static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement which, bool *ended,
-                                   struct sb_error *err)
+static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement which, bool *ended)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
     int rc = SQLITE_DONE;
     bool past = false;
 
-    code = sb_archive_statement(cursor->archive, which, &statement, err);
+    code = sb_archive_statement(cursor->archive, which, &statement);
     if (code)
         return code;
     sqlite3_bind_int64(statement, 1, cursor->key.shard);
@@ -551,32 +538,31 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
     if (which == SB_ADDRESS_SAME || which == SB_EXTENT_SAME)
         sqlite3_bind_int64(statement, 3, cursor->key.row);
     while (!code && !past && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW)
-        code = take_address(cursor, statement, &past, err);
+        code = take_address(cursor, statement, &past);
     if (!code && rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(cursor->archive->db, err);
+        code = sb_database_fail(cursor->archive->db);
     *ended = past || rc == SQLITE_DONE;
     sqlite3_reset(statement);
     return code;
 }
 
-static enum sb_code fill_by_address(struct sb_cursor *cursor, struct sb_error *err)
+static enum sb_code fill_by_address(struct sb_cursor *cursor)
 {
     enum sb_code code = SB_OK;
     bool ended = false, first_known = true;
 
     if (cursor->sorted)
-        return fill_by_row(cursor, SB_ADDRESS_SORTED, false, err);
+        return fill_by_row(cursor, SB_ADDRESS_SORTED, false);
     /* NULL sorts before every number, so the scan begins after it. */
     if (cursor->all_shards && cursor->key.shard == INT64_MIN) {
-        code = read_flag(cursor, SB_ADDRESS_ENDS, &first_known, err);
+        code = read_flag(cursor, SB_ADDRESS_ENDS, &first_known);
         cursor->odd_seen = !first_known;
     }
     if (!code)
-        code =
-            scan_addresses(cursor, cursor->extents ? SB_EXTENT_SAME : SB_ADDRESS_SAME, &ended, err);
+        code = scan_addresses(cursor, cursor->extents ? SB_EXTENT_SAME : SB_ADDRESS_SAME, &ended);
     if (!code && ended)
         code = scan_addresses(cursor, cursor->extents ? SB_EXTENT_GREATER : SB_ADDRESS_GREATER,
-                              &ended, err);
+                              &ended);
     return code;
 }
 
@@ -587,33 +573,32 @@ static bool shard_is_wanted(const struct sb_cursor *cursor, const struct sb_entr
            (entry->shard >= cursor->shard_first && entry->shard <= cursor->shard_last);
 }
 
-static enum sb_code next_by_address(struct sb_cursor *cursor, struct sb_entry *entry,
-                                    struct sb_error *err)
+static enum sb_code next_by_address(struct sb_cursor *cursor, struct sb_entry *entry)
 {
     enum sb_code code;
 
     do {
-        code = next_of_batch(cursor, entry, fill_by_address, err);
+        code = next_of_batch(cursor, entry, fill_by_address);
     } while (!code && !shard_is_wanted(cursor, entry));
     return code;
 }
 
-enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry, struct sb_error *err)
+enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry)
 {
     enum sb_code code = SB_END;
 
-    if (sb_heed_interrupt(err))
-        return err->code;
+    if (sb_heed_interrupt())
+        return sb_error()->code;
     while (cursor->phase != AT_END) {
         if (cursor->phase != IN_ORDER)
-            code = next_of_batch(cursor, entry, fill_odd, err);
+            code = next_of_batch(cursor, entry, fill_odd);
         else if (cursor->order == SB_BY_ADDRESS)
-            code = next_by_address(cursor, entry, err);
+            code = next_by_address(cursor, entry);
         else
-            code = next_in_order(cursor, entry, err);
+            code = next_in_order(cursor, entry);
         if (code != SB_END)
             return code;
-        code = next_phase(cursor, err);
+        code = next_phase(cursor);
         if (code)
             return code;
         code = SB_END;
@@ -621,17 +606,16 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry, st
     return code;
 }
 
-enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, bool *found,
-                                  struct sb_error *err)
+enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, bool *found)
 {
     const struct sb_query below = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir, .columns = SB_NAMES};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, archive, &below, err);
+    enum sb_code code = sb_cursor_open(&cursor, archive, &below);
 
     if (!code)
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
     sb_cursor_free(cursor);
     *found = code == SB_OK;
     return code == SB_END ? SB_OK : code;

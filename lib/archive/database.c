@@ -53,12 +53,12 @@ static enum sb_code code_of(int sqlite_code)
 }
 
 /* A reader has met a journal: of the index that has this name now, or of a writer that died. */
-static enum sb_code fail_rollback(sqlite3 *db, const char *file, struct sb_error *err)
+static enum sb_code fail_rollback(sqlite3 *db, const char *file)
 {
     if (sb_database_has_moved(db))
-        return sb_fail(err, SB_CHANGED,
-                       "%s: replaced by another archive while it was read; run again", file);
-    return sb_fail(err, SB_LOCKED,
+        return sb_fail(SB_CHANGED, "%s: replaced by another archive while it was read; run again",
+                       file);
+    return sb_fail(SB_LOCKED,
                    "%s: a change was interrupted while it was read; run again, which rolls it back",
                    file);
 }
@@ -74,17 +74,17 @@ static int system_error(sqlite3 *db, int sqlite_code)
 }
 
 /* The system's own words. */
-static enum sb_code fail_system(const char *file, int error_number, struct sb_error *err)
+static enum sb_code fail_system(const char *file, int error_number)
 {
     char reason[128];
 
     if (error_number != EIO)
-        return sb_fail_errno(err, error_number, "%s", file);
-    sb_fail(err, SB_SYSTEM,
+        return sb_fail_errno(error_number, "%s", file);
+    sb_fail(SB_SYSTEM,
             "%s: cannot be read or written: %s; check the disk, or the network, that it lies on, "
             "and run again",
             file, strerror_r(error_number, reason, sizeof(reason)));
-    err->sys_errno = error_number;
+    sb_error()->sys_errno = error_number;
     return SB_SYSTEM;
 }
 
@@ -95,12 +95,12 @@ static const char *file_of(sqlite3 *db)
     return file && *file ? file : "temporary file";
 }
 
-enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number, struct sb_error *err)
+enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number)
 {
-    return fail_system(file_of(db), error_number, err);
+    return fail_system(file_of(db), error_number);
 }
 
-enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_database_fail(struct sqlite3 *db)
 {
     int extended = sqlite3_extended_errcode(db);
     enum sb_code code = code_of(extended);
@@ -108,19 +108,18 @@ enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err)
     int error_number = system_error(db, extended);
 
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (code == SB_LOCKED)
-        return sb_fail(err, code, "%s: locked by another process; try again when it has finished",
-                       file);
+        return sb_fail(code, "%s: locked by another process; try again when it has finished", file);
     if (sb_journal_is_cause(db))
-        return sb_journal_fail(file, err);
+        return sb_journal_fail(file);
     if (extended == SQLITE_READONLY_ROLLBACK)
-        return fail_rollback(db, file, err);
+        return fail_rollback(db, file);
     if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
-        return sb_fail_without_locks(err, file);
+        return sb_fail_without_locks(file);
     if (code == SB_SYSTEM && error_number)
-        return fail_system(file, error_number, err);
-    return sb_fail(err, code, "%s: %s", file, sqlite3_errmsg(db));
+        return fail_system(file, error_number);
+    return sb_fail(code, "%s: %s", file, sqlite3_errmsg(db));
 }
 
 uint32_t sb_database_counter_in(sqlite3_file *file)
@@ -157,43 +156,41 @@ struct sqlite3_file *sb_database_file(struct sqlite3 *db)
     return sb_index_file_real(file);
 }
 
-enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err)
+enum sb_code sb_database_run(struct sqlite3 *db, const char *sql)
 {
     if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return sb_database_fail(db, err);
+        return sb_database_fail(db);
     return SB_OK;
 }
 
-enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
-                                 struct sb_error *err)
+enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql)
 {
     *out = NULL;
     if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL) != SQLITE_OK)
-        return sb_database_fail(db, err);
+        return sb_database_fail(db);
     return SB_OK;
 }
 
-enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
-                                     struct sb_error *err)
+enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements)
 {
     enum sb_code code = SB_OK;
 
     for (; !code && statements->out; statements++)
-        code = sb_database_prepare(db, statements->out, statements->sql, err);
+        code = sb_database_prepare(db, statements->out, statements->sql);
     return code;
 }
 
 enum sb_code sb_database_open_tables(sqlite3 **out, const char *beside, const char *tables,
-                                     const struct sb_to_prepare *statements, struct sb_error *err)
+                                     const struct sb_to_prepare *statements)
 {
-    enum sb_code code = sb_database_open_private(out, beside, err);
+    enum sb_code code = sb_database_open_private(out, beside);
 
     if (code == SB_OK)
-        code = sb_database_run(*out, tables, err);
-    return code ? code : sb_database_prepare_all(*out, statements, err);
+        code = sb_database_run(*out, tables);
+    return code ? code : sb_database_prepare_all(*out, statements);
 }
 
-bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err)
+bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code)
 {
     int rc;
 
@@ -201,7 +198,7 @@ bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code, struct sb_erro
         return false;
     rc = sqlite3_step(statement);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        *code = sb_database_fail(sqlite3_db_handle(statement), err);
+        *code = sb_database_fail(sqlite3_db_handle(statement));
     return rc == SQLITE_ROW;
 }
 
@@ -214,12 +211,11 @@ void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool kno
 }
 
 enum sb_code sb_database_bind_row(struct sqlite3_stmt *statement, int first,
-                                  struct sqlite3_stmt *row, int column, int count,
-                                  struct sb_error *err)
+                                  struct sqlite3_stmt *row, int column, int count)
 {
     for (int i = 0; i < count; i++) {
         if (sqlite3_bind_value(statement, first + i, sqlite3_column_value(row, column + i)))
-            return sb_database_fail(sqlite3_db_handle(statement), err);
+            return sb_database_fail(sqlite3_db_handle(statement));
     }
     return SB_OK;
 }
@@ -258,8 +254,7 @@ void sb_database_take_metadata(struct sqlite3_stmt *row, int column, struct sb_e
     entry->mtime_ns = take_known(row, column + 3, SB_HAS_MTIME, &entry->has);
 }
 
-enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct sb_entry *entry,
-                                   struct sb_error *err)
+enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct sb_entry *entry)
 {
     *entry = (struct sb_entry){0};
     entry->path = (const char *)sqlite3_column_text(row, column);
@@ -270,33 +265,32 @@ enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct 
     entry->crc32c = (uint32_t)take_known(row, column + 4, SB_HAS_CRC, &entry->has);
     sb_database_take_metadata(row, column + 5, entry);
     entry->type = S_ISLNK(entry->mode) ? SB_LINK : SB_FILE;
-    return entry->path ? SB_OK : sb_fail_memory(err);
+    return entry->path ? SB_OK : sb_fail_memory();
 }
 
-enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err)
+enum sb_code sb_database_step(struct sqlite3_stmt *statement)
 {
     int rc = sqlite3_step(statement);
 
     sqlite3_reset(statement);
-    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement), err);
+    return rc == SQLITE_DONE ? SB_OK : sb_database_fail(sqlite3_db_handle(statement));
 }
 
-enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
-                                 struct sb_error *err)
+enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
     int rc;
 
     *out = absent;
-    code = sb_database_prepare(db, &statement, sql, err);
+    code = sb_database_prepare(db, &statement, sql);
     if (code)
         return code;
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
         *out = sqlite3_column_int64(statement, 0);
     else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(db, err);
+        code = sb_database_fail(db);
     sqlite3_finalize(statement);
     return code;
 }
@@ -411,12 +405,12 @@ static int open_immutable(sqlite3 **out, const char *file)
     return rc;
 }
 
-enum sb_code sb_database_open_as_it_is(sqlite3 **out, const char *file, struct sb_error *err)
+enum sb_code sb_database_open_as_it_is(sqlite3 **out, const char *file)
 {
     *out = NULL;
     if (open_immutable(out, file) == SQLITE_OK)
         return SB_OK;
-    sb_fail(err, SB_DAMAGED, "%s: %s", file, *out ? sqlite3_errmsg(*out) : "cannot be opened");
+    sb_fail(SB_DAMAGED, "%s: %s", file, *out ? sqlite3_errmsg(*out) : "cannot be opened");
     sb_database_close(*out);
     *out = NULL;
     return SB_DAMAGED;
@@ -457,8 +451,7 @@ static int open_again(sqlite3 **out, const char *file, int flags, const char *vf
 /* Rolls back the journal of a writer that died, by opening for writing once. */
 static int open_after_rollback(sqlite3 **out, const char *file)
 {
-    struct sb_error ignored;
-    int rc = sb_journal_vet(file, &ignored) == SB_OK ? SQLITE_OK : SQLITE_READONLY_ROLLBACK;
+    int rc = IGNORED(sb_journal_vet(file)) == SB_OK ? SQLITE_OK : SQLITE_READONLY_ROLLBACK;
 
     if (rc)
         return rc;
@@ -480,36 +473,36 @@ static int open_for_reading(sqlite3 **out, const char *file)
     return rc;
 }
 
-static enum sb_code fail_open(sqlite3 *db, const char *file, int rc, struct sb_error *err)
+static enum sb_code fail_open(sqlite3 *db, const char *file, int rc)
 {
     int error_number = system_error(db, rc);
 
     if (code_of(rc) == SB_LOCKED)
-        return sb_fail(err, SB_LOCKED,
-                       "%s: locked by another process; try again when it has finished", file);
+        return sb_fail(SB_LOCKED, "%s: locked by another process; try again when it has finished",
+                       file);
     if (sb_journal_is_cause(db))
-        return sb_journal_fail(file, err);
+        return sb_journal_fail(file);
     if (rc == SQLITE_NOTADB)
-        return sb_fail(err, SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
+        return sb_fail(SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
     if (sb_unlocked_is_cause(db))
-        return sb_fail_without_locks(err, file);
+        return sb_fail_without_locks(file);
     if (sb_database_is_unlocked(db) && sb_journal_is_pending(file))
         return sb_fail(
-            err, SB_SYSTEM,
+            SB_SYSTEM,
             "%s: another process is changing it, or was interrupted, which cannot be "
             "distinguished where locks do not work; wait for it, or open it once where they "
             "do",
             file);
-    if (sb_journal_vet(file, err))
-        return err->code;
+    if (sb_journal_vet(file))
+        return sb_error()->code;
     if (sb_journal_is_pending(file))
-        return sb_fail(err, SB_SYSTEM,
+        return sb_fail(SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
                        "done here (%s); open it once where it can be written",
                        file, sqlite3_errstr(rc));
     if (error_number && code_of(rc) == SB_SYSTEM)
-        return fail_system(file, error_number, err);
-    return sb_fail(err, code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
+        return fail_system(file, error_number);
+    return sb_fail(code_of(rc), "%s: %s", file, sqlite3_errstr(rc));
 }
 
 static void configure_once(void)
@@ -533,8 +526,7 @@ static void configure(void)
     pthread_once(&once, configure_once);
 }
 
-enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
-                              struct sb_error *err)
+enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode)
 {
     struct stat st;
     enum sb_code code;
@@ -543,15 +535,15 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     *out = NULL;
     /* Before SQLite sees it: a FIFO would hang it, and /dev/zero reads as an empty database. */
     if (stat(file, &st))
-        return sb_fail_errno(err, errno, "%s", file);
+        return sb_fail_errno(errno, "%s", file);
     if (S_ISDIR(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is a directory, not an archive", file);
+        return sb_fail(SB_FORMAT, "%s: is a directory, not an archive", file);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
+        return sb_fail(SB_FORMAT, "%s: not a regular file", file);
     if (st.st_size == 0 && mode != SB_DB_CREATE)
-        return sb_fail(err, SB_FORMAT, "%s: an empty file, not an archive", file);
+        return sb_fail(SB_FORMAT, "%s: an empty file, not an archive", file);
 
-    code = mode == SB_DB_WRITE ? sb_journal_vet(file, err) : SB_OK;
+    code = mode == SB_DB_WRITE ? sb_journal_vet(file) : SB_OK;
     if (code)
         return code;
     configure();
@@ -562,14 +554,14 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     else
         rc = open_raw(out, file, SQLITE_OPEN_READWRITE, NULL, mode);
     if (rc != SQLITE_OK && mode == SB_DB_READ && access(file, R_OK)) {
-        code = sb_fail_errno(err, errno, "%s", file);
+        code = sb_fail_errno(errno, "%s", file);
         goto fail;
     }
     if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(*out, "main") == 1) {
-        code = sb_fail_errno(err, EACCES, "%s", file);
+        code = sb_fail_errno(EACCES, "%s", file);
         goto fail;
     }
-    code = rc == SQLITE_OK ? sb_keep_open(*out, &st, err) : fail_open(*out, file, rc, err);
+    code = rc == SQLITE_OK ? sb_keep_open(*out, &st) : fail_open(*out, file, rc);
     if (code == SB_OK)
         return SB_OK;
 fail:
@@ -596,25 +588,25 @@ static int open_found(sqlite3 **out, const char *file, const struct sb_index_fou
 }
 
 static enum sb_code open_verified(sqlite3 **out, const char *file,
-                                  const struct sb_index_found *found, struct sb_error *err)
+                                  const struct sb_index_found *found)
 {
     const struct stat *st = &found->file->st;
     struct stat now;
     int rc = open_found(out, file, found);
 
     if (code_of(rc) == SB_LOCKED)
-        return fail_open(*out, file, rc, err);
+        return fail_open(*out, file, rc);
     /*
      * The journal was looked for under the name that the file had when it was looked up: it may
      * have been put aside by then, with a name that its shards do not have.
      */
     if (rc || stat(found->path, &now) || !sb_is_same_file(&now, st))
         return SB_CHANGED;
-    return sb_keep_open(*out, st, err);
+    return sb_keep_open(*out, st);
 }
 
 enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
-                                    const struct sb_index_found *found, struct sb_error *err)
+                                    const struct sb_index_found *found)
 {
     enum sb_code code;
 
@@ -624,9 +616,9 @@ enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
     configure();
     choose_temp_directory(file);
     /* Already while it is opened: the lock of its first read stays. */
-    if (sb_keep_open(found, &found->file->st, err))
-        return err->code;
-    code = open_verified(out, file, found, err);
+    if (sb_keep_open(found, &found->file->st))
+        return sb_error()->code;
+    code = open_verified(out, file, found);
     if (code) {
         sb_database_close(*out);
         *out = NULL;
@@ -635,8 +627,7 @@ enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
     return code;
 }
 
-enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
-                                      struct sb_error *err)
+enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside)
 {
     int rc;
 
@@ -646,13 +637,11 @@ enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
     rc = sqlite3_open_v2("", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                          NULL);
     if (rc == SQLITE_OK)
-        return sb_database_run(*out,
-                               "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                               "PRAGMA cache_size=-24576; PRAGMA temp_store=FILE",
-                               err);
+        return sb_database_run(*out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                                     "PRAGMA cache_size=-24576; PRAGMA temp_store=FILE");
     sb_database_close(*out);
     *out = NULL;
-    return sb_fail(err, code_of(rc), "temporary file: %s", sqlite3_errstr(rc));
+    return sb_fail(code_of(rc), "temporary file: %s", sqlite3_errstr(rc));
 }
 
 void sb_database_shrink(struct sqlite3 *db)
@@ -668,7 +657,7 @@ void sb_database_close(struct sqlite3 *db)
         sb_keep_no_longer(db);
 }
 
-char *sb_index_file(const char *archive, struct sb_error *err)
+char *sb_index_file(const char *archive)
 {
     struct stat st;
     char *name = NULL, *resolved;
@@ -680,18 +669,18 @@ char *sb_index_file(const char *archive, struct sb_error *err)
         if (resolved)
             sb_context_resolves(archive, resolved);
         else
-            sb_fail_errno(err, errno, "%s", archive);
+            sb_fail_errno(errno, "%s", archive);
         return resolved;
     }
     if (asprintf(&name, "%s" SB_OLD_INDEX, archive) < 0) {
-        sb_fail_memory(err);
+        sb_fail_memory();
         return NULL;
     }
     resolved = realpath(name, NULL);
     if (resolved)
         sb_context_resolves(name, resolved);
     else
-        sb_fail_errno(err, reason, "%s", archive);
+        sb_fail_errno(reason, "%s", archive);
     free(name);
     return resolved;
 }

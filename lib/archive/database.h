@@ -38,12 +38,11 @@ enum sb_database_mode {
  * file is the SQLite file itself. Errors: SB_NOENT, SB_EXISTS, SB_FORMAT (not a regular file, not a
  * database), SB_LOCKED, SB_SYSTEM, SB_DAMAGED. SB_OK means that reading has succeeded once.
  */
-enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_open(struct sqlite3 **out, const char *file,
+                              enum sb_database_mode mode) SB_CHECKED;
 
 /* Opens it as it is, without locks, which the caller may hold; not if a journal is pending. */
-enum sb_code sb_database_open_as_it_is(struct sqlite3 **out, const char *file,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_open_as_it_is(struct sqlite3 **out, const char *file) SB_CHECKED;
 
 /* Is it a database in which SQLite finds damage? `whole`: also where its indexes do not have what
  * its tables have, which takes longer. Opens it as it is. */
@@ -55,15 +54,13 @@ bool sb_database_is_damaged(const char *file, bool whole);
  * lock that path was verified. SB_CHANGED: it must be opened by its path. SB_LOCKED, SB_NOMEM.
  */
 enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
-                                    const struct sb_index_found *found,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_index_found *found) SB_CHECKED;
 
 /*
  * A private database in a temporary file, which is made only once the data outgrows the cache; for
  * rows to be kept. beside: see sb_temp_directory.
  */
-enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside) SB_CHECKED;
 
 /*
  * Releases the memory of the page cache, after writing changes to the file. For a time of few
@@ -75,10 +72,10 @@ void sb_database_shrink(struct sqlite3 *db);
 void sb_database_close(struct sqlite3 *db);
 
 /* The error of the last failed call on db, as a code and text: "FILE: SQLite's message". */
-enum sb_code sb_database_fail(struct sqlite3 *db, struct sb_error *err);
+enum sb_code sb_database_fail(struct sqlite3 *db);
 
 /* SB_SYSTEM: "FILE: the system's own words", and what to do about EIO. */
-enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number, struct sb_error *err);
+enum sb_code sb_database_fail_errno(struct sqlite3 *db, int error_number);
 
 /*
  * How often the file was changed, as its header says: each commit makes it one more, unless it is
@@ -94,38 +91,37 @@ bool sb_database_has_moved(struct sqlite3 *db);
 struct sqlite3_file *sb_database_file(struct sqlite3 *db);
 
 /* Runs statements that return no rows. */
-enum sb_code sb_database_run(struct sqlite3 *db, const char *sql, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_run(struct sqlite3 *db, const char *sql) SB_CHECKED;
 
-enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, const char *sql,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out,
+                                 const char *sql) SB_CHECKED;
 
-/* Several, in this order: SB_PREPARE(db, err, {&find, "SELECT ..."}, {&add, "INSERT ..."}). */
-#define SB_PREPARE(db, err, ...)                                                                   \
-    sb_database_prepare_all(db, (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}}, err)
+/* Several, in this order: SB_PREPARE(db, {&find, "SELECT ..."}, {&add, "INSERT ..."}). */
+#define SB_PREPARE(db, ...)                                                                        \
+    sb_database_prepare_all(db, (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}})
 
 struct sb_to_prepare {
     struct sqlite3_stmt **out; /* NULL ends the list */
     const char *sql;
 };
-enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_prepare_all(struct sqlite3 *db,
+                                     const struct sb_to_prepare *statements) SB_CHECKED;
 
 /*
  * The same for a new private database (sb_database_open_private), which begins with these tables:
- * SB_TABLES(&db, beside, err, "CREATE TABLE ...; BEGIN", {&add, "INSERT ..."}).
+ * SB_TABLES(&db, beside, "CREATE TABLE ...; BEGIN", {&add, "INSERT ..."}).
  */
-#define SB_TABLES(db, beside, err, tables, ...)                                                    \
+#define SB_TABLES(db, beside, tables, ...)                                                         \
     sb_database_open_tables(db, beside, tables,                                                    \
-                            (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}}, err)
+                            (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}})
 enum sb_code sb_database_open_tables(struct sqlite3 **out, const char *beside, const char *tables,
-                                     const struct sb_to_prepare *statements,
-                                     struct sb_error *err) SB_CHECKED;
+                                     const struct sb_to_prepare *statements) SB_CHECKED;
 
 /*
  * For loops: while (sb_database_row(...)) code = ...; Steps to the next row, unless *code is an
  * error already; false at the end, and if the step fails, which sets *code.
  */
-bool sb_database_row(struct sqlite3_stmt *statement, enum sb_code *code, struct sb_error *err);
+bool sb_database_row(struct sqlite3_stmt *statement, enum sb_code *code);
 
 /* Binds a value, or NULL if it is not known. */
 void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool known, int64_t value);
@@ -135,8 +131,7 @@ void sb_database_bind_known(struct sqlite3_stmt *statement, int column, bool kno
  * SB_NOMEM if that fails.
  */
 enum sb_code sb_database_bind_row(struct sqlite3_stmt *statement, int first,
-                                  struct sqlite3_stmt *row, int column, int count,
-                                  struct sb_error *err) SB_CHECKED;
+                                  struct sqlite3_stmt *row, int column, int count) SB_CHECKED;
 
 /*
  * sb_database_bind_metadata binds mode, uid, gid and mtime_ns of an entry to four parameters from
@@ -154,21 +149,21 @@ void sb_database_bind_file(struct sqlite3_stmt *statement, int column,
  * SB_NOMEM is the only failure.
  */
 void sb_database_take_metadata(struct sqlite3_stmt *row, int column, struct sb_entry *entry);
-enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct sb_entry *entry,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column,
+                                   struct sb_entry *entry) SB_CHECKED;
 
 /* Runs a statement that returns no rows, and resets it. */
-enum sb_code sb_database_step(struct sqlite3_stmt *statement, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_step(struct sqlite3_stmt *statement) SB_CHECKED;
 
 /* First column of the first row; `absent` if there is no row or it is NULL. */
-enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent,
+                                 int64_t *out) SB_CHECKED;
 
 /*
  * The index file of an archive: PATH, or PATH-sqlite-index if only that exists; the caller frees
- * it. Links are resolved (the result is absolute). NULL with err set on failure.
+ * it. Links are resolved (the result is absolute). NULL: it failed.
  */
-char *sb_index_file(const char *archive, struct sb_error *err);
+char *sb_index_file(const char *archive);
 
 /* Length of an index file's name without "-sqlite-index", the suffix of old releases. */
 size_t sb_index_base_size(const char *name);

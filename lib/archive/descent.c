@@ -46,8 +46,7 @@ void sb_descent_free(struct sb_descent *descent)
 }
 
 /* Children of the current directory, after the name; NULL: all. */
-static enum sb_code open_children(struct sb_descent *descent, const char *after,
-                                  struct sb_error *err)
+static enum sb_code open_children(struct sb_descent *descent, const char *after)
 {
     struct sb_query query = {
         .order = SB_BY_PATH,
@@ -63,22 +62,22 @@ static enum sb_code open_children(struct sb_descent *descent, const char *after,
     descent->cursor = NULL;
     descent->cursor_depth = descent->depth;
     descent->ahead_known = false;
-    return sb_cursor_open(&descent->cursor, descent->archive, &query, err);
+    return sb_cursor_open(&descent->cursor, descent->archive, &query);
 }
 
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
-                             const struct sb_descent_options *options, struct sb_error *err)
+                             const struct sb_descent_options *options)
 {
     struct sb_descent *descent = calloc(1, sizeof(*descent));
     enum sb_code code;
 
     *out = NULL;
     if (!descent)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     descent->archive = archive;
     descent->options = *options;
-    code = sb_buf_set(&descent->path, top, strlen(top)) ? sb_fail_memory(err)
-                                                        : open_children(descent, NULL, err);
+    code = sb_buf_set(&descent->path, top, strlen(top)) ? sb_fail_memory()
+                                                        : open_children(descent, NULL);
     if (code) {
         sb_descent_free(descent);
         return code;
@@ -88,37 +87,35 @@ enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive
 }
 
 /* Reads one child ahead, to know which is the last. */
-static enum sb_code look_ahead(struct sb_descent *descent, struct sb_error *err)
+static enum sb_code look_ahead(struct sb_descent *descent)
 {
     if (descent->ahead_known)
         return SB_OK;
-    descent->ahead_code = sb_cursor_next(descent->cursor, &descent->ahead, err);
+    descent->ahead_code = sb_cursor_next(descent->cursor, &descent->ahead);
     if (descent->ahead_code && descent->ahead_code != SB_END)
         return descent->ahead_code;
     if (!descent->ahead_code &&
         sb_buf_set(&descent->ahead_path, descent->ahead.path, descent->ahead.path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     descent->ahead_known = true;
     return SB_OK;
 }
 
-static enum sb_code push(struct sb_descent *descent, const struct sb_step *step,
-                         struct sb_error *err)
+static enum sb_code push(struct sb_descent *descent, const struct sb_step *step)
 {
-    if (sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels),
-                err))
-        return err->code;
+    if (sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)))
+        return sb_error()->code;
     descent->levels[descent->depth++] =
         (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
     if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     descent->entering = true;
     descent->skipping = false;
     return SB_OK;
 }
 
 /* Returns to the parent of the current directory, which becomes the step. */
-static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, struct sb_error *err)
+static enum sb_code leave(struct sb_descent *descent, struct sb_step *step)
 {
     const struct level *level;
     size_t name;
@@ -127,7 +124,7 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, stru
         return SB_END;
     level = &descent->levels[--descent->depth];
     if (sb_buf_set(&descent->child, descent->path.data, descent->path.size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *step = (struct sb_step){.visit = SB_VISIT_LEAVE,
                              .entry = level->entry,
                              .depth = descent->depth,
@@ -137,46 +134,44 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step, stru
     sb_buf_cut(&descent->path, level->parent);
     if (descent->cursor_depth == descent->depth)
         return SB_OK;
-    return open_children(descent, descent->child.data + name, err);
+    return open_children(descent, descent->child.data + name);
 }
 
-static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step,
-                               struct sb_error *err)
+static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
 {
     enum sb_code code;
 
     if (sb_buf_set(&descent->child, descent->ahead_path.data, descent->ahead_path.size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *step =
         (struct sb_step){.visit = SB_VISIT_ENTRY, .entry = descent->ahead, .depth = descent->depth};
     step->entry.path = descent->child.data;
     descent->ahead_known = false;
-    code = look_ahead(descent, err);
+    code = look_ahead(descent);
     if (code)
         return code;
     step->last = descent->ahead_code == SB_END;
     if (step->entry.type != SB_DIR || descent->depth >= SB_DESCENT_MAX)
         return SB_OK;
     step->visit = SB_VISIT_ENTER;
-    return push(descent, step, err);
+    return push(descent, step);
 }
 
-enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step, struct sb_error *err)
+enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step)
 {
     enum sb_code code = SB_OK;
 
     if (descent->entering) {
         descent->entering = false;
         if (descent->skipping || descent->depth > descent->options.max_depth)
-            return leave(descent, step, err);
-        code = open_children(descent, NULL, err);
+            return leave(descent, step);
+        code = open_children(descent, NULL);
     }
     if (!code)
-        code = look_ahead(descent, err);
+        code = look_ahead(descent);
     if (code)
         return code;
-    return descent->ahead_code == SB_END ? leave(descent, step, err)
-                                         : take_child(descent, step, err);
+    return descent->ahead_code == SB_END ? leave(descent, step) : take_child(descent, step);
 }
 
 void sb_descent_skip(struct sb_descent *descent)

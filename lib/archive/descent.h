@@ -36,13 +36,11 @@ struct sb_descent;
 
 /* Begins at directory `top` ("" for the root), which itself is not visited. */
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
-                             const struct sb_descent_options *options,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct sb_descent_options *options) SB_CHECKED;
 void sb_descent_free(struct sb_descent *descent);
 
 /* SB_END after the last. The step's strings live until the next call. */
-enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step) SB_CHECKED;
 
 /* After SB_VISIT_ENTER: does not enter that directory; the next step leaves it. */
 void sb_descent_skip(struct sb_descent *descent);

@@ -86,7 +86,6 @@ static size_t kind_of(const char *path)
 /* EEXIST: not a regular file. */
 static int read_start(int fd, unsigned char *start)
 {
-    struct sb_error ignored;
     struct stat st;
     size_t got;
 
@@ -97,7 +96,7 @@ static int read_start(int fd, unsigned char *start)
         errno = EEXIST;
         return -1;
     }
-    return sb_pread_full(fd, start, START_BYTES, 0, &got, "", &ignored) ? -1 : 0;
+    return IGNORED(sb_pread_full(fd, start, START_BYTES, 0, &got, "")) ? -1 : 0;
 }
 
 /* The index that is being opened, under any name. */
@@ -157,10 +156,10 @@ bool sb_journal_is_cause(struct sqlite3 *db)
            sqlite3_system_errno(db) == EEXIST;
 }
 
-static enum sb_code fail_not_ours(const char *name, struct sb_error *err)
+static enum sb_code fail_not_ours(const char *name)
 {
-    return sb_fail(err, SB_EXISTS,
-                   "%s: in the way, and SQLite would take it for its own; move it away", name);
+    return sb_fail(SB_EXISTS, "%s: in the way, and SQLite would take it for its own; move it away",
+                   name);
 }
 
 /*
@@ -168,27 +167,27 @@ static enum sb_code fail_not_ours(const char *name, struct sb_error *err)
  * read.
  */
 static enum sb_code look_beside(const char *file, size_t kind, char **name, bool *there,
-                                unsigned char *start, struct sb_error *err)
+                                unsigned char *start)
 {
     enum sb_code code = SB_OK;
     int fd;
 
     *there = false;
-    *name = sb_own_name(file, kinds[kind].suffix, err);
+    *name = sb_own_name(file, kinds[kind].suffix);
     if (!*name)
-        return err->code;
+        return sb_error()->code;
     fd = open(*name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return SB_OK;
     *there = true;
     if (fd < 0 || read_start(fd, start))
-        code = errno == EEXIST ? fail_not_ours(*name, err) : sb_fail_errno(err, errno, "%s", *name);
+        code = errno == EEXIST ? fail_not_ours(*name) : sb_fail_errno(errno, "%s", *name);
     if (fd >= 0)
         close(fd);
     return code;
 }
 
-enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
+enum sb_code sb_journal_fail(const char *file)
 {
     enum sb_code code = SB_OK;
 
@@ -197,17 +196,17 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err)
         char *name;
         bool there;
 
-        code = look_beside(file, i, &name, &there, start, err);
+        code = look_beside(file, i, &name, &there, start);
         if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_not_ours(name, err);
+            code = fail_not_ours(name);
         free(name);
     }
-    return code ? code : sb_fail(err, SB_SYSTEM, "%s: cannot be opened", file);
+    return code ? code : sb_fail(SB_SYSTEM, "%s: cannot be opened", file);
 }
 
-static enum sb_code fail_foreign(const char *file, const char *archive, struct sb_error *err)
+static enum sb_code fail_foreign(const char *file, const char *archive)
 {
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s-journal: by %s" SB_NEW_SUFFIX
                    ", an interrupted change of another index than "
                    "the one that is here now; put that back, or, if the journal is of this one, "
@@ -215,7 +214,7 @@ static enum sb_code fail_foreign(const char *file, const char *archive, struct s
                    file, archive);
 }
 
-enum sb_code sb_journal_vet(const char *file, struct sb_error *err)
+enum sb_code sb_journal_vet(const char *file)
 {
     struct sb_look look;
     bool knows = true;
@@ -225,16 +224,16 @@ enum sb_code sb_journal_vet(const char *file, struct sb_error *err)
     if (!sb_journal_is_pending(file))
         return SB_OK;
     archive = strndup(file, sb_index_base_size(file));
-    code = archive ? sb_look_at(file, &look, err) : sb_fail_memory(err);
+    code = archive ? sb_look_at(file, &look) : sb_fail_memory();
     if (code == SB_OK)
-        code = sb_note_knows(archive, &look.identity, &knows, err);
+        code = sb_note_knows(archive, &look.identity, &knows);
     if (code == SB_OK && !knows)
-        code = fail_foreign(file, archive, err);
+        code = fail_foreign(file, archive);
     free(archive);
     return code;
 }
 
-enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
+enum sb_code sb_journal_refuse(const char *file)
 {
     enum sb_code code = SB_OK;
 
@@ -243,11 +242,11 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
         char *name;
         bool there;
 
-        code = look_beside(file, i, &name, &there, start, err);
+        code = look_beside(file, i, &name, &there, start);
         if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_not_ours(name, err);
+            code = fail_not_ours(name);
         else if (code == SB_OK && there && start[0] != 0)
-            code = sb_fail(err, SB_LOCKED,
+            code = sb_fail(SB_LOCKED,
                            "%s: a journal is where the new index is to be; end its writer, or "
                            "remove the journal if there is none",
                            name);
@@ -258,7 +257,6 @@ enum sb_code sb_journal_refuse(const char *file, struct sb_error *err)
 
 bool sb_journal_is_pending(const char *file)
 {
-    struct sb_error ignored;
 
-    return sb_journal_refuse(file, &ignored) != SB_OK;
+    return IGNORED(sb_journal_refuse(file)) != SB_OK;
 }

@@ -31,7 +31,7 @@ void sb_journal_opens(const char *file);
 bool sb_journal_is_cause(struct sqlite3 *db);
 
 /* SB_EXISTS, naming the file beside the index `file` that is not SQLite's. */
-enum sb_code sb_journal_fail(const char *file, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_journal_fail(const char *file) SB_CHECKED;
 
 /*
  * SB_LOCKED, naming it, if a nonempty journal or WAL exists beside the index `file`: a change is in
@@ -39,14 +39,14 @@ enum sb_code sb_journal_fail(const char *file, struct sb_error *err) SB_CHECKED;
  * name, or renamed to it. SQLite ignores a journal that is empty or whose first byte is zero, as an
  * early kill leaves it. SB_EXISTS for a file that is not SQLite's.
  */
-enum sb_code sb_journal_refuse(const char *file, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_journal_refuse(const char *file) SB_CHECKED;
 
 /*
  * Before SQLite plays a journal into the index `file`: SB_EXISTS, naming it, if there is a note
  * (note.h) about another index, because the journal then is of that one too. SB_OK without a
  * journal.
  */
-enum sb_code sb_journal_vet(const char *file, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_journal_vet(const char *file) SB_CHECKED;
 
 /* Would sb_journal_refuse refuse it, or can that not be determined? */
 bool sb_journal_is_pending(const char *file);

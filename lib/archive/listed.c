@@ -31,19 +31,19 @@ struct sb_listed {
 };
 
 enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
-                           unsigned threads, struct sb_error *err)
+                           unsigned threads)
 {
     struct sb_listed *listed = calloc(1, sizeof(*listed));
 
     *out = listed;
     if (!listed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     listed->list = list;
-    if (sb_many_new(&listed->many, archive, threads, err) == SB_OK)
+    if (sb_many_new(&listed->many, archive, threads) == SB_OK)
         return SB_OK;
     sb_listed_free(listed);
     *out = NULL;
-    return err->code;
+    return sb_error()->code;
 }
 
 void sb_listed_free(struct sb_listed *listed)
@@ -59,39 +59,39 @@ void sb_listed_free(struct sb_listed *listed)
     free(listed);
 }
 
-static enum sb_code grow(struct sb_listed *listed, struct sb_error *err)
+static enum sb_code grow(struct sb_listed *listed)
 {
     size_t texts = listed->capacity, names = texts, order = texts;
 
-    if (sb_grow(&listed->texts, &texts, listed->count, sizeof(*listed->texts), err) ||
-        sb_grow(&listed->names, &names, listed->count, sizeof(*listed->names), err) ||
-        sb_grow(&listed->order, &order, listed->count, sizeof(*listed->order), err))
-        return err->code;
+    if (sb_grow(&listed->texts, &texts, listed->count, sizeof(*listed->texts)) ||
+        sb_grow(&listed->names, &names, listed->count, sizeof(*listed->names)) ||
+        sb_grow(&listed->order, &order, listed->count, sizeof(*listed->order)))
+        return sb_error()->code;
     listed->capacity = texts;
     return SB_OK;
 }
 
-static enum sb_code add(struct sb_listed *listed, const char *given, struct sb_error *err)
+static enum sb_code add(struct sb_listed *listed, const char *given)
 {
     struct texts *texts;
     bool stripped;
 
-    if (listed->count == listed->capacity && grow(listed, err))
-        return err->code;
+    if (listed->count == listed->capacity && grow(listed))
+        return sb_error()->code;
     texts = &listed->texts[listed->count];
     texts->given = listed->text.size;
     if (sb_name_normalize(given, &listed->normal, &stripped) ||
         sb_buf_add(&listed->text, given, strlen(given) + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     texts->name = listed->text.size;
     texts->name_size = listed->normal.size;
     if (sb_buf_add(&listed->text, listed->normal.data, listed->normal.size + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     listed->count++;
     return SB_OK;
 }
 
-enum sb_code sb_listed_take(struct sb_listed *listed, struct sb_error *err)
+enum sb_code sb_listed_take(struct sb_listed *listed)
 {
     const char *given;
     size_t size;
@@ -99,16 +99,16 @@ enum sb_code sb_listed_take(struct sb_listed *listed, struct sb_error *err)
     listed->count = 0;
     sb_buf_clear(&listed->text);
     while (!listed->ended.code) {
-        listed->ended.code = sb_list_next(listed->list, &given, &size, &listed->ended);
-        if (!listed->ended.code && add(listed, given, err))
-            return err->code;
+        listed->ended.code = INTO(&listed->ended, sb_list_next(listed->list, &given, &size));
+        if (!listed->ended.code && add(listed, given))
+            return sb_error()->code;
         if (listed->count == NAMES_MOST || listed->text.size >= BYTES_MOST ||
             !sb_list_ready(listed->list))
             break;
     }
     if (listed->count == 0) {
-        *err = listed->ended;
-        return err->code;
+        *sb_error() = listed->ended;
+        return sb_error()->code;
     }
     for (size_t i = 0; i < listed->count; i++)
         listed->names[i] =
@@ -135,16 +135,14 @@ static const char *name_at(const void *context, size_t place, size_t *size)
     return listed->names[listed->first + place].name;
 }
 
-static enum sb_code run(struct sb_listed *listed, size_t first, sb_many_work *work,
-                        struct sb_error *err)
+static enum sb_code run(struct sb_listed *listed, size_t first, sb_many_work *work)
 {
     listed->first = first;
     sb_name_order(listed->order, listed->count - first, name_at, listed);
-    return sb_many_run(listed->many, 0, listed->count - first, work, listed, err);
+    return sb_many_run(listed->many, 0, listed->count - first, work, listed);
 }
 
-static enum sb_code look_up(void *context, struct sb_archive *archive, size_t from, size_t to,
-                            struct sb_error *err)
+static enum sb_code look_up(void *context, struct sb_archive *archive, size_t from, size_t to)
 {
     struct sb_listed *listed = context;
     enum sb_code code = SB_OK;
@@ -153,8 +151,8 @@ static enum sb_code look_up(void *context, struct sb_archive *archive, size_t fr
         size_t number = listed->first + listed->order[i].place;
         struct sb_listed_name *name = &listed->names[number];
 
-        code = sb_archive_lookup(archive, name->name, listed->texts[number].name_size, &name->entry,
-                                 err);
+        code =
+            sb_archive_lookup(archive, name->name, listed->texts[number].name_size, &name->entry);
         name->there = !code;
         name->entry.path = name->name;
         if (code == SB_NOENT)
@@ -163,19 +161,18 @@ static enum sb_code look_up(void *context, struct sb_archive *archive, size_t fr
     return code;
 }
 
-enum sb_code sb_listed_look_up(struct sb_listed *listed, struct sb_error *err)
+enum sb_code sb_listed_look_up(struct sb_listed *listed)
 {
-    return run(listed, 0, look_up, err);
+    return run(listed, 0, look_up);
 }
 
 /* One step reads the page; there may be no such index. */
 static void step_once(struct sb_archive *archive, enum sb_statement which, int64_t first,
                       int64_t second, int64_t third)
 {
-    struct sb_error ignored;
     sqlite3_stmt *statement;
 
-    if (sb_archive_statement(archive, which, &statement, &ignored))
+    if (IGNORED(sb_archive_statement(archive, which, &statement)))
         return;
     sqlite3_bind_int64(statement, 1, first);
     sqlite3_bind_int64(statement, 2, second);
@@ -184,20 +181,17 @@ static void step_once(struct sb_archive *archive, enum sb_statement which, int64
     sqlite3_reset(statement);
 }
 
-static enum sb_code read_pages(void *context, struct sb_archive *archive, size_t from, size_t to,
-                               struct sb_error *err)
+static enum sb_code read_pages(void *context, struct sb_archive *archive, size_t from, size_t to)
 {
     struct sb_listed *listed = context;
 
-    (void)err;
     for (size_t i = from; i < to; i++) {
         size_t number = listed->first + listed->order[i].place;
         const char *name = listed->names[number].name;
         size_t size = listed->texts[number].name_size;
-        struct sb_error ignored;
         struct sb_entry entry;
 
-        if (sb_archive_lookup(archive, name, size, &entry, &ignored) || entry.type == SB_DIR ||
+        if (IGNORED(sb_archive_lookup(archive, name, size, &entry)) || entry.type == SB_DIR ||
             entry.defect)
             continue;
         step_once(archive, SB_ADDRESS_SAME, entry.shard, entry.offset, entry.row - 1);
@@ -206,9 +200,9 @@ static enum sb_code read_pages(void *context, struct sb_archive *archive, size_t
     return SB_OK;
 }
 
-enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from, struct sb_error *err)
+enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from)
 {
-    enum sb_code code = run(listed, from, read_pages, err);
+    enum sb_code code = run(listed, from, read_pages);
 
     return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
 }

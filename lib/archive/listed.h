@@ -23,25 +23,24 @@ struct sb_listed_name {
 
 /* archive and list are the caller's, and stay as long. */
 enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
-                           unsigned threads, struct sb_error *err) SB_CHECKED;
+                           unsigned threads) SB_CHECKED;
 void sb_listed_free(struct sb_listed *listed); /* NULL is allowed */
 
 /* The next batch, not looked up. SB_END after the last; an error of the list comes after the names
  * before it. */
-enum sb_code sb_listed_take(struct sb_listed *listed, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_listed_take(struct sb_listed *listed) SB_CHECKED;
 
 size_t sb_listed_count(const struct sb_listed *listed);
 const struct sb_listed_name *sb_listed_at(const struct sb_listed *listed, size_t number);
 
 /* Sets the entries of the batch. */
-enum sb_code sb_listed_look_up(struct sb_listed *listed, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_listed_look_up(struct sb_listed *listed) SB_CHECKED;
 
 /*
  * For a writer, whose own connection must look up and remove the files of the batch from number
  * `from` on: reads the pages that it will need, so that the system has them in memory. Sets no
  * entry; what cannot be read is left to the writer.
  */
-enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_listed_read_ahead(struct sb_listed *listed, size_t from) SB_CHECKED;
 
 #endif

@@ -37,14 +37,13 @@ struct run {
     size_t next, to, piece_size;
 };
 
-enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads,
-                         struct sb_error *err)
+enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads)
 {
     struct sb_many *many = calloc(1, sizeof(*many));
 
     *out = many;
     if (!many)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&many->mutex, NULL);
     many->archive = archive;
     many->threads = threads > 0 && !sb_archive_is_adopted(archive) ? threads : 1;
@@ -53,7 +52,7 @@ enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsig
         return SB_OK;
     sb_many_free(many);
     *out = NULL;
-    return sb_fail_memory(err);
+    return sb_fail_memory();
 }
 
 void sb_many_free(struct sb_many *many)
@@ -68,21 +67,21 @@ void sb_many_free(struct sb_many *many)
 }
 
 static enum sb_code work_on(const struct run *run, struct sb_archive *archive, size_t from,
-                            size_t to, struct sb_error *err)
+                            size_t to)
 {
-    enum sb_code code = sb_archive_begin(archive, err);
+    enum sb_code code = sb_archive_begin(archive);
 
     if (code)
         return code;
-    return sb_archive_end(archive, run->work(run->context, archive, from, to, err), err);
+    return sb_archive_end(archive, run->work(run->context, archive, from, to));
 }
 
-static enum sb_code work_alone(struct run *run, struct sb_error *err)
+static enum sb_code work_alone(struct run *run)
 {
     size_t most = run->many->pace || run->many->threads == 1 ? PIECE_MOST : PIECE_MEASURED;
     size_t to = run->to - run->next < most ? run->to : run->next + most;
     int64_t began = sb_clock_ns(), took;
-    enum sb_code code = work_on(run, run->many->archive, run->next, to, err);
+    enum sb_code code = work_on(run, run->many->archive, run->next, to);
 
     took = (sb_clock_ns() - began) / (int64_t)(to - run->next);
     run->many->pace = run->many->pace ? run->many->pace + (took - run->many->pace) / LATEST : took;
@@ -96,12 +95,11 @@ static bool is_worth_it(const struct run *run)
            (int64_t)(run->to - run->next) > WORTH_NS / run->many->pace;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct run *run = context;
     struct piece *piece = slot;
 
-    (void)err;
     if (run->next == run->to)
         return SB_END;
     piece->from = run->next;
@@ -113,12 +111,11 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 static void open_twin(const struct sb_many *many, struct piece *piece)
 {
     char small_cache[64];
-    struct sb_error ignored;
 
     piece->tried = true;
     snprintf(small_cache, sizeof(small_cache), "PRAGMA cache_size=-%u", CACHE_KIB / many->threads);
-    if (sb_archive_open_twin(&piece->twin, many->archive, &ignored) == SB_OK &&
-        sb_database_run(piece->twin->db, small_cache, &ignored) == SB_OK)
+    if (IGNORED(sb_archive_open_twin(&piece->twin, many->archive)) == SB_OK &&
+        IGNORED(sb_database_run(piece->twin->db, small_cache)) == SB_OK)
         return;
     sb_archive_free(piece->twin);
     piece->twin = NULL;
@@ -136,7 +133,7 @@ bool sb_many_detach(struct sb_many *many)
     return true;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct run *run = context;
     struct sb_many *many = run->many;
@@ -147,32 +144,32 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     if (!piece->tried)
         open_twin(many, piece);
     if (piece->twin && piece->twin != many->archive)
-        return work_on(run, piece->twin, piece->from, piece->to, err);
+        return work_on(run, piece->twin, piece->from, piece->to);
     pthread_mutex_lock(&many->mutex);
-    code = work_on(run, many->archive, piece->from, piece->to, err);
+    code = work_on(run, many->archive, piece->from, piece->to);
     pthread_mutex_unlock(&many->mutex);
     return code;
 }
 
 /* One piece for each connection: names that are sorted come to the one that has their pages. */
-static enum sb_code work_together(struct run *run, struct sb_error *err)
+static enum sb_code work_together(struct run *run)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct sb_many *many = run->many;
 
     run->piece_size = (run->to - run->next - 1) / many->threads + 1;
     return sb_pipeline_run(&ops, run, many->pieces, sizeof(*many->pieces), many->threads,
-                           many->threads, err);
+                           many->threads);
 }
 
 enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_work *work_on_items,
-                         void *context, struct sb_error *err)
+                         void *context)
 {
     struct run run = {
         .many = many, .work = work_on_items, .context = context, .next = from, .to = to};
     enum sb_code code = SB_OK;
 
     while (!code && run.next < run.to && !is_worth_it(&run))
-        code = work_alone(&run, err);
-    return code || run.next == run.to ? code : work_together(&run, err);
+        code = work_alone(&run);
+    return code || run.next == run.to ? code : work_together(&run);
 }

@@ -22,12 +22,12 @@ struct sb_many;
  * another connection to it. On any thread, and on several at once; each item comes once, and those
  * that are near each other come together.
  */
-typedef enum sb_code sb_many_work(void *context, struct sb_archive *archive, size_t from, size_t to,
-                                  struct sb_error *err);
+typedef enum sb_code sb_many_work(void *context, struct sb_archive *archive, size_t from,
+                                  size_t to);
 
 /* `archive` must stay as long. Its connection is used until sb_many_detach. */
-enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive,
+                         unsigned threads) SB_CHECKED;
 void sb_many_free(struct sb_many *many); /* NULL is allowed */
 
 /*
@@ -38,6 +38,6 @@ bool sb_many_detach(struct sb_many *many);
 
 /* Ends early with the error of the first piece that fails; then some later ones are done, too. */
 enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_work *work,
-                         void *context, struct sb_error *err) SB_CHECKED;
+                         void *context) SB_CHECKED;
 
 #endif

@@ -38,36 +38,36 @@ const char *sb_owner_name(struct sb_owner_names *names, enum sb_owner which, int
 }
 
 static enum sb_code append(struct sb_owner_names *names, enum sb_owner which, int64_t id,
-                           const char *name, struct sb_error *err)
+                           const char *name)
 {
     struct sb_owner_name *at;
 
     if ((names->count & (names->count - 1)) == 0) {
         at = realloc(names->list, (2 * names->count + 1) * sizeof(*at));
         if (!at)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         names->list = at;
     }
     at = &names->list[names->count];
     *at = (struct sb_owner_name){.which = which, .id = id, .name = strdup(name)};
     if (!at->name)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     names->last[which] = names->count++;
     return SB_OK;
 }
 
 enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner which, int64_t id,
-                                const char *name, bool *kept, struct sb_error *err)
+                                const char *name, bool *kept)
 {
     const char *known = sb_owner_name(names, which, id);
 
     *kept = known ? strcmp(known, name) == 0 : names->count < SB_OWNER_NAMES_MOST;
-    return known || !*kept ? SB_OK : append(names, which, id, name, err);
+    return known || !*kept ? SB_OK : append(names, which, id, name);
 }
 
 /* A key without a number, as other programs may write it, is ignored. */
 static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, enum sb_owner which,
-                             const struct sb_notify *notify, struct sb_error *err)
+                             const struct sb_notify *notify)
 {
     const char *key = (const char *)sqlite3_column_text(row, 0);
     const char *name = (const char *)sqlite3_column_text(row, 1);
@@ -78,44 +78,42 @@ static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, en
         return SB_OK;
     key += strlen(key_begins[which]);
     id = strtoll(key, &end, 10);
-    return end == key || *end ? SB_OK
-                              : sb_owner_names_add_or_warn(names, which, id, name, notify, err);
+    return end == key || *end ? SB_OK : sb_owner_names_add_or_warn(names, which, id, name, notify);
 }
 
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     sqlite3_stmt *row;
     enum sb_code code = sb_database_prepare(
-        db, &row, "SELECT key, value_text FROM main.config WHERE substr(key, 1, length(?1)) = ?1",
-        err);
+        db, &row, "SELECT key, value_text FROM main.config WHERE substr(key, 1, length(?1)) = ?1");
 
     for (enum sb_owner which = SB_USER; !code && which <= SB_GROUP; which++) {
         sqlite3_reset(row);
         sqlite3_bind_text(row, 1, key_begins[which], -1, SQLITE_STATIC);
-        while (sb_database_row(row, &code, err) && !code)
-            code = load_row(names, row, which, notify, err);
+        while (sb_database_row(row, &code) && !code)
+            code = load_row(names, row, which, notify);
     }
     sqlite3_finalize(row);
     return code;
 }
 
 enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *archive,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     if (archive->whole)
         archive = archive->whole;
     if (sb_archive_is_adopted(archive) || sb_archive_schema(archive) == SB_SCHEMA_OLD)
         return SB_OK;
-    return sb_owner_names_load(names, sb_archive_database(archive), notify, err);
+    return sb_owner_names_load(names, sb_archive_database(archive), notify);
 }
 
 enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_owner which,
                                         int64_t id, const char *name,
-                                        const struct sb_notify *notify, struct sb_error *err)
+                                        const struct sb_notify *notify)
 {
     bool kept;
-    enum sb_code code = sb_owner_names_add(names, which, id, name, &kept, err);
+    enum sb_code code = sb_owner_names_add(names, which, id, name, &kept);
 
     if (!code && !kept)
         sb_report(notify, SB_LOSS, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
@@ -124,8 +122,7 @@ enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_ow
     return code;
 }
 
-enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db,
-                                 struct sb_error *err)
+enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db)
 {
     enum sb_code code = SB_OK;
 
@@ -134,7 +131,7 @@ enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqli
         char key[KEY_SIZE];
 
         snprintf(key, sizeof(key), "%s%" PRId64, key_begins[at->which], at->id);
-        code = sb_config_put(db, key, at->name, NULL, err);
+        code = sb_config_put(db, key, at->name, NULL);
     }
     return code;
 }

@@ -41,22 +41,20 @@ const char *sb_owner_name(struct sb_owner_names *names, enum sb_owner which, int
 
 /* *kept is false if the number has another name already, or there are too many. */
 enum sb_code sb_owner_names_add(struct sb_owner_names *names, enum sb_owner which, int64_t id,
-                                const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
+                                const char *name, bool *kept) SB_CHECKED;
 
 /* The same; a name that is not kept is reported as a warning. */
 enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_owner which,
                                         int64_t id, const char *name,
-                                        const struct sb_notify *notify,
-                                        struct sb_error *err) SB_CHECKED;
+                                        const struct sb_notify *notify) SB_CHECKED;
 
 /* All names of an index that has the table config, or of an archive of any kind. */
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
-                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify) SB_CHECKED;
 enum sb_code sb_owner_names_of(struct sb_owner_names *names, struct sb_archive *archive,
-                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                               const struct sb_notify *notify) SB_CHECKED;
 
 /* Writes all of them, within the caller's transaction. */
-enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db) SB_CHECKED;
 
 #endif

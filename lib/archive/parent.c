@@ -113,12 +113,12 @@ static void fast_replace(sqlite3_context *context, int count, sqlite3_value **va
                         result == on_stack ? SQLITE_TRANSIENT : sqlite3_free);
 }
 
-enum sb_code sb_register_parent_functions(struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_register_parent_functions(struct sqlite3 *db)
 {
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 
     if (sqlite3_create_function_v2(db, "rtrim", 2, flags, NULL, fast_rtrim, NULL, NULL, NULL) ||
         sqlite3_create_function_v2(db, "replace", 3, flags, NULL, fast_replace, NULL, NULL, NULL))
-        return sb_database_fail(db, err);
+        return sb_database_fail(db);
     return SB_OK;
 }

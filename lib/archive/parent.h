@@ -13,6 +13,6 @@
 struct sqlite3;
 
 /* Registers them on this connection, for its lifetime. */
-enum sb_code sb_register_parent_functions(struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_register_parent_functions(struct sqlite3 *db) SB_CHECKED;
 
 #endif

@@ -12,13 +12,13 @@ struct sb_places {
     _Atomic uint32_t generation;
 };
 
-enum sb_code sb_places_new(struct sb_places **out, struct sb_error *err)
+enum sb_code sb_places_new(struct sb_places **out)
 {
     struct sb_places *places = calloc(1, sizeof(*places));
 
     *out = places;
     if (!places)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     places->holders = 1;
     pthread_mutex_init(&places->lock, NULL);
     return SB_OK;

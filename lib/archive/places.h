@@ -17,7 +17,7 @@ struct sb_placing {
 
 struct sb_places;
 
-enum sb_code sb_places_new(struct sb_places **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_places_new(struct sb_places **out) SB_CHECKED;
 struct sb_places *sb_places_ref(struct sb_places *places);
 void sb_places_unref(struct sb_places *places); /* NULL is allowed */
 

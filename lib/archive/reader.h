@@ -69,13 +69,13 @@ struct sb_archive {
 };
 
 enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
-                                  sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
+                                  sqlite3_stmt **out) SB_CHECKED;
 
 /*
  * Called in a read transaction after a first read: sets archive->generation to that of the rows
  * that it sees and, if it has changed, updates the names of the shards.
  */
-enum sb_code sb_archive_notice(struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_archive_notice(struct sb_archive *archive) SB_CHECKED;
 
 /* Column of the row number in statements that are ordered by it, or by address. */
 #define SB_ROW_NUMBER 9
@@ -91,8 +91,8 @@ void sb_row_name(sqlite3_stmt *row, bool is_dir, bool with_mode, struct sb_entry
 
 /* Is there a row in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
 enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
-                               const struct sb_buf *low, const struct sb_buf *high, bool *out,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_buf *low, const struct sb_buf *high,
+                               bool *out) SB_CHECKED;
 
 /*
  * Binds ?1 and ?2; an empty `high` means no upper end. The bytes must live until the reset. Returns
@@ -121,8 +121,8 @@ void sb_rows_release(struct sb_rows *batch);
 /* Empties it, and raises its limit. */
 void sb_rows_begin(struct sb_rows *batch);
 bool sb_rows_is_full(const struct sb_rows *batch);
-enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry,
+                         bool implied) SB_CHECKED;
 
 /* The path of a row whose entry.path is not set yet. */
 static inline const char *sb_row_path(const struct sb_rows *batch, const struct sb_row *row)
@@ -156,9 +156,9 @@ void sb_stream_release(struct sb_stream *stream);
  * The next batch, in order of path. SB_DAMAGED if the index is not in order, which could make a
  * scan loop forever.
  */
-enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_stream_fill(struct sb_stream *stream) SB_CHECKED;
 
 /* The next batch of children, in order of name; it may be empty before the end. */
-enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_stream_fill_children(struct sb_stream *stream) SB_CHECKED;
 
 #endif

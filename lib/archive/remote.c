@@ -70,8 +70,7 @@ static enum sb_code add_program(struct sb_buf *out, const char *name, bool write
     return code;
 }
 
-enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use, const char *option,
-                              struct sb_error *err)
+enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use, const char *option)
 {
     const char *name = sb_remote_name(path, false);
     struct sb_buf program = {0};
@@ -79,19 +78,19 @@ enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use, const ch
     if (!name)
         return SB_OK;
     if (add_program(&program, name, use == SB_REMOTE_WRITE))
-        sb_fail_memory(err);
+        sb_fail_memory();
     else if (use == SB_REMOTE_FILES)
-        sb_fail(err, SB_INVALID,
+        sb_fail(SB_INVALID,
                 "%s: is not on a file system, and an archive is several files, which no pipe "
                 "carries; use a copy of all of them that is on a file system",
                 path);
     else if (use == SB_REMOTE_READ)
-        sb_fail(err, SB_INVALID, "%s: is not on a file system; use a pipe: %s | shardbox ... %s-",
-                path, program.data, option);
+        sb_fail(SB_INVALID, "%s: is not on a file system; use a pipe: %s | shardbox ... %s-", path,
+                program.data, option);
     else
-        sb_fail(err, SB_INVALID,
+        sb_fail(SB_INVALID,
                 "%s: is not on a file system; write to a pipe instead: shardbox ... %s- | %s", path,
                 option, program.data);
     sb_buf_release(&program);
-    return err->code;
+    return sb_error()->code;
 }

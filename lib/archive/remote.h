@@ -26,7 +26,7 @@ enum sb_remote_use {
  * SB_INVALID for such a name; the text has the pipe to type, with `option` ("--from=bagz ") before
  * the '-', or says what to do instead.
  */
-enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use, const char *option,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use,
+                              const char *option) SB_CHECKED;
 
 #endif

@@ -211,13 +211,12 @@ bool sb_rows_is_full(const struct sb_rows *batch)
     return batch->count >= batch->limit || batch->text.size >= BATCH_BYTES;
 }
 
-enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied,
-                         struct sb_error *err)
+enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bool implied)
 {
     struct sb_row *row;
 
-    if (sb_grow(&batch->rows, &batch->capacity, batch->count, sizeof(*row), err))
-        return err->code;
+    if (sb_grow(&batch->rows, &batch->capacity, batch->count, sizeof(*row)))
+        return sb_error()->code;
     row = &batch->rows[batch->count];
     row->entry = *entry;
     row->entry.path = NULL;
@@ -226,7 +225,7 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
     /* Each path is followed by a NUL of its own. */
     if (sb_buf_add(&batch->text, entry->path, entry->path_size) ||
         sb_buf_add_char(&batch->text, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     batch->count++;
     return SB_OK;
 }

@@ -15,7 +15,6 @@ struct vetting {
     bool for_writing;
     bool has_files, has_dirs, has_directories, has_config;
     struct sb_layout *layout;
-    struct sb_error *err;
 };
 
 static enum sb_code refuse(const struct vetting *vetting, const char *format, ...) SB_PRINTF(2, 3);
@@ -30,8 +29,7 @@ static enum sb_code refuse(const struct vetting *vetting, const char *format, ..
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    return sb_fail(vetting->err, SB_FORMAT, "%s: not a trustworthy archive: %s", file ? file : "",
-                   text);
+    return sb_fail(SB_FORMAT, "%s: not a trustworthy archive: %s", file ? file : "", text);
 }
 
 /* A statement around one name, quoted as an identifier; `format` holds one %w. */
@@ -43,8 +41,8 @@ static enum sb_code prepare_about(const struct vetting *vetting, sqlite3_stmt **
 
     *out = NULL;
     if (!sql)
-        return sb_fail_memory(vetting->err);
-    code = sb_database_prepare(vetting->db, out, sql, vetting->err);
+        return sb_fail_memory();
+    code = sb_database_prepare(vetting->db, out, sql);
     sqlite3_free(sql);
     return code;
 }
@@ -193,22 +191,24 @@ static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
 /* Continues after the first foreign object, to learn whether there is a table config. */
 static enum sb_code vet_objects(struct vetting *vetting)
 {
-    struct sb_error *err = vetting->err;
-    struct sb_error ignored = {0};
+    struct sb_error cause;
     enum sb_code first = SB_OK, found, code;
     sqlite3_stmt *statement;
 
-    code = sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema",
-                               err);
+    code =
+        sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema");
     if (code)
         return code;
-    while (sb_database_row(statement, &code, first ? &ignored : err)) {
-        vetting->err = first ? &ignored : err;
+    while (sb_database_row(statement, &code)) {
         found = vet_object(vetting, statement);
-        first = first ? first : found;
+        if (found && !first) {
+            first = found;
+            cause = *sb_error();
+        }
     }
     sqlite3_finalize(statement);
-    vetting->err = err;
+    if (first)
+        *sb_error() = cause;
     return first ? first : code;
 }
 
@@ -275,7 +275,7 @@ static enum sb_code vet_columns(const struct vetting *vetting, const char *table
     int i;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.table_xinfo(\"%w\")", table);
-    while (sb_database_row(statement, &code, vetting->err))
+    while (sb_database_row(statement, &code))
         code = vet_column(vetting, table, expected, text_of(statement, 1),
                           sqlite3_column_int(statement, 6), &seen);
     sqlite3_finalize(statement);
@@ -293,7 +293,7 @@ static enum sb_code vet_path_column(const struct vetting *vetting, const char *t
 
     if (sqlite3_table_column_metadata(vetting->db, "main", table, "path", &type, &collation, NULL,
                                       NULL, NULL))
-        return sb_database_fail(vetting->db, vetting->err);
+        return sb_database_fail(vetting->db);
     if (sqlite3_stricmp(collation, "BINARY") != 0 || !type || sqlite3_stricmp(type, "TEXT") != 0)
         return refuse(vetting, "column 'path' of table '%s' is not plain TEXT", table);
     return SB_OK;
@@ -313,7 +313,7 @@ static enum sb_code read_key(const struct vetting *vetting, const char *name, st
 
     *key = (struct index_key){.plain = true};
     code = prepare_about(vetting, &statement, "PRAGMA main.index_xinfo(\"%w\")", name);
-    while (sb_database_row(statement, &code, vetting->err)) {
+    while (sb_database_row(statement, &code)) {
         if (sqlite3_column_int(statement, 1) == -2) {
             code = refuse(vetting, "index '%s' is on an expression", name);
         } else if (sqlite3_column_int(statement, 5)) {
@@ -329,10 +329,10 @@ static enum sb_code read_key(const struct vetting *vetting, const char *name, st
     return code;
 }
 
-static enum sb_code remember(const struct vetting *vetting, struct sb_buf *place, const char *name)
+static enum sb_code remember(struct sb_buf *place, const char *name)
 {
     if (place->size == 0 && sb_buf_add_text(place, name))
-        return sb_fail_memory(vetting->err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
@@ -345,10 +345,10 @@ static enum sb_code take_index(const struct vetting *vetting, const char *name, 
     if (code || !key.plain)
         return code;
     if (unique && key.count == 1 && strcmp(key.columns[0], "path") == 0)
-        return remember(vetting, by_path, name);
+        return remember(by_path, name);
     if (by_address && key.count == 2 && strcmp(key.columns[0], "shard") == 0 &&
         strcmp(key.columns[1], "offset") == 0)
-        return remember(vetting, by_address, name);
+        return remember(by_address, name);
     return SB_OK;
 }
 
@@ -360,7 +360,7 @@ static enum sb_code vet_indexes_of(const struct vetting *vetting, const char *ta
     enum sb_code code;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.index_list(\"%w\")", table);
-    while (sb_database_row(statement, &code, vetting->err))
+    while (sb_database_row(statement, &code))
         code = take_index(vetting, text_of(statement, 1), sqlite3_column_int(statement, 2) != 0,
                           by_path, by_address);
     sqlite3_finalize(statement);
@@ -378,7 +378,7 @@ static enum sb_code vet_rowid(const struct vetting *vetting, const char *table)
     enum sb_code code;
 
     code = prepare_about(vetting, &statement, "PRAGMA main.table_list(\"%w\")", table);
-    while (sb_database_row(statement, &code, vetting->err)) {
+    while (sb_database_row(statement, &code)) {
         if (strcmp(text_of(statement, 2), "table") != 0 || sqlite3_column_int(statement, 4))
             code = refuse(vetting, "table '%s' is not an ordinary table with row numbers", table);
     }
@@ -394,13 +394,11 @@ static enum sb_code vet_expressions(const struct vetting *vetting, const char *t
     enum sb_code code;
 
     code = sb_database_prepare(vetting->db, &statement,
-                               "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1",
-                               vetting->err);
+                               "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1");
     if (code)
         return code;
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-    if (sb_database_row(statement, &code, vetting->err) &&
-        !sb_sql_same_parent(text_of(statement, 0), own))
+    if (sb_database_row(statement, &code) && !sb_sql_same_parent(text_of(statement, 0), own))
         code =
             refuse(vetting, "column 'parent' of table '%s' is computed in a way not known", table);
     sqlite3_finalize(statement);
@@ -432,11 +430,11 @@ static enum sb_code read_version(const struct vetting *vetting)
 
     code = sb_database_integer(
         vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MAJOR "'", 0,
-        &major, vetting->err);
+        &major);
     if (!code)
         code = sb_database_integer(
             vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MINOR "'", 1,
-            &minor, vetting->err);
+            &minor);
     if (code)
         return code;
     if (major < 0 || minor < 0 || major > INT32_MAX || minor > INT32_MAX)
@@ -444,7 +442,7 @@ static enum sb_code read_version(const struct vetting *vetting)
     layout->major = (int)major;
     layout->minor = (int)minor;
     if (major > SB_SCHEMA_MAJOR)
-        return sb_fail(vetting->err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: schema %d.%d is newer than %d.%d, the newest that this shardbox reads; "
                        "upgrade shardbox",
                        sqlite3_db_filename(vetting->db, "main"), layout->major, layout->minor,
@@ -466,7 +464,7 @@ static enum sb_code vet_version(const struct vetting *vetting, enum sb_code obje
     enum sb_code code = SB_OK;
 
     if (objects)
-        foreign = *vetting->err;
+        foreign = *sb_error();
     if (vetting->has_config) {
         code = vet_columns(vetting, "config", config_columns);
         if (!code)
@@ -475,7 +473,7 @@ static enum sb_code vet_version(const struct vetting *vetting, enum sb_code obje
         vetting->layout->schema = SB_SCHEMA_OLD;
     }
     if (objects && vetting->layout->major <= SB_SCHEMA_MAJOR) {
-        *vetting->err = foreign;
+        *sb_error() = foreign;
         return objects;
     }
     return code;
@@ -487,11 +485,10 @@ static enum sb_code vet_encoding(const struct vetting *vetting)
     sqlite3_stmt *statement;
     enum sb_code code;
 
-    code = sb_database_prepare(vetting->db, &statement, "PRAGMA encoding", vetting->err);
+    code = sb_database_prepare(vetting->db, &statement, "PRAGMA encoding");
     if (code)
         return code;
-    if (sb_database_row(statement, &code, vetting->err) &&
-        strcmp(text_of(statement, 0), "UTF-8") != 0)
+    if (sb_database_row(statement, &code) && strcmp(text_of(statement, 0), "UTF-8") != 0)
         code = refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
     sqlite3_finalize(statement);
     return code;
@@ -505,10 +502,9 @@ static enum sb_code vet_tables(const struct vetting *vetting)
     enum sb_code code;
 
     if (!vetting->has_files || (old ? !vetting->has_directories : !vetting->has_dirs))
-        return sb_fail(vetting->err, SB_FORMAT,
-                       "%s: an SQLite database, but not a Barecat archive: there is no table '%s'",
-                       sqlite3_db_filename(vetting->db, "main"),
-                       vetting->has_files ? dirs : "files");
+        return sb_fail(
+            SB_FORMAT, "%s: an SQLite database, but not a Barecat archive: there is no table '%s'",
+            sqlite3_db_filename(vetting->db, "main"), vetting->has_files ? dirs : "files");
     if (old ? vetting->has_dirs : vetting->has_directories)
         return refuse(vetting, "it has both a table 'dirs' and a table 'directories'");
     code = vet_entries_table(vetting, "files", old ? old_files_columns : files_columns,
@@ -519,10 +515,9 @@ static enum sb_code vet_tables(const struct vetting *vetting)
                              &layout->dirs_by_path, NULL);
 }
 
-enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing,
-                               struct sb_error *err)
+enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing)
 {
-    struct vetting vetting = {.db = db, .for_writing = for_writing, .layout = out, .err = err};
+    struct vetting vetting = {.db = db, .for_writing = for_writing, .layout = out};
     enum sb_code code;
 
     *out = (struct sb_layout){0};
@@ -545,10 +540,10 @@ void sb_layout_release(struct sb_layout *layout)
 }
 
 enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
-                           bool for_writing, struct sb_error *err)
+                           bool for_writing)
 {
     struct sb_layout layout;
-    enum sb_code code = sb_schema_inspect(db, &layout, for_writing, err);
+    enum sb_code code = sb_schema_inspect(db, &layout, for_writing);
 
     *schema = layout.schema;
     *major = layout.major;

@@ -33,12 +33,12 @@ struct sb_layout {
  * other programs run them at each insert, and we compute the columns too. Holds no lock afterwards.
  * The caller releases the layout, also after a failure.
  */
-enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool for_writing,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out,
+                               bool for_writing) SB_CHECKED;
 void sb_layout_release(struct sb_layout *layout);
 
 /* The same for callers that need only the version. */
 enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
-                           bool for_writing, struct sb_error *err) SB_CHECKED;
+                           bool for_writing) SB_CHECKED;
 
 #endif

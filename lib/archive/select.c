@@ -184,8 +184,7 @@ static void arrange(struct sb_select *select)
     select->span_count = to;
 }
 
-static enum sb_code look_up(struct sb_select *select, struct argument *argument,
-                            struct sb_error *err)
+static enum sb_code look_up(struct sb_select *select, struct argument *argument)
 {
     const struct sb_buf *name = &argument->name;
     struct sb_entry entry;
@@ -195,7 +194,7 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument,
         select->everything = argument->matched = true;
         return SB_OK;
     }
-    code = sb_archive_lookup(select->archive, name->data, name->size, &entry, err);
+    code = sb_archive_lookup(select->archive, name->data, name->size, &entry);
     if (code && code != SB_NOENT)
         return code;
     if (!code) {
@@ -212,13 +211,12 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument,
         select->absent = true;
         code = SB_OK;
     }
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code take_arguments(struct sb_select *select, char *const *args, size_t count,
-                                   struct sb_error *err)
+static enum sb_code take_arguments(struct sb_select *select, char *const *args, size_t count)
 {
-    enum sb_code code = sb_archive_begin(select->archive, err);
+    enum sb_code code = sb_archive_begin(select->archive);
     bool stripped;
     size_t i;
 
@@ -233,15 +231,15 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
             continue;
         select->arguments[i].only_dirs = args[i][strlen(args[i]) - 1] == '/';
         if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = look_up(select, &select->arguments[i], err);
+            code = look_up(select, &select->arguments[i]);
     }
-    return sb_archive_end(select->archive, code, err);
+    return sb_archive_end(select->archive, code);
 }
 
 /* One span for all; patterns are still tested, to report which of them match nothing. */
-static enum sb_code select_everything(struct sb_select *select, struct sb_error *err)
+static enum sb_code select_everything(struct sb_select *select)
 {
     bool alone = select->literal_count == 0 && select->pattern_count == 0;
     size_t i;
@@ -252,12 +250,11 @@ static enum sb_code select_everything(struct sb_select *select, struct sb_error 
     select->span_count = 0;
     if (add_span(select, alone ? range_below(select) : SPAN_PREFIX, "", 0,
                  select->pattern_count > 0))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code fill(struct sb_select *select, char *const *args, size_t count,
-                         struct sb_error *err)
+static enum sb_code fill(struct sb_select *select, char *const *args, size_t count)
 {
     enum sb_code code;
 
@@ -266,30 +263,30 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
     select->patterns = calloc(count + 1, sizeof(struct argument *));
     select->spans = calloc(2 * count + 1, sizeof(*select->spans));
     if (!select->arguments || !select->literals || !select->patterns || !select->spans)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     select->argument_count = count;
-    code = take_arguments(select, args, count, err);
+    code = take_arguments(select, args, count);
     if (code)
         return code;
     qsort(select->literals, select->literal_count, sizeof(struct argument *), compare_literals);
     if (count == 0 || (select->everything && select->reach != SB_REACH_ITSELF))
-        return select_everything(select, err);
+        return select_everything(select);
     arrange(select);
     return SB_OK;
 }
 
 enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
-                           size_t count, enum sb_reach reach, struct sb_error *err)
+                           size_t count, enum sb_reach reach)
 {
     struct sb_select *select = calloc(1, sizeof(*select));
     enum sb_code code;
 
     *out = NULL;
     if (!select)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     select->archive = archive;
     select->reach = reach;
-    code = fill(select, args, count, err);
+    code = fill(select, args, count);
     if (code) {
         sb_select_free(select);
         return code;
@@ -378,8 +375,7 @@ size_t sb_select_depth(struct sb_select *select, const char *path, size_t size, 
     return depth;
 }
 
-static enum sb_code open_span(struct sb_select *select, const struct span *span,
-                              struct sb_error *err)
+static enum sb_code open_span(struct sb_select *select, const struct span *span)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct sb_buf under = {0};
@@ -389,26 +385,26 @@ static enum sb_code open_span(struct sb_select *select, const struct span *span,
     if (span->kind == SPAN_CHILDREN) {
         query.shallow = true;
         if (span->text.size && sb_buf_set(&under, span->text.data, span->text.size - 1))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         query.under = under.data;
     } else if (span->text.size) {
         query.prefix = span->text.data;
     }
     if (!code)
-        code = sb_cursor_open(&select->cursor, select->archive, &query, err);
+        code = sb_cursor_open(&select->cursor, select->archive, &query);
     sb_buf_release(&under);
     return code;
 }
 
 static enum sb_code next_of_range(struct sb_select *select, const struct span *span,
-                                  struct sb_entry *entry, struct sb_error *err)
+                                  struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
 
     if (!select->cursor)
-        code = open_span(select, span, err);
+        code = open_span(select, span);
     while (!code) {
-        code = sb_cursor_next(select->cursor, entry, err);
+        code = sb_cursor_next(select->cursor, entry);
         if (!code && (!span->tested || sb_select_takes(select, entry->path, entry->path_size,
                                                        entry->type == SB_DIR)))
             return SB_OK;
@@ -422,25 +418,25 @@ static enum sb_code next_of_range(struct sb_select *select, const struct span *s
 }
 
 static enum sb_code next_name(struct sb_select *select, const struct span *span,
-                              struct sb_entry *entry, struct sb_error *err)
+                              struct sb_entry *entry)
 {
     enum sb_code code;
 
     select->span_at++;
-    code = sb_archive_lookup(select->archive, span->text.data, span->text.size, entry, err);
+    code = sb_archive_lookup(select->archive, span->text.data, span->text.size, entry);
     /* Deleted since the arguments were looked up. */
     return code == SB_NOENT ? SB_END : code;
 }
 
-enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry, struct sb_error *err)
+enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry)
 {
     const struct span *span;
     enum sb_code code = SB_END;
 
     while (code == SB_END && select->span_at < select->span_count) {
         span = &select->spans[select->span_at];
-        code = span->kind == SPAN_NAME ? next_name(select, span, entry, err)
-                                       : next_of_range(select, span, entry, err);
+        code = span->kind == SPAN_NAME ? next_name(select, span, entry)
+                                       : next_of_range(select, span, entry);
     }
     return code;
 }

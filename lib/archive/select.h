@@ -31,7 +31,7 @@ enum sb_reach {
 
 /* Copies the arguments. SB_FORMAT, SB_DAMAGED, SB_LOCKED as from look-ups. */
 enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
-                           size_t count, enum sb_reach reach, struct sb_error *err) SB_CHECKED;
+                           size_t count, enum sb_reach reach) SB_CHECKED;
 void sb_select_free(struct sb_select *select);
 
 /* Does it select the whole archive? Then a caller may use a cursor of its own. */
@@ -46,8 +46,7 @@ void sb_select_columns(struct sb_select *select, enum sb_columns columns);
  * lies within what another argument selects. Unusable rows come with entry->defect. The entry's
  * strings live until the next call.
  */
-enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_select_next(struct sb_select *select, struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Is this name selected? For walks in another order, and for names that need not be in the archive.

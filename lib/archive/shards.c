@@ -30,12 +30,12 @@ struct sb_shards {
     pthread_mutex_t opening[OPENINGS]; /* by number: only one thread opens a shard */
 };
 
-static enum sb_code add_base(struct sb_shards *shards, char *base, struct sb_error *err)
+static enum sb_code add_base(struct sb_shards *shards, char *base)
 {
     size_t i;
 
     if (!base)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
         if (strcmp(shards->bases[i], base) == 0)
             break;
@@ -67,16 +67,15 @@ static char *absolute(const char *path)
  * Shards are beside the index. If the archive was named through a link, they may also be beside the
  * link, as for an archive that is linked file by file.
  */
-static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive,
-                               struct sb_error *err)
+static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive)
 {
     size_t size = sb_index_base_size(archive->index_path);
     enum sb_code code;
 
     shards->places = sb_places_ref(archive->places);
-    code = add_base(shards, strndup(archive->index_path, size), err);
+    code = add_base(shards, strndup(archive->index_path, size));
     if (!code)
-        code = add_base(shards, absolute(archive->path), err);
+        code = add_base(shards, absolute(archive->path));
     return code;
 }
 
@@ -92,17 +91,16 @@ static struct sb_shards *new_shards(void)
     return shards;
 }
 
-enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
-                            struct sb_error *err)
+enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive)
 {
     struct sb_shards *shards = new_shards();
     enum sb_code code;
 
     *out = NULL;
     if (!shards)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     shards->bytes = archive->bytes;
-    code = shards->bytes ? SB_OK : find_bases(shards, archive, err);
+    code = shards->bytes ? SB_OK : find_bases(shards, archive);
     if (code) {
         sb_shards_free(shards);
         return code;
@@ -111,15 +109,15 @@ enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
     return SB_OK;
 }
 
-enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base, struct sb_error *err)
+enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base)
 {
     struct sb_shards *shards = new_shards();
     enum sb_code code;
 
     *out = NULL;
     if (!shards)
-        return sb_fail_memory(err);
-    code = add_base(shards, absolute(base), err);
+        return sb_fail_memory();
+    code = add_base(shards, absolute(base));
     if (code) {
         sb_shards_free(shards);
         return code;
@@ -143,11 +141,11 @@ void sb_shards_free(struct sb_shards *shards)
     free(shards);
 }
 
-enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err)
+enum sb_code sb_shard_refuse_unnamed(const char *path)
 {
     if (!sb_is_new_shard(path))
         return SB_OK;
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: is about to be renamed, or was when a run was killed; wait for its "
                    "writer, or finish the renames with 'pack --append'",
                    path);
@@ -160,36 +158,35 @@ static enum sb_code name_shard(const char *base, const char *suffix, uint32_t sh
     return sb_buf_add_format(out, "%s%s-shard-%05u", base, suffix, shard);
 }
 
-static enum sb_code check_number(uint32_t shard, struct sb_error *err)
+static enum sb_code check_number(uint32_t shard)
 {
     if (shard <= SB_SHARD_MAX)
         return SB_OK;
-    return sb_fail(err, SB_NOENT, "shard %u: there can be no such shard", shard);
+    return sb_fail(SB_NOENT, "shard %u: there can be no such shard", shard);
 }
 
-static enum sb_code fail_to_find(const char *name, struct sb_error *err)
+static enum sb_code fail_to_find(const char *name)
 {
     int number = errno;
     char target[PATH_MAX];
     ssize_t size = number == ENOENT ? readlink(name, target, sizeof(target)) : -1;
 
     if (size < 0)
-        return sb_fail_errno(err, number, "%s", name);
-    return sb_fail(err, SB_NOENT, "%s: is a link to %.*s, which is not there", name, (int)size,
-                   target);
+        return sb_fail_errno(number, "%s", name);
+    return sb_fail(SB_NOENT, "%s: is a link to %.*s, which is not there", name, (int)size, target);
 }
 
 /* Looks for a shard under one base. SB_NOENT: it is not there. */
 static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard,
-                            struct sb_buf *name, struct stat *st, struct sb_error *err)
+                            struct sb_buf *name, struct stat *st)
 {
     if (name_shard(base, suffix, shard, name))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (stat(name->data, st) == 0)
         return SB_OK;
     if (errno == ELOOP)
-        return sb_fail(err, SB_FORMAT, "%s: too many symbolic links", name->data);
-    return fail_to_find(name->data, err);
+        return sb_fail(SB_FORMAT, "%s: too many symbolic links", name->data);
+    return fail_to_find(name->data);
 }
 
 /*
@@ -197,25 +194,25 @@ static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard
  * before it is opened, since opening a device may have effects.
  */
 static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
-                           struct stat *st, uint32_t *generation, struct sb_error *err)
+                           struct stat *st, uint32_t *generation)
 {
     struct sb_placing placing = {0};
-    enum sb_code code = check_number(shard, err);
+    enum sb_code code = check_number(shard);
 
     *generation = shards->places ? sb_places_get(shards->places, &placing) : 0;
     if (code)
         return code;
     code = placing.suffix && *placing.suffix
-               ? look_at(shards->bases[0], placing.suffix, shard, name, st, err)
+               ? look_at(shards->bases[0], placing.suffix, shard, name, st)
                : SB_NOENT;
     for (size_t i = 0; code == SB_NOENT && i < BASES_MOST && shards->bases[i]; i++)
-        code = look_at(shards->bases[i], "", shard, name, st, err);
+        code = look_at(shards->bases[i], "", shard, name, st);
     if (code == SB_NOENT && shards->bases[1])
-        code = look_at(shards->bases[0], "", shard, name, st, err);
+        code = look_at(shards->bases[0], "", shard, name, st);
     if (code)
         return code;
     if (!S_ISREG(st->st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", name->data);
+        return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", name->data);
     return SB_OK;
 }
 
@@ -228,8 +225,7 @@ static bool find_open(struct sb_shards *shards, uint32_t shard, struct sb_file *
 }
 
 /* Unless another thread has just done it. */
-static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
-                               struct sb_error *err)
+static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct sb_file **out)
 {
     struct sb_buf name = {0};
     enum sb_code code = SB_NOENT;
@@ -240,10 +236,10 @@ static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct 
         return SB_OK;
     /* A writer may give it its final name between the two. */
     for (int i = 0; code == SB_NOENT && i < 2; i++) {
-        code = locate(shards, shard, &name, &st, &generation, err);
+        code = locate(shards, shard, &name, &st, &generation);
         if (code)
             break;
-        code = sb_file_open(out, name.data, "shard", err);
+        code = sb_file_open(out, name.data, "shard");
     }
     if (!code)
         sb_open_files_keep(&shards->files, shard, generation, *out);
@@ -251,8 +247,7 @@ static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct 
     return code;
 }
 
-static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_file **out,
-                            struct sb_error *err)
+static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_file **out)
 {
     pthread_mutex_t *opening = &shards->opening[shard % OPENINGS];
     enum sb_code code;
@@ -260,13 +255,13 @@ static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_
     if (find_open(shards, shard, out))
         return SB_OK;
     pthread_mutex_lock(opening);
-    code = open_shard(shards, shard, out, err);
+    code = open_shard(shards, shard, out);
     pthread_mutex_unlock(opening);
     return code;
 }
 
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
-                            size_t size, struct sb_error *err)
+                            size_t size)
 {
     struct sb_file *file;
     enum sb_code code;
@@ -274,11 +269,11 @@ enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t of
     if (size == 0)
         return SB_OK;
     if (shards->bytes)
-        return shards->bytes->ops->read(shards->bytes, shard, offset, data, size, err);
-    code = acquire(shards, shard, &file, err);
+        return shards->bytes->ops->read(shards->bytes, shard, offset, data, size);
+    code = acquire(shards, shard, &file);
     if (code)
         return code;
-    code = sb_file_read_exactly(file, data, size, offset, err);
+    code = sb_file_read_exactly(file, data, size, offset);
     sb_file_free(file);
     return code;
 }
@@ -291,28 +286,26 @@ void sb_shards_reopen(struct sb_shards *shards, uint32_t shard)
 
 int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole)
 {
-    struct sb_error ignored;
     struct sb_file *file;
     int64_t size;
 
     *hole = false;
-    if (shards->bytes || acquire(shards, shard, &file, &ignored))
+    if (shards->bytes || IGNORED(acquire(shards, shard, &file)))
         return INT64_MAX;
     size = sb_run_length(file->fd, &file->st, offset, hole);
     sb_file_free(file);
     return size;
 }
 
-enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
-                            struct sb_error *err)
+enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out)
 {
     struct sb_buf name = {0};
     uint32_t generation;
     enum sb_code code;
 
     if (shards->bytes)
-        return shards->bytes->ops->stat(shards->bytes, shard, out, err);
-    code = locate(shards, shard, &name, out, &generation, err);
+        return shards->bytes->ops->stat(shards->bytes, shard, out);
+    code = locate(shards, shard, &name, out, &generation);
     sb_buf_release(&name);
     return code;
 }
@@ -324,21 +317,19 @@ bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard)
 
 enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_buf *out)
 {
-    struct sb_error ignored;
     struct stat st;
     uint32_t generation;
     enum sb_code code;
 
     if (shards->bytes)
         return shards->bytes->ops->path(shards->bytes, shard, out);
-    code = locate(shards, shard, out, &st, &generation, &ignored);
+    code = IGNORED(locate(shards, shard, out, &st, &generation));
     return code == SB_NOMEM ? code : SB_OK;
 }
 
 /* Passes every block of an extent in a shard file. */
 static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_t offset,
-                                int64_t size, sb_each_block *each, void *context,
-                                struct sb_error *err)
+                                int64_t size, sb_each_block *each, void *context)
 {
     int64_t capacity = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
     struct sb_file *file;
@@ -347,8 +338,8 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
     bool hole;
 
     if (!block)
-        return sb_fail_memory(err);
-    code = acquire(shards, shard, &file, err);
+        return sb_fail_memory();
+    code = acquire(shards, shard, &file);
     if (code)
         goto out;
     for (; size > 0 && !code; size -= take, offset += take) {
@@ -357,11 +348,11 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
             take = capacity;
         if (take > size)
             take = size;
-        code = sb_heed_interrupt(err);
+        code = sb_heed_interrupt();
         if (!code && !hole)
-            code = sb_file_read_exactly(file, block, (size_t)take, offset, err);
+            code = sb_file_read_exactly(file, block, (size_t)take, offset);
         if (!code)
-            code = each(context, hole ? NULL : block, (size_t)take, err);
+            code = each(context, hole ? NULL : block, (size_t)take);
     }
     sb_file_free(file);
 out:
@@ -376,17 +367,17 @@ struct summing {
     uint32_t crc32c;
 };
 
-static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code sum_block(void *context, const void *data, size_t size)
 {
     struct summing *summing = context;
 
     summing->crc32c = sb_crc32c_block(summing->crc32c, data, size);
-    return summing->each(summing->context, data, size, err);
+    return summing->each(summing->context, data, size);
 }
 
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
                               int64_t size, const uint32_t *crc32c, sb_each_block *each,
-                              void *context, struct sb_error *err)
+                              void *context)
 {
     struct summing summing = {.each = each, .context = context};
     enum sb_code code;
@@ -394,16 +385,16 @@ enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t 
     if (size == 0)
         return !crc32c || *crc32c == 0
                    ? SB_OK
-                   : sb_fail(err, SB_DAMAGED, "checksum does not match: an empty file's is 0");
+                   : sb_fail(SB_DAMAGED, "checksum does not match: an empty file's is 0");
     if (crc32c) {
         each = sum_block;
         context = &summing;
     }
     code = shards->bytes
-               ? shards->bytes->ops->stream(shards->bytes, shard, offset, size, each, context, err)
-               : stream_file(shards, shard, offset, size, each, context, err);
+               ? shards->bytes->ops->stream(shards->bytes, shard, offset, size, each, context)
+               : stream_file(shards, shard, offset, size, each, context);
     if (!code && crc32c && summing.crc32c != *crc32c)
-        code = sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
+        code = sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
                        summing.crc32c, *crc32c);
     return code;
 }

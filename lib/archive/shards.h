@@ -23,18 +23,16 @@ struct sb_archive;
 struct sb_shards;
 
 /* SB_LOCKED for the path of a shard that its writer has not yet renamed to its final name. */
-enum sb_code sb_shard_refuse_unnamed(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_refuse_unnamed(const char *path) SB_CHECKED;
 
 /*
  * May outlive the archive, unless that was adopted (archive.h): then the archive owns the bytes,
  * and is freed after this.
  */
-enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive) SB_CHECKED;
 
 /* Those of an archive that is being made: BASE-shard-NNNNN. */
-enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base) SB_CHECKED;
 void sb_shards_free(struct sb_shards *shards);
 
 /*
@@ -42,14 +40,13 @@ void sb_shards_free(struct sb_shards *shards);
  * SB_FORMAT if it is not a regular file (or a link to one).
  */
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
-                            size_t size, struct sb_error *err) SB_CHECKED;
+                            size_t size) SB_CHECKED;
 
 /* As sb_run_length, for a shard. Errors count as data: reading reports them. */
 int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, bool *hole);
 
 /* stat of the shard through links; SB_NOENT and SB_FORMAT as above. */
-enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out) SB_CHECKED;
 
 /* The shard is opened anew when it is read next: another file may have its name by now. */
 void sb_shards_reopen(struct sb_shards *shards, uint32_t shard);
@@ -72,6 +69,6 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
  */
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
                               int64_t size, const uint32_t *crc32c, sb_each_block *each,
-                              void *context, struct sb_error *err) SB_CHECKED;
+                              void *context) SB_CHECKED;
 
 #endif

@@ -152,7 +152,7 @@ static char *statement_text(const struct sb_archive *archive, enum sb_statement 
 }
 
 enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
-                                  sqlite3_stmt **out, struct sb_error *err)
+                                  sqlite3_stmt **out)
 {
     enum sb_code code = SB_OK;
     char *sql;
@@ -161,8 +161,8 @@ enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement 
     if (!archive->statements[which]) {
         sql = statement_text(archive, which);
         if (!sql)
-            return sb_fail_memory(err);
-        code = sb_database_prepare(archive->db, &archive->statements[which], sql, err);
+            return sb_fail_memory();
+        code = sb_database_prepare(archive->db, &archive->statements[which], sql);
         sqlite3_free(sql);
     }
     *out = archive->statements[which];
@@ -183,19 +183,18 @@ int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struc
 }
 
 enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
-                               const struct sb_buf *low, const struct sb_buf *high, bool *out,
-                               struct sb_error *err)
+                               const struct sb_buf *low, const struct sb_buf *high, bool *out)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
 
     *out = false;
-    code = sb_archive_statement(archive, names, &statement, err);
+    code = sb_archive_statement(archive, names, &statement);
     if (code)
         return code;
     if (sb_bind_range(statement, low, high))
-        code = sb_database_fail(archive->db, err);
-    *out = sb_database_row(statement, &code, err);
+        code = sb_database_fail(archive->db);
+    *out = sb_database_row(statement, &code);
     sqlite3_reset(statement);
     return code;
 }

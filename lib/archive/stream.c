@@ -26,34 +26,33 @@ void sb_stream_release(struct sb_stream *stream)
 }
 
 /* The smallest path greater than this one is the same with a NUL appended. */
-static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size,
-                            struct sb_error *err)
+static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size)
 {
     if (sb_buf_set(&stream->low, path, size) || sb_buf_add_char(&stream->low, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code fail_order(const struct sb_stream *stream, struct sb_error *err)
+static enum sb_code fail_order(const struct sb_stream *stream)
 {
     const struct sb_layout *layout = &stream->archive->layout;
 
     return sb_fail(
-        err, SB_DAMAGED,
+        SB_DAMAGED,
         "%s: index '%s' is damaged, it is not in order; 'REINDEX' of sqlite3 may mend it",
         stream->archive->index_path,
         stream->is_dir ? layout->dirs_by_path.data : layout->files_by_path.data);
 }
 
-static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out, struct sb_error *err)
+static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out)
 {
     static const enum sb_statement which[2][3] = {{SB_FILE_RANGE, SB_FILE_MODES, SB_FILE_NAMES},
                                                   {SB_DIR_RANGE, SB_DIR_MODES, SB_DIR_NAMES}};
     enum sb_code code;
 
-    code = sb_archive_statement(stream->archive, which[stream->is_dir][stream->columns], out, err);
+    code = sb_archive_statement(stream->archive, which[stream->is_dir][stream->columns], out);
     if (!code && sb_bind_range(*out, &stream->low, &stream->high))
-        code = sb_database_fail(stream->archive->db, err);
+        code = sb_database_fail(stream->archive->db);
     return code;
 }
 
@@ -74,8 +73,7 @@ static bool in_order(const struct sb_stream *stream, const struct sb_entry *entr
 }
 
 /* The next row of the statement. */
-static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, struct sb_entry *entry,
-                         struct sb_error *err)
+static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, struct sb_entry *entry)
 {
     int rc = sqlite3_step(statement);
 
@@ -84,25 +82,24 @@ static enum sb_code step(struct sb_stream *stream, sqlite3_stmt *statement, stru
         return SB_END;
     }
     if (rc != SQLITE_ROW)
-        return sb_database_fail(stream->archive->db, err);
+        return sb_database_fail(stream->archive->db);
     if (stream->columns == SB_WHOLE_ROWS)
         sb_row_entry(statement, stream->is_dir, entry);
     else
         sb_row_name(statement, stream->is_dir, stream->columns == SB_NAMES_AND_MODES, entry);
-    return in_order(stream, entry) ? SB_OK : fail_order(stream, err);
+    return in_order(stream, entry) ? SB_OK : fail_order(stream);
 }
 
-static enum sb_code add_row(struct sb_stream *stream, const struct sb_entry *entry,
-                            struct sb_error *err)
+static enum sb_code add_row(struct sb_stream *stream, const struct sb_entry *entry)
 {
-    enum sb_code code = sb_rows_add(&stream->batch, entry, false, err);
+    enum sb_code code = sb_rows_add(&stream->batch, entry, false);
 
     stream->lags |= !code;
     return code;
 }
 
 /* Before its rows change places. */
-static enum sb_code catch_up(struct sb_stream *stream, struct sb_error *err)
+static enum sb_code catch_up(struct sb_stream *stream)
 {
     const size_t base = stream->prefix.size;
     const struct sb_row *last;
@@ -114,37 +111,36 @@ static enum sb_code catch_up(struct sb_stream *stream, struct sb_error *err)
     last = last_row(stream);
     path = sb_row_path(&stream->batch, last);
     if (sb_buf_set(&stream->position, path + base, last->entry.path_size - base))
-        return sb_fail_memory(err);
-    return go_past(stream, path, last->entry.path_size, err);
+        return sb_fail_memory();
+    return go_past(stream, path, last->entry.path_size);
 }
 
 /* code is that of the scan, whose rows are fetched also if it failed. */
-static enum sb_code end_scan(struct sb_stream *stream, sqlite3_stmt *statement, enum sb_code code,
-                             struct sb_error *err)
+static enum sb_code end_scan(struct sb_stream *stream, sqlite3_stmt *statement, enum sb_code code)
 {
     struct sb_error other;
 
     sqlite3_reset(statement);
-    if (!catch_up(stream, &other) || (code && code != SB_END))
+    if (!INTO(&other, catch_up(stream)) || (code && code != SB_END))
         return code;
-    *err = other;
-    return err->code;
+    *sb_error() = other;
+    return sb_error()->code;
 }
 
-enum sb_code sb_stream_fill(struct sb_stream *stream, struct sb_error *err)
+enum sb_code sb_stream_fill(struct sb_stream *stream)
 {
     sqlite3_stmt *statement = NULL;
     struct sb_entry entry = {.path = ""};
     enum sb_code code;
 
     sb_rows_begin(&stream->batch);
-    code = open_range(stream, &statement, err);
+    code = open_range(stream, &statement);
     while (!code && !sb_rows_is_full(&stream->batch)) {
-        code = step(stream, statement, &entry, err);
+        code = step(stream, statement, &entry);
         if (!code)
-            code = add_row(stream, &entry, err);
+            code = add_row(stream, &entry);
     }
-    code = end_scan(stream, statement, code, err);
+    code = end_scan(stream, statement, code);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -155,22 +151,21 @@ static bool was_delivered(const struct sb_stream *stream, const char *name, size
            sb_compare_bytes(name, size, stream->delivered.data, stream->delivered.size) <= 0;
 }
 
-static enum sb_code add_implied(struct sb_stream *stream, const char *path, size_t size,
-                                struct sb_error *err)
+static enum sb_code add_implied(struct sb_stream *stream, const char *path, size_t size)
 {
     struct sb_entry entry = {.path = path, .path_size = size, .type = SB_DIR};
 
     if (!stream->implied_wanted ||
         was_delivered(stream, path + stream->prefix.size, size - stream->prefix.size))
         return SB_OK;
-    return sb_rows_add(&stream->batch, &entry, true, err);
+    return sb_rows_add(&stream->batch, &entry, true);
 }
 
 /* A row somewhere below a child: the child is a directory, and the scan continues after it. */
 static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement, const char *path,
-                               size_t child_size, struct sb_error *err)
+                               size_t child_size)
 {
-    enum sb_code code = add_implied(stream, path, child_size, err);
+    enum sb_code code = add_implied(stream, path, child_size);
 
     if (code)
         return code;
@@ -178,15 +173,15 @@ static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement
     if (sb_buf_set(&stream->position, path + stream->prefix.size,
                    child_size - stream->prefix.size) ||
         sb_buf_set(&stream->low, path, child_size) || sb_buf_add_char(&stream->low, '/' + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sqlite3_reset(statement);
     if (sb_bind_range(statement, &stream->low, &stream->high))
-        return sb_database_fail(stream->archive->db, err);
+        return sb_database_fail(stream->archive->db);
     return SB_OK;
 }
 
 static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement,
-                               const struct sb_entry *entry, struct sb_error *err)
+                               const struct sb_entry *entry)
 {
     const char *name = entry->path + stream->prefix.size;
     size_t size = entry->path_size - stream->prefix.size;
@@ -194,16 +189,15 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
 
     /* An empty component is not a directory: such a row counts as a child with an odd name. */
     if (slash && slash != name)
-        return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path), err);
+        return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path));
     if (stream->rows_wanted)
-        return add_row(stream, entry, err);
+        return add_row(stream, entry);
     if (sb_buf_set(&stream->position, name, size))
-        return sb_fail_memory(err);
-    return go_past(stream, entry->path, entry->path_size, err);
+        return sb_fail_memory();
+    return go_past(stream, entry->path, entry->path_size);
 }
 
-static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child,
-                               struct sb_error *err)
+static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child)
 {
     struct sb_buf low = {0}, high = {0};
     enum sb_code code = SB_OK;
@@ -211,19 +205,19 @@ static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *ch
 
     if (sb_buf_set(&low, child->data, child->size) || sb_buf_add_char(&low, '/') ||
         sb_buf_set(&high, child->data, child->size) || sb_buf_add_char(&high, '/' + 1))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
         code = sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES,
-                                 &low, &high, &there, err);
+                                 &low, &high, &there);
     if (!code && there)
-        code = add_implied(stream, child->data, child->size, err);
+        code = add_implied(stream, child->data, child->size);
     sb_buf_release(&low);
     sb_buf_release(&high);
     return code;
 }
 
 /* Directories that come after the scan's position, but before it in order of name. */
-static enum sb_code add_overtaken(struct sb_stream *stream, struct sb_error *err)
+static enum sb_code add_overtaken(struct sb_stream *stream)
 {
     const char *name = stream->position.data;
     size_t size = stream->position.size, i;
@@ -235,9 +229,9 @@ static enum sb_code add_overtaken(struct sb_stream *stream, struct sb_error *err
             continue;
         if (sb_buf_set(&child, stream->prefix.data, stream->prefix.size) ||
             sb_buf_add(&child, name, i))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = look_below(stream, &child, err);
+            code = look_below(stream, &child);
     }
     sb_buf_release(&child);
     return code;
@@ -284,7 +278,7 @@ static void arrange(struct sb_stream *stream)
     batch->count = to;
 }
 
-static enum sb_code remember_delivered(struct sb_stream *stream, struct sb_error *err)
+static enum sb_code remember_delivered(struct sb_stream *stream)
 {
     const struct sb_rows *batch = &stream->batch;
     const struct sb_row *last = batch->count ? &batch->rows[batch->count - 1] : NULL;
@@ -294,11 +288,11 @@ static enum sb_code remember_delivered(struct sb_stream *stream, struct sb_error
     stream->any_delivered = true;
     if (sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
                    last->entry.path_size - stream->prefix.size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *err)
+enum sb_code sb_stream_fill_children(struct sb_stream *stream)
 {
     sqlite3_stmt *statement = NULL;
     struct sb_entry entry = {.path = ""};
@@ -307,20 +301,20 @@ enum sb_code sb_stream_fill_children(struct sb_stream *stream, struct sb_error *
     bool implied = false;
 
     sb_rows_begin(&stream->batch);
-    code = open_range(stream, &statement, err);
+    code = open_range(stream, &statement);
     while (!code && !sb_rows_is_full(&stream->batch)) {
-        code = step(stream, statement, &entry, err);
+        code = step(stream, statement, &entry);
         if (!code)
-            code = take_child(stream, statement, &entry, err);
+            code = take_child(stream, statement, &entry);
     }
-    code = end_scan(stream, statement, code, err);
+    code = end_scan(stream, statement, code);
     if (!code && stream->implied_wanted)
-        code = add_overtaken(stream, err);
+        code = add_overtaken(stream);
     if (code && code != SB_END)
         return code;
     for (i = 0; i < stream->batch.count && !implied; i++)
         implied = stream->batch.rows[i].implied;
     if (implied)
         arrange(stream);
-    return remember_delivered(stream, err);
+    return remember_delivered(stream);
 }

@@ -8,15 +8,15 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 
-static enum sb_code run(struct sb_archive *archive, enum sb_statement which, struct sb_error *err)
+static enum sb_code run(struct sb_archive *archive, enum sb_statement which)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_archive_statement(archive, which, &statement, err);
+    enum sb_code code = sb_archive_statement(archive, which, &statement);
 
-    return code ? code : sb_database_step(statement, err);
+    return code ? code : sb_database_step(statement);
 }
 
-enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
+enum sb_code sb_archive_begin(struct sb_archive *archive)
 {
     enum sb_code code = SB_OK;
 
@@ -27,7 +27,7 @@ enum sb_code sb_archive_begin(struct sb_archive *archive, struct sb_error *err)
     if (archive->transactions == 0 && archive->unlocked)
         archive->begun_at = sb_archive_generation(archive);
     if (archive->transactions == 0)
-        code = run(archive, SB_BEGIN, err);
+        code = run(archive, SB_BEGIN);
     if (!code && archive->transactions++ == 0)
         archive->noticed = false;
     return code;
@@ -39,18 +39,17 @@ static bool was_written_meanwhile(const struct sb_archive *archive)
            sb_journal_is_pending(archive->index_path);
 }
 
-enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code, struct sb_error *err)
+enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code)
 {
-    struct sb_error ignored;
 
     if (archive->transactions == 0 || --archive->transactions > 0)
         return code;
     archive->noticed = false;
-    if (run(archive, SB_COMMIT, &ignored))
+    if (IGNORED(run(archive, SB_COMMIT)))
         sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
     if (!archive->unlocked || !was_written_meanwhile(archive))
         return code;
-    return sb_fail(err, SB_CHANGED,
+    return sb_fail(SB_CHANGED,
                    "%s: was changed by another process while it was read, and locks, which would "
                    "have kept the two apart, do not work here; run again",
                    sb_archive_path(archive));

@@ -91,7 +91,7 @@ void sb_buf_cut(struct sb_buf *buf, size_t size)
         buf->data[size] = '\0';
 }
 
-enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size, struct sb_error *err)
+enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
     size_t more = *capacity ? *capacity : ELEMENTS / 2;
     void *grown;
@@ -104,7 +104,7 @@ enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size, s
     memcpy(&grown, array, sizeof(grown));
     grown = reallocarray(grown, more, size);
     if (!grown)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     memcpy(array, &grown, sizeof(grown));
     *capacity = more;
     return SB_OK;

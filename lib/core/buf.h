@@ -46,7 +46,6 @@ int sb_compare_bytes(const void *a, size_t a_size, const void *b, size_t b_size)
  * growth at least doubles it. `array` is the address of the caller's pointer, which is unchanged on
  * SB_NOMEM. New elements are not initialised.
  */
-enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size,
-                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_grow(void *array, size_t *capacity, size_t count, size_t size) SB_CHECKED;
 
 #endif

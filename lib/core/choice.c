@@ -20,8 +20,7 @@ struct sb_choice {
     size_t count;
 };
 
-enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count,
-                           struct sb_error *err)
+enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count)
 {
     struct sb_choice *choice = calloc(1, sizeof(*choice));
     bool stripped;
@@ -31,7 +30,7 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
         choice->arguments = calloc(count, sizeof(*choice->arguments));
     if (!choice || (count > 0 && !choice->arguments)) {
         sb_choice_free(choice);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     choice->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -40,7 +39,7 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
         if (sb_name_normalize(args[i], &argument->name, &stripped) ||
             sb_buf_reserve(&argument->name, 0)) {
             sb_choice_free(choice);
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         }
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);

@@ -9,26 +9,48 @@
 #include <stdio.h>
 #include <string.h>
 
-SB_PRINTF(3, 0)
-static void set_text(struct sb_error *err, enum sb_code code, const char *format, va_list args)
+static _Thread_local struct sb_error of_thread;
+static _Thread_local struct sb_error *elsewhere; /* NULL: of_thread */
+
+struct sb_error *sb_error(void)
 {
-    err->code = code;
-    err->sys_errno = 0;
-    vsnprintf(err->text, sizeof(err->text), format, args);
+    return elsewhere ? elsewhere : &of_thread;
 }
 
-enum sb_code sb_fail(struct sb_error *err, enum sb_code code, const char *format, ...)
+struct sb_error *sb_error_into(struct sb_error *error)
+{
+    struct sb_error *before = elsewhere;
+
+    elsewhere = error;
+    return before;
+}
+
+/* The old text may be an argument of the new one. */
+SB_PRINTF(3, 0)
+static void set_text(int error_number, enum sb_code code, const char *format, va_list args)
+{
+    struct sb_error *error = sb_error();
+    char text[sizeof(error->text)];
+
+    vsnprintf(text, sizeof(text), format, args);
+    error->code = code;
+    error->sys_errno = error_number;
+    memcpy(error->text, text, strlen(text) + 1);
+}
+
+enum sb_code sb_fail(enum sb_code code, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    set_text(err, code, format, args);
+    set_text(0, code, format, args);
     va_end(args);
     return code;
 }
 
-enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *format, ...)
+enum sb_code sb_fail_errno(int error_number, const char *format, ...)
 {
+    struct sb_error *error = sb_error();
     va_list args;
     char reason[128];
     size_t used;
@@ -40,27 +62,26 @@ enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *f
         code = SB_NOENT;
 
     va_start(args, format);
-    set_text(err, code, format, args);
+    set_text(error_number, code, format, args);
     va_end(args);
-    err->sys_errno = error_number;
-    used = strlen(err->text);
-    snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+    used = strlen(error->text);
+    snprintf(error->text + used, sizeof(error->text) - used, ": %s",
              strerror_r(error_number, reason, sizeof(reason)));
     return code;
 }
 
-enum sb_code sb_fail_empty(struct sb_error *err, const char *subject)
+enum sb_code sb_fail_empty(const char *subject)
 {
     return sb_fail(
-        err, SB_FORMAT,
+        SB_FORMAT,
         "%s: is empty, and --force does not replace an existing output by nothing; see what "
         "makes it, or leave out --force",
         subject);
 }
 
-enum sb_code sb_fail_memory(struct sb_error *err)
+enum sb_code sb_fail_memory(void)
 {
-    return sb_fail(err, SB_NOMEM, "out of memory");
+    return sb_fail(SB_NOMEM, "out of memory");
 }
 
 void sb_report(const struct sb_notify *notify, enum sb_level level, const char *kind,

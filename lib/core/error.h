@@ -1,13 +1,13 @@
 /*
  * Errors and events of the whole library.
  *
- * The library never prints and never exits. A function that can fail returns an enum sb_code and
- * takes a struct sb_error * (may not be NULL) which it fills only when the code is not SB_OK (and
- * not SB_END). The text is one line without a trailing full stop or newline; it names the object
+ * The library never prints and never exits. A function that can fail returns an enum sb_code; its
+ * words lie with the thread (sb_error) when the code is not SB_OK (and not SB_END), until the next
+ * failure. The text is one line without a trailing full stop or newline; it names the object
  * and says what is wrong and, where there is something, what to do. Names in it are not escaped:
  * the printer of messages masks control characters.
  *
- * A struct sb_error belongs to one thread at a time.
+ * A thread that works for another one keeps its failure in a struct sb_error of both (INTO).
  */
 #ifndef SB_CORE_ERROR_H
 #define SB_CORE_ERROR_H
@@ -41,22 +41,56 @@ struct sb_error {
 #define SB_CHECKED      __attribute__((warn_unused_result))
 #define SB_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Fills err and returns code, so that a failing function can end in `return sb_fail(...)`. */
-enum sb_code sb_fail(struct sb_error *err, enum sb_code code, const char *format, ...)
-    SB_PRINTF(3, 4);
+/* The last failure of the calling thread; only valid after a call that failed. */
+struct sb_error *sb_error(void);
+
+/*
+ * Where the calling thread's failures go from now on; NULL: to the thread's own. Returns where they
+ * went before. For the macros below.
+ */
+struct sb_error *sb_error_into(struct sb_error *error);
+
+static inline void sb_error_back(struct sb_error **before)
+{
+    sb_error_into(*before);
+}
+
+/* The value of the call; the words of its failure go to *error, and the thread's stay. */
+#define INTO(error, call)                                                                          \
+    ({                                                                                             \
+        __attribute__((cleanup(sb_error_back))) struct sb_error *before_ = sb_error_into(error);   \
+        call;                                                                                      \
+    })
+
+/* The value of the call, whose failure does not matter: the words of an earlier one stay. */
+#define IGNORED(call)                                                                              \
+    ({                                                                                             \
+        struct sb_error ignored_;                                                                  \
+        INTO(&ignored_, call);                                                                     \
+    })
+
+/* Returns from the function if the call fails, with its code. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        enum sb_code tried_ = (call);                                                              \
+        if (tried_)                                                                                \
+            return tried_;                                                                         \
+    } while (0)
+
+/* Sets the words and returns code, so that a failing function can end in `return sb_fail(...)`. */
+enum sb_code sb_fail(enum sb_code code, const char *format, ...) SB_PRINTF(2, 3);
 
 /* As sb_fail with SB_SYSTEM (SB_NOMEM for ENOMEM, SB_NOENT for ENOENT); ": strerror" is added. */
-enum sb_code sb_fail_errno(struct sb_error *err, int error_number, const char *format, ...)
-    SB_PRINTF(3, 4);
+enum sb_code sb_fail_errno(int error_number, const char *format, ...) SB_PRINTF(2, 3);
 
 /* As sb_fail with SB_NOMEM. */
-enum sb_code sb_fail_memory(struct sb_error *err);
+enum sb_code sb_fail_memory(void);
 
 /*
  * SB_FORMAT: the list or stream `subject` is empty, as where the program that makes it failed, and
  * with --force it would replace something.
  */
-enum sb_code sb_fail_empty(struct sb_error *err, const char *subject);
+enum sb_code sb_fail_empty(const char *subject);
 
 /*
  * Does the error end the whole work (no memory, no space, a failing disk, not a container), or does
@@ -66,10 +100,10 @@ bool sb_ends_work(const struct sb_error *err);
 
 #ifdef __clang_analyzer__
 /* The analyzer sees one file at a time, and cannot know that none of these returns SB_OK. */
-#define sb_fail(err, code, ...)       ((void)(sb_fail)(err, code, __VA_ARGS__), (code))
-#define sb_fail_errno(err, code, ...) ((void)(sb_fail_errno)(err, code, __VA_ARGS__), SB_SYSTEM)
-#define sb_fail_memory(err)           ((void)(sb_fail_memory)(err), SB_NOMEM)
-#define sb_fail_empty(err, subject)   ((void)(sb_fail_empty)(err, subject), SB_FORMAT)
+#define sb_fail(code, ...)       ((void)(sb_fail)(code, __VA_ARGS__), (code))
+#define sb_fail_errno(code, ...) ((void)(sb_fail_errno)(code, __VA_ARGS__), SB_SYSTEM)
+#define sb_fail_memory()         ((void)(sb_fail_memory)(), SB_NOMEM)
+#define sb_fail_empty(subject)   ((void)(sb_fail_empty)(subject), SB_FORMAT)
 #endif
 
 /* Severity of an event that does not end the work. */

@@ -14,14 +14,14 @@ static enum sb_code add_string(struct sb_buf *text, const char *string)
 
 /* An event is its level as a letter, then three strings. */
 enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const char *kind,
-                           const char *subject, const char *text, struct sb_error *err)
+                           const char *subject, const char *text)
 {
     size_t before = events->text.size;
 
     if (sb_buf_add_char(&events->text, (char)('0' + level)) || add_string(&events->text, kind) ||
         add_string(&events->text, subject) || add_string(&events->text, text)) {
         sb_buf_cut(&events->text, before);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     return SB_OK;
 }

@@ -19,7 +19,7 @@ void sb_events_release(struct sb_events *events);
  * failure.
  */
 enum sb_code sb_events_add(struct sb_events *events, enum sb_level level, const char *kind,
-                           const char *subject, const char *text, struct sb_error *err) SB_CHECKED;
+                           const char *subject, const char *text) SB_CHECKED;
 
 /* Reports them, in order, and empties the list. */
 void sb_events_report(struct sb_events *events, const struct sb_notify *notify);

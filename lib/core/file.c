@@ -22,36 +22,33 @@ struct sb_file_parts {
     struct sb_open_files files; /* by number; there is only one generation */
 };
 
-static enum sb_code open_file(struct sb_file **out, const char *path, int access, const char *what,
-                              struct sb_error *err)
+static enum sb_code open_file(struct sb_file **out, const char *path, int access, const char *what)
 {
     int fd = open(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     *out = NULL;
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (sb_file_take(out, fd, path, err))
-        return err->code;
+        return sb_fail_errno(errno, "%s", path);
+    if (sb_file_take(out, fd, path))
+        return sb_error()->code;
     if (S_ISREG((*out)->st.st_mode))
         return SB_OK;
     sb_file_free(*out);
     *out = NULL;
-    return sb_fail(err, SB_FORMAT, "%s: a %s must be a regular file", path, what);
+    return sb_fail(SB_FORMAT, "%s: a %s must be a regular file", path, what);
 }
 
-enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what,
-                          struct sb_error *err)
+enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what)
 {
-    return open_file(out, path, O_RDONLY, what, err);
+    return open_file(out, path, O_RDONLY, what);
 }
 
-enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const char *what,
-                                   struct sb_error *err)
+enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const char *what)
 {
-    return open_file(out, path, O_RDWR, what, err);
+    return open_file(out, path, O_RDWR, what);
 }
 
-enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct sb_error *err)
+enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
 {
     struct sb_file *file = calloc(1, sizeof(*file));
     enum sb_code code = SB_OK;
@@ -59,15 +56,15 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct
     *out = NULL;
     if (!file) {
         sb_close_kept(fd, NULL);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     file->fd = fd;
     atomic_init(&file->holders, 1);
     file->name = strdup(name);
     if (!file->name)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (fstat(fd, &file->st))
-        code = sb_fail_errno(err, errno, "%s", name);
+        code = sb_fail_errno(errno, "%s", name);
     if (code)
         sb_file_free(file);
     else
@@ -75,15 +72,14 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name, struct
     return code;
 }
 
-static enum sb_code look_at(struct part *part, const char *path, struct sb_error *err)
+static enum sb_code look_at(struct part *part, const char *path)
 {
     part->path = strdup(path);
     if (!part->path)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (stat(path, &part->st))
-        return sb_fail_errno(err, errno, "%s", path);
-    return S_ISREG(part->st.st_mode) ? SB_OK
-                                     : sb_fail(err, SB_FORMAT, "%s: is no regular file", path);
+        return sb_fail_errno(errno, "%s", path);
+    return S_ISREG(part->st.st_mode) ? SB_OK : sb_fail(SB_FORMAT, "%s: is no regular file", path);
 }
 
 static void free_parts(struct sb_file_parts *parts)
@@ -98,7 +94,7 @@ static void free_parts(struct sb_file_parts *parts)
 }
 
 static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, size_t count,
-                              int64_t *size, struct sb_error *err)
+                              int64_t *size)
 {
     struct sb_file_parts *parts = calloc(1, sizeof(*parts));
     enum sb_code code = SB_OK;
@@ -106,18 +102,18 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
     *out = NULL;
     *size = 0;
     if (!parts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
     parts->each = calloc(count, sizeof(*parts->each));
     if (!parts->each)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (; code == SB_OK && parts->count < count; parts->count++) {
         struct part *part = &parts->each[parts->count];
 
-        code = look_at(part, paths[parts->count], err);
+        code = look_at(part, paths[parts->count]);
         part->start = *size;
         if (code == SB_OK && __builtin_add_overflow(*size, part->st.st_size, size))
-            code = sb_fail(err, SB_FORMAT, "%s: is too large", part->path);
+            code = sb_fail(SB_FORMAT, "%s: is too large", part->path);
     }
     if (code)
         free_parts(parts);
@@ -126,23 +122,22 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
     return code;
 }
 
-enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count,
-                          struct sb_error *err)
+enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count)
 {
     struct sb_file *joined = calloc(1, sizeof(*joined));
     int64_t size;
 
     if (!joined)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     atomic_init(&joined->holders, 1);
     joined->fd = -1;
     joined->st = (*file)->st;
     joined->name = strdup((*file)->name);
     if (!joined->name)
-        sb_fail_memory(err);
-    if (!joined->name || new_parts(&joined->parts, paths, count, &size, err)) {
+        sb_fail_memory();
+    if (!joined->name || new_parts(&joined->parts, paths, count, &size)) {
         sb_file_free(joined);
-        return err->code;
+        return sb_error()->code;
     }
     joined->st.st_size = size;
     sb_file_free(*file);
@@ -189,27 +184,26 @@ static size_t find_part(const struct sb_file_parts *parts, int64_t offset)
     return low;
 }
 
-static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct sb_file **out,
-                              struct sb_error *err)
+static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct sb_file **out)
 {
     const struct part *part = &parts->each[number];
 
     *out = sb_open_files_find(&parts->files, (uint32_t)number, 0);
     if (*out)
         return SB_OK;
-    if (sb_file_open(out, part->path, "part of a split file", err))
-        return err->code;
+    if (sb_file_open(out, part->path, "part of a split file"))
+        return sb_error()->code;
     if (sb_is_same_file(&(*out)->st, &part->st) && sb_is_unchanged(&(*out)->st, &part->st)) {
         sb_open_files_keep(&parts->files, (uint32_t)number, 0, *out);
         return SB_OK;
     }
     sb_file_free(*out);
     *out = NULL;
-    return sb_fail(err, SB_CHANGED, "%s: was changed while it was read", part->path);
+    return sb_fail(SB_CHANGED, "%s: was changed while it was read", part->path);
 }
 
 static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t size, int64_t offset,
-                               size_t *got, struct sb_error *err)
+                               size_t *got)
 {
     *got = 0;
     for (size_t i = find_part(parts, offset); i < parts->count && *got < size; i++) {
@@ -222,9 +216,9 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
         want = (int64_t)want < left ? want : (size_t)(left < 0 ? 0 : left);
         if (want == 0)
             continue;
-        if (open_part(parts, i, &file, err))
-            return err->code;
-        code = sb_file_read(file, (char *)data + *got, want, at, &some, err);
+        if (open_part(parts, i, &file))
+            return sb_error()->code;
+        code = sb_file_read(file, (char *)data + *got, want, at, &some);
         sb_file_free(file);
         *got += some;
         if (code || some < want)
@@ -234,42 +228,42 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
 }
 
 enum sb_code sb_file_read(const struct sb_file *file, void *data, size_t size, int64_t offset,
-                          size_t *got, struct sb_error *err)
+                          size_t *got)
 {
     if (file->parts)
-        return read_parts(file->parts, data, size, offset, got, err);
-    return sb_pread_full(file->fd, data, size, offset, got, file->name, err);
+        return read_parts(file->parts, data, size, offset, got);
+    return sb_pread_full(file->fd, data, size, offset, got, file->name);
 }
 
 enum sb_code sb_file_read_exactly(const struct sb_file *file, void *data, size_t size,
-                                  int64_t offset, struct sb_error *err)
+                                  int64_t offset)
 {
     size_t got;
     int64_t end;
 
-    if (sb_file_read(file, data, size, offset, &got, err))
-        return err->code;
+    if (sb_file_read(file, data, size, offset, &got))
+        return sb_error()->code;
     if (got == size)
         return SB_OK;
     end = offset + (int64_t)size;
-    return sb_fail(err, SB_DAMAGED, "%s: ends before byte %lld%s", file->name, (long long)end,
+    return sb_fail(SB_DAMAGED, "%s: ends before byte %lld%s", file->name, (long long)end,
                    end <= file->st.st_size ? "; it was longer before" : "");
 }
 
-enum sb_code sb_file_map(struct sb_mapping **out, const struct sb_file *file, struct sb_error *err)
+enum sb_code sb_file_map(struct sb_mapping **out, const struct sb_file *file)
 {
-    return sb_mapping_open(out, file->fd, file->name, err);
+    return sb_mapping_open(out, file->fd, file->name);
 }
 
-enum sb_code sb_file_map_path(struct sb_mapping **out, const char *path, struct sb_error *err)
+enum sb_code sb_file_map_path(struct sb_mapping **out, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     enum sb_code code;
 
     *out = NULL;
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    code = sb_mapping_open(out, fd, path, err);
+        return sb_fail_errno(errno, "%s", path);
+    code = sb_mapping_open(out, fd, path);
     sb_close_kept(fd, NULL);
     return code;
 }

@@ -33,24 +33,21 @@ struct sb_file {
  * caller checks first where a device may be met, since opening one may have effects. SB_SYSTEM,
  * SB_NOENT.
  */
-enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what) SB_CHECKED;
 
 /* Likewise, to be written to as well. */
-enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const char *what,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path,
+                                   const char *what) SB_CHECKED;
 
 /* Takes over the descriptor, also on failure. */
-enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name) SB_CHECKED;
 
 /*
  * Replaces *file, which is one of those at the paths, by all of them in this order as one: name and
  * st are those of the former, but for st_size. On failure *file is as before. SB_NOENT, SB_SYSTEM,
  * SB_FORMAT. Reading then fails with SB_CHANGED if a file has been changed meanwhile.
  */
-enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count) SB_CHECKED;
 
 /* Where one of several files begins; -1: it has not as many, or is one alone. */
 int64_t sb_file_start(const struct sb_file *file, size_t part);
@@ -60,19 +57,17 @@ void sb_file_free(struct sb_file *file);           /* removes a holder; NULL is 
 
 /* Reads until size bytes or the end; *got is the number read. */
 enum sb_code sb_file_read(const struct sb_file *file, void *data, size_t size, int64_t offset,
-                          size_t *got, struct sb_error *err) SB_CHECKED;
+                          size_t *got) SB_CHECKED;
 
 /* Exactly size bytes; SB_DAMAGED: the file ends before them. */
 enum sb_code sb_file_read_exactly(const struct sb_file *file, void *data, size_t size,
-                                  int64_t offset, struct sb_error *err) SB_CHECKED;
+                                  int64_t offset) SB_CHECKED;
 
 /*
  * Maps the whole file at its current size (mapping.h). The file, or path, must outlive the mapping,
  * for messages.
  */
-enum sb_code sb_file_map(struct sb_mapping **out, const struct sb_file *file,
-                         struct sb_error *err) SB_CHECKED;
-enum sb_code sb_file_map_path(struct sb_mapping **out, const char *path,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_file_map(struct sb_mapping **out, const struct sb_file *file) SB_CHECKED;
+enum sb_code sb_file_map_path(struct sb_mapping **out, const char *path) SB_CHECKED;
 
 #endif

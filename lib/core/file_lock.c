@@ -61,7 +61,7 @@ bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why)
         context->waits(why->text);
     nanosleep(&moment, NULL);
     if (sb_interrupted())
-        *code = sb_fail_interrupt(why);
+        *code = INTO(why, sb_fail_interrupt());
     return *code == SB_LOCKED;
 }
 
@@ -71,20 +71,20 @@ bool sb_locks_are_missing(int error_number)
            error_number == EINVAL;
 }
 
-enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path)
+enum sb_code sb_fail_without_locks(const char *path)
 {
-    sb_fail(err, SB_SYSTEM,
+    sb_fail(SB_SYSTEM,
             "%s: locks do not work on this file system, so nothing can be written safely; "
             "mount it with locks (Lustre: -o flock), or write on another file system and "
             "copy the archive here",
             path);
-    err->sys_errno = ENOLCK;
+    sb_error()->sys_errno = ENOLCK;
     return SB_SYSTEM;
 }
 
-enum sb_code sb_fail_to_lock(struct sb_error *err, int error_number, const char *path)
+enum sb_code sb_fail_to_lock(int error_number, const char *path)
 {
     if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(err, path);
-    return sb_fail_errno(err, error_number, "%s: cannot be locked", path);
+        return sb_fail_without_locks(path);
+    return sb_fail_errno(error_number, "%s: cannot be locked", path);
 }

@@ -44,9 +44,9 @@ bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why);
 bool sb_locks_are_missing(int error_number);
 
 /* SB_SYSTEM: the file cannot be written without locks, and what to do. */
-enum sb_code sb_fail_without_locks(struct sb_error *err, const char *path);
+enum sb_code sb_fail_without_locks(const char *path);
 
 /* This error of a lock: the same where locks are missing, else what the system says. */
-enum sb_code sb_fail_to_lock(struct sb_error *err, int error_number, const char *path);
+enum sb_code sb_fail_to_lock(int error_number, const char *path);
 
 #endif

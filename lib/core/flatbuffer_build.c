@@ -103,12 +103,12 @@ void sb_flat_add_text(struct sb_flat_build *build, size_t refers, const void *da
     (void)add_zeros(build, padding(build->out.size, ALIGNMENT));
 }
 
-enum sb_code sb_flat_end(struct sb_flat_build *build, struct sb_error *err)
+enum sb_code sb_flat_end(struct sb_flat_build *build)
 {
     (void)add_zeros(build, padding(build->out.size, ALIGNMENT));
     if (build->failed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (build->out.size > INT32_MAX)
-        return sb_fail(err, SB_LIMIT, "metadata of more than 2 GiB");
+        return sb_fail(SB_LIMIT, "metadata of more than 2 GiB");
     return SB_OK;
 }

@@ -42,6 +42,6 @@ size_t sb_flat_add_vector(struct sb_flat_build *build, size_t refers, size_t cou
 void sb_flat_set(struct sb_flat_build *build, size_t at, size_t size, int64_t value);
 
 /* Pads to a multiple of 8. SB_NOMEM; SB_LIMIT beyond 2^31-1 bytes. */
-enum sb_code sb_flat_end(struct sb_flat_build *build, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_flat_end(struct sb_flat_build *build) SB_CHECKED;
 
 #endif

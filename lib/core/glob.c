@@ -292,7 +292,6 @@ static enum sb_code add_rule(struct sb_filter *filter, bool include, const char 
 {
     bool at_root = *pattern == '/' || strncmp(pattern, "./", 2) == 0;
     struct rule rule = {.include = include, .anchored = at_root};
-    struct sb_error ignored;
     bool deep;
     size_t size;
 
@@ -311,7 +310,7 @@ static enum sb_code add_rule(struct sb_filter *filter, bool include, const char 
     }
     deep = strstr(pattern, "**") != NULL;
     rule.whole = rule.anchored || deep || memchr(pattern, '/', size) != NULL;
-    if (sb_grow(&filter->rules, &filter->capacity, filter->count, sizeof(rule), &ignored))
+    if (IGNORED(sb_grow(&filter->rules, &filter->capacity, filter->count, sizeof(rule))))
         return SB_NOMEM;
     if (asprintf(&rule.pattern, "%s%.*s", rule.whole && !rule.anchored ? "**/" : "", (int)size,
                  pattern) < 0)
@@ -342,8 +341,7 @@ const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool
     return NULL;
 }
 
-static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file, const char *path,
-                              struct sb_error *err)
+static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file, const char *path)
 {
     enum sb_code code = SB_OK;
     unsigned long number = 0;
@@ -361,28 +359,27 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
             continue;
         code = add_rule(filter, include, line);
         if (code == SB_INVALID)
-            sb_fail(err, code, "%s:%lu: not a pattern of names", path, number);
+            sb_fail(code, "%s:%lu: not a pattern of names", path, number);
         else if (code)
-            sb_fail_memory(err);
+            sb_fail_memory();
     }
     if (!code && !feof(file))
-        code = sb_fail_errno(err, errno, "%s: cannot read", path);
+        code = sb_fail_errno(errno, "%s: cannot read", path);
     free(line);
     return code;
 }
 
-enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path,
-                                struct sb_error *err)
+enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path)
 {
     enum sb_code code;
     FILE *file;
 
     if (strcmp(path, "-") == 0)
-        return add_lines(filter, include, stdin, "standard input", err);
+        return add_lines(filter, include, stdin, "standard input");
     file = fopen(path, "re");
     if (!file)
-        return sb_fail_errno(err, errno, "%s: cannot open", path);
-    code = add_lines(filter, include, file, path, err);
+        return sb_fail_errno(errno, "%s: cannot open", path);
+    code = add_lines(filter, include, file, path);
     fclose(file);
     return code;
 }

@@ -57,8 +57,8 @@ enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *p
 const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool *include);
 
 /* One pattern a line; empty lines and lines that begin with '#' are skipped. "-" is stdin. */
-enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include,
+                                const char *path) SB_CHECKED;
 
 /* A NULL filter, or one without rules, selects everything. */
 bool sb_filter_takes(const struct sb_filter *filter, const char *name, size_t size, bool is_dir);

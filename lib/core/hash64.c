@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum sb_code sb_hash_key_draw(struct sb_hash_key *key, struct sb_error *err)
+enum sb_code sb_hash_key_draw(struct sb_hash_key *key)
 {
     if (getrandom(key, sizeof(*key), 0) != sizeof(*key))
-        return sb_fail_errno(err, errno, "random numbers");
+        return sb_fail_errno(errno, "random numbers");
     return SB_OK;
 }
 

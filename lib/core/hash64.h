@@ -17,7 +17,7 @@ struct sb_hash_key {
     uint64_t words[4];
 };
 
-enum sb_code sb_hash_key_draw(struct sb_hash_key *key, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hash_key_draw(struct sb_hash_key *key) SB_CHECKED;
 
 uint64_t sb_hash64(const struct sb_hash_key *key, const void *data, size_t size);
 

@@ -30,15 +30,15 @@ static inline bool sb_interrupted(void)
     return sb_interrupt_signal() != 0;
 }
 
-static inline enum sb_code sb_fail_interrupt(struct sb_error *err)
+static inline enum sb_code sb_fail_interrupt(void)
 {
-    return sb_fail(err, SB_INTERRUPT, "interrupted");
+    return sb_fail(SB_INTERRUPT, "interrupted");
 }
 
 /* SB_INTERRUPT once the calling thread's context is cancelled. */
-static inline enum sb_code sb_heed_interrupt(struct sb_error *err)
+static inline enum sb_code sb_heed_interrupt(void)
 {
-    return sb_interrupted() ? sb_fail_interrupt(err) : SB_OK;
+    return sb_interrupted() ? sb_fail_interrupt() : SB_OK;
 }
 
 /*

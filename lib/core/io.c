@@ -23,7 +23,7 @@
  * mode, which another program on the same terminal or pipe may have set.
  */
 static enum sb_code after_failure(int fd, short events, const char *doing, const char *what,
-                                  unsigned *tries, struct sb_error *err)
+                                  unsigned *tries)
 {
     struct pollfd wait = {.fd = fd, .events = events};
     int error_number = errno;
@@ -33,13 +33,13 @@ static enum sb_code after_failure(int fd, short events, const char *doing, const
             error_number = errno;
     }
     if ((error_number != EINTR && error_number != EAGAIN) || !sb_may_try_again(tries))
-        return sb_fail_errno(err, error_number, "%s: cannot %s", what, doing);
-    return sb_heed_interrupt(err);
+        return sb_fail_errno(error_number, "%s: cannot %s", what, doing);
+    return sb_heed_interrupt();
 }
 
 /* offset is NULL for a transfer at the descriptor's own position. */
 static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *offset, size_t *got,
-                             const char *what, struct sb_error *err)
+                             const char *what)
 {
     enum sb_code code;
     unsigned tries = 0;
@@ -60,11 +60,11 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
             tries = 0;
             sb_throttle_read(count);
             /* A signal ends a transfer that has begun with a short count. */
-            if (*got < size && sb_heed_interrupt(err))
-                return err->code;
+            if (*got < size && sb_heed_interrupt())
+                return sb_error()->code;
             continue;
         }
-        code = after_failure(fd, POLLIN, "read", what, &tries, err);
+        code = after_failure(fd, POLLIN, "read", what, &tries);
         if (code)
             return code;
     }
@@ -72,7 +72,7 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
 }
 
 static enum sb_code write_all(int fd, const char *data, size_t size, const int64_t *offset,
-                              const char *what, struct sb_error *err)
+                              const char *what)
 {
     enum sb_code code;
     size_t done = 0, piece;
@@ -86,16 +86,16 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
         else
             count = write(fd, data + done, piece);
         if (count == 0)
-            return sb_fail_errno(err, EIO, "%s: cannot write", what);
+            return sb_fail_errno(EIO, "%s: cannot write", what);
         if (count > 0) {
             done += (size_t)count;
             tries = 0;
             sb_throttle_write(count);
-            if (done < size && sb_heed_interrupt(err))
-                return err->code;
+            if (done < size && sb_heed_interrupt())
+                return sb_error()->code;
             continue;
         }
-        code = after_failure(fd, POLLOUT, "write", what, &tries, err);
+        code = after_failure(fd, POLLOUT, "write", what, &tries);
         if (code)
             return code;
     }
@@ -103,42 +103,39 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
 }
 
 /* An offset that the kernel would read as negative is an untrusted number of the caller's. */
-static enum sb_code check_range(size_t size, int64_t offset, const char *what, struct sb_error *err)
+static enum sb_code check_range(size_t size, int64_t offset, const char *what)
 {
     int64_t end;
 
     if (offset < 0 || __builtin_add_overflow(offset, size, &end))
-        return sb_fail(err, SB_INVALID, "%s: offset %lld is out of range", what, (long long)offset);
+        return sb_fail(SB_INVALID, "%s: offset %lld is out of range", what, (long long)offset);
     return SB_OK;
 }
 
-enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
-                          struct sb_error *err)
+enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what)
 {
-    return read_all(fd, data, size, NULL, got, what, err);
+    return read_all(fd, data, size, NULL, got, what);
 }
 
 enum sb_code sb_pread_full(int fd, void *data, size_t size, int64_t offset, size_t *got,
-                           const char *what, struct sb_error *err)
+                           const char *what)
 {
-    enum sb_code code = check_range(size, offset, what, err);
+    enum sb_code code = check_range(size, offset, what);
 
     *got = 0;
-    return code ? code : read_all(fd, data, size, &offset, got, what, err);
+    return code ? code : read_all(fd, data, size, &offset, got, what);
 }
 
-enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what,
-                           struct sb_error *err)
+enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what)
 {
-    return write_all(fd, data, size, NULL, what, err);
+    return write_all(fd, data, size, NULL, what);
 }
 
-enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
-                            struct sb_error *err)
+enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what)
 {
-    enum sb_code code = check_range(size, offset, what, err);
+    enum sb_code code = check_range(size, offset, what);
 
-    return code ? code : write_all(fd, data, size, &offset, what, err);
+    return code ? code : write_all(fd, data, size, &offset, what);
 }
 
 /* The directory part of a path, allocated; NULL: no memory. */
@@ -153,22 +150,22 @@ static char *directory_of(const char *path)
     return strndup(path, (size_t)(slash - path));
 }
 
-char *sb_resolve_directory_of(const char *path, struct sb_error *err)
+char *sb_resolve_directory_of(const char *path)
 {
     char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL, *out = NULL;
 
     if (!dir_copy || !base_copy) {
-        sb_fail_memory(err);
+        sb_fail_memory();
         goto out;
     }
     dir = realpath(dirname(dir_copy), NULL);
     if (!dir) {
-        sb_fail_errno(err, errno, "%s", dir_copy);
+        sb_fail_errno(errno, "%s", dir_copy);
         goto out;
     }
     if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
         out = NULL;
-        sb_fail_memory(err);
+        sb_fail_memory();
         goto out;
     }
     sb_context_resolves(path, out);
@@ -179,54 +176,54 @@ out:
     return out;
 }
 
-enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err)
+enum sb_code sb_sync_directory_of(const char *path)
 {
     enum sb_code code = SB_OK;
     char *directory = directory_of(path);
     int fd;
 
     if (!directory)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        code = sb_fail_errno(err, errno, "%s: cannot open the directory", directory);
+        code = sb_fail_errno(errno, "%s: cannot open the directory", directory);
     else if (fsync(fd) && errno != EINVAL && errno != ENOTSUP)
-        code = sb_fail_errno(err, errno, "%s: cannot sync the directory", directory);
+        code = sb_fail_errno(errno, "%s: cannot sync the directory", directory);
     if (fd >= 0)
         close(fd);
     free(directory);
     return code;
 }
 
-enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err)
+enum sb_code sb_fsync(int fd, const char *what)
 {
     unsigned tries = 0;
 
     /* Never retried after EIO: the kernel would then report success. */
     while (fsync(fd)) {
         if (errno != EINTR || !sb_may_try_again(&tries))
-            return sb_fail_errno(err, errno, "%s: cannot sync", what);
-        if (sb_heed_interrupt(err))
-            return err->code;
+            return sb_fail_errno(errno, "%s: cannot sync", what);
+        if (sb_heed_interrupt())
+            return sb_error()->code;
     }
     return SB_OK;
 }
 
-enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err)
+enum sb_code sb_rename(const char *from, const char *to)
 {
     if (rename(from, to))
-        return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
+        return sb_fail_errno(errno, "%s: cannot rename to %s", from, to);
     return SB_OK;
 }
 
-static enum sb_code fail_exists(const char *path, struct sb_error *err)
+static enum sb_code fail_exists(const char *path)
 {
-    return sb_fail(err, SB_EXISTS, "%s: was made by another program meanwhile", path);
+    return sb_fail(SB_EXISTS, "%s: was made by another program meanwhile", path);
 }
 
-static enum sb_code fail_rename(const char *from, const char *to, struct sb_error *err)
+static enum sb_code fail_rename(const char *from, const char *to)
 {
-    return sb_fail_errno(err, errno, "%s: cannot rename to %s", from, to);
+    return sb_fail_errno(errno, "%s: cannot rename to %s", from, to);
 }
 
 bool sb_is_same_file(const struct stat *a, const struct stat *b)
@@ -249,45 +246,45 @@ static bool is_linked(const char *from, const char *to)
            sb_is_same_file(&old, &new) && !S_ISDIR(old.st_mode) && old.st_nlink > 1;
 }
 
-static enum sb_code finish_link(const char *from, const char *to, struct sb_error *err)
+static enum sb_code finish_link(const char *from, const char *to)
 {
     if (unlink(from) == 0 || errno == ENOENT)
         return SB_OK;
-    return fail_rename(from, to, err);
+    return fail_rename(from, to);
 }
 
-static enum sb_code taken(const char *from, const char *to, struct sb_error *err)
+static enum sb_code taken(const char *from, const char *to)
 {
-    return is_linked(from, to) ? finish_link(from, to, err) : fail_exists(to, err);
+    return is_linked(from, to) ? finish_link(from, to) : fail_exists(to);
 }
 
-static enum sb_code replace_directory(const char *from, const char *to, struct sb_error *err)
+static enum sb_code replace_directory(const char *from, const char *to)
 {
     enum sb_code code;
 
     if (mkdir(to, 0700))
-        return errno == EEXIST ? fail_exists(to, err) : fail_rename(from, to, err);
+        return errno == EEXIST ? fail_exists(to) : fail_rename(from, to);
     if (rename(from, to) == 0)
         return SB_OK;
-    code = fail_rename(from, to, err);
+    code = fail_rename(from, to);
     rmdir(to);
     return code;
 }
 
 /* A program that makes `to` just between the check and the renaming loses its file. */
-static enum sb_code replace_empty(const char *from, const char *to, struct sb_error *err)
+static enum sb_code replace_empty(const char *from, const char *to)
 {
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     enum sb_code code;
     bool ours;
 
     if (fd < 0)
-        return errno == EEXIST ? fail_exists(to, err) : fail_rename(from, to, err);
-    code = sb_is_named(fd, to, &ours, err);
+        return errno == EEXIST ? fail_exists(to) : fail_rename(from, to);
+    code = sb_is_named(fd, to, &ours);
     if (code == SB_OK && !ours)
-        code = fail_exists(to, err);
+        code = fail_exists(to);
     else if (code == SB_OK && rename(from, to)) {
-        code = fail_rename(from, to, err);
+        code = fail_rename(from, to);
         unlink(to);
     }
     close(fd);
@@ -300,66 +297,66 @@ static bool has_no_links(int error_number)
            error_number == ENOSYS;
 }
 
-static enum sb_code rename_by_link(const char *from, const char *to, struct sb_error *err)
+static enum sb_code rename_by_link(const char *from, const char *to)
 {
     enum sb_code code;
     struct stat st;
 
     if (lstat(from, &st))
-        return fail_rename(from, to, err);
+        return fail_rename(from, to);
     if (S_ISDIR(st.st_mode))
-        return replace_directory(from, to, err);
+        return replace_directory(from, to);
     if (link(from, to)) {
         if (has_no_links(errno))
-            return replace_empty(from, to, err);
-        return errno == EEXIST ? taken(from, to, err) : fail_rename(from, to, err);
+            return replace_empty(from, to);
+        return errno == EEXIST ? taken(from, to) : fail_rename(from, to);
     }
-    code = finish_link(from, to, err);
+    code = finish_link(from, to);
     if (code && is_linked(from, to))
         unlink(to);
     return code;
 }
 
-enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err)
+enum sb_code sb_rename_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
         return SB_OK;
     if (errno == EEXIST)
-        return taken(from, to, err);
+        return taken(from, to);
     if (errno == EINVAL || errno == ENOSYS)
-        return rename_by_link(from, to, err);
-    return fail_rename(from, to, err);
+        return rename_by_link(from, to);
+    return fail_rename(from, to);
 }
 
-enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error *err)
+enum sb_code sb_is_named(int fd, const char *path, bool *named)
 {
     struct stat opened, found;
 
     *named = false;
     if (fstat(fd, &opened))
-        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+        return sb_fail_errno(errno, "%s: cannot be looked at", path);
     if (lstat(path, &found) == 0)
         *named = sb_is_same_file(&opened, &found);
     else if (errno != ENOENT && errno != ENOTDIR)
-        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+        return sb_fail_errno(errno, "%s: cannot be looked at", path);
     return SB_OK;
 }
 
 /* Copies where the kernel does not, for whatever reason, or reports why it cannot. */
 static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
-                                 const char *from_name, const char *to_name, struct sb_error *err)
+                                 const char *from_name, const char *to_name)
 {
     char *block = malloc(COPY_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
     size_t part, got;
 
     while (code == SB_OK && size > 0) {
         part = (size_t)(size < COPY_BLOCK ? size : COPY_BLOCK);
-        code = sb_pread_full(from, block, part, offset, &got, from_name, err);
+        code = sb_pread_full(from, block, part, offset, &got, from_name);
         if (code == SB_OK && got < part)
-            code = sb_fail(err, SB_CHANGED, "%s: became shorter while it was read", from_name);
+            code = sb_fail(SB_CHANGED, "%s: became shorter while it was read", from_name);
         if (code == SB_OK)
-            code = sb_write_full(to, block, part, to_name, err);
+            code = sb_write_full(to, block, part, to_name);
         offset += (int64_t)part;
         size -= (int64_t)part;
     }
@@ -368,7 +365,7 @@ static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
 }
 
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
-                           const char *to_name, struct sb_error *err)
+                           const char *to_name)
 {
     off_t at = offset;
     ssize_t copied;
@@ -380,10 +377,10 @@ enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const
         size -= copied;
         sb_throttle_read(copied);
         sb_throttle_write(copied);
-        if (size > 0 && sb_heed_interrupt(err))
-            return err->code;
+        if (size > 0 && sb_heed_interrupt())
+            return sb_error()->code;
     }
-    return size > 0 ? copy_through(from, at, to, size, from_name, to_name, err) : SB_OK;
+    return size > 0 ? copy_through(from, at, to, size, from_name, to_name) : SB_OK;
 }
 
 bool sb_may_have_holes(const struct stat *st)
@@ -416,8 +413,7 @@ struct run {
 };
 
 static enum sb_code read_run(int fd, const struct stat *st, int64_t at, char *block,
-                             size_t capacity, struct run *run, const char *what,
-                             struct sb_error *err)
+                             size_t capacity, struct run *run, const char *what)
 {
     bool hole;
     size_t got, want;
@@ -426,46 +422,45 @@ static enum sb_code read_run(int fd, const struct stat *st, int64_t at, char *bl
     if (hole)
         return SB_OK;
     want = run->size < (int64_t)capacity ? (size_t)run->size : capacity;
-    if (sb_pread_full(fd, block, want, at, &got, what, err))
-        return err->code;
+    if (sb_pread_full(fd, block, want, at, &got, what))
+        return sb_error()->code;
     *run = (struct run){.data = block, .size = (int64_t)got, .last = got < want};
     return SB_OK;
 }
 
 enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_block *each,
-                          void *context, int64_t *total, const char *what, struct sb_error *err)
+                          void *context, int64_t *total, const char *what)
 {
     size_t capacity = (size_t)(st->st_size < COPY_BLOCK ? st->st_size + 1 : COPY_BLOCK);
     char *block = malloc(capacity);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
     struct run run = {0};
 
     *total = 0;
     while (!code && !run.last && *total <= most) {
-        code = read_run(fd, st, *total, block, capacity, &run, what, err);
+        code = read_run(fd, st, *total, block, capacity, &run, what);
         if (!code && run.size > 0)
-            code = each(context, run.data, (size_t)run.size, err);
+            code = each(context, run.data, (size_t)run.size);
         *total += code ? 0 : run.size;
     }
     free(block);
     return code;
 }
 
-enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what,
-                            struct sb_error *err)
+enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what)
 {
     int64_t end = offset + size, part;
     enum sb_code code = SB_OK;
     char *zeros;
 
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) == 0)
-        return sb_pwrite_full(fd, "", 1, end - 1, what, err);
+        return sb_pwrite_full(fd, "", 1, end - 1, what);
     zeros = calloc(1, COPY_BLOCK);
     if (!zeros)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (; !code && offset < end; offset += part) {
         part = end - offset < COPY_BLOCK ? end - offset : COPY_BLOCK;
-        code = sb_pwrite_full(fd, zeros, (size_t)part, offset, what, err);
+        code = sb_pwrite_full(fd, zeros, (size_t)part, offset, what);
     }
     free(zeros);
     return code;
@@ -493,17 +488,17 @@ static int open_nameless(const char *directory)
     return fd;
 }
 
-enum sb_code sb_temp_file(int *fd, const char *beside, struct sb_error *err)
+enum sb_code sb_temp_file(int *fd, const char *beside)
 {
     char *directory = sb_temp_directory(beside);
     enum sb_code code = SB_OK;
 
     *fd = -1;
     if (!directory)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *fd = open_nameless(directory);
     if (*fd < 0)
-        code = sb_fail_errno(err, errno, "%s: cannot make a temporary file; set TMPDIR", directory);
+        code = sb_fail_errno(errno, "%s: cannot make a temporary file; set TMPDIR", directory);
     free(directory);
     return code;
 }

@@ -21,30 +21,28 @@
  * function says that it passes holes, data may be NULL: a hole of `size` bytes, which read as
  * zeros.
  */
-typedef enum sb_code sb_each_block(void *context, const void *data, size_t size,
-                                   struct sb_error *err);
+typedef enum sb_code sb_each_block(void *context, const void *data, size_t size);
 
 /* Reads until size bytes or the end of the file; *got is the number read. */
-enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got, const char *what,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_read_full(int fd, void *data, size_t size, size_t *got,
+                          const char *what) SB_CHECKED;
 enum sb_code sb_pread_full(int fd, void *data, size_t size, int64_t offset, size_t *got,
-                           const char *what, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what,
-                            struct sb_error *err) SB_CHECKED;
+                           const char *what) SB_CHECKED;
+enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *what) SB_CHECKED;
+enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset,
+                            const char *what) SB_CHECKED;
 
 /*
  * The absolute path, with links of its directory resolved but not its own. The caller frees it;
- * NULL: err is set.
+ * NULL: it failed.
  */
-char *sb_resolve_directory_of(const char *path, struct sb_error *err);
+char *sb_resolve_directory_of(const char *path);
 
 /* fsync of the directory that holds path; a file system that cannot (EINVAL) is no error. */
-enum sb_code sb_sync_directory_of(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sync_directory_of(const char *path) SB_CHECKED;
 
-enum sb_code sb_fsync(int fd, const char *what, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fsync(int fd, const char *what) SB_CHECKED;
+enum sb_code sb_rename(const char *from, const char *to) SB_CHECKED;
 
 /*
  * Replaces nothing: SB_EXISTS when `to` exists, as found by the renaming itself. For a file or a
@@ -56,17 +54,17 @@ enum sb_code sb_rename(const char *from, const char *to, struct sb_error *err) S
  * own. For a directory, and where links are missing too, `to` is made empty and then replaced; a
  * kill in between leaves it empty.
  */
-enum sb_code sb_rename_new(const char *from, const char *to, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rename_new(const char *from, const char *to) SB_CHECKED;
 
 /* Is the open file still the one of that name? An error where that cannot be known. */
-enum sb_code sb_is_named(int fd, const char *path, bool *named, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_is_named(int fd, const char *path, bool *named) SB_CHECKED;
 
 /*
  * Copies size bytes of the file `from`, from offset on, to the position of `to`, within the kernel
  * where possible. SB_CHANGED when `from` has fewer.
  */
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
-                           const char *to_name, struct sb_error *err) SB_CHECKED;
+                           const char *to_name) SB_CHECKED;
 
 /* A smaller hole saves no block. */
 #define SB_HOLE_LEAST ((int64_t)4096)
@@ -92,13 +90,11 @@ int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole)
  * passed; passes holes. *total: how many bytes that were.
  */
 enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_block *each,
-                          void *context, int64_t *total, const char *what,
-                          struct sb_error *err) SB_CHECKED;
+                          void *context, int64_t *total, const char *what) SB_CHECKED;
 
 /* Makes these bytes a hole, at least one of them; zeros where the file system cannot. The file then
  * reaches to their end at least. */
-enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what) SB_CHECKED;
 
 /*
  * The directory for temporary files: the context's (TMPDIR), else that of `beside`. The caller
@@ -110,7 +106,7 @@ char *sb_temp_directory(const char *beside);
  * An unnamed file in that directory, open for reading and writing: closing deletes it. The message
  * of SB_SYSTEM names the directory.
  */
-enum sb_code sb_temp_file(int *fd, const char *beside, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_temp_file(int *fd, const char *beside) SB_CHECKED;
 
 /* Number of cores this process may use, at most 4: the default of --threads. */
 unsigned sb_default_threads(void);

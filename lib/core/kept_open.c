@@ -45,14 +45,14 @@ static bool add(const void *holder, int fd, const struct stat *file)
     return true;
 }
 
-enum sb_code sb_keep_open(const void *holder, const struct stat *file, struct sb_error *err)
+enum sb_code sb_keep_open(const void *holder, const struct stat *file)
 {
     bool added;
 
     pthread_mutex_lock(&mutex);
     added = add(holder, -1, file);
     pthread_mutex_unlock(&mutex);
-    return added ? SB_OK : sb_fail_memory(err);
+    return added ? SB_OK : sb_fail_memory();
 }
 
 /* With the mutex: removes the entries that `which` selects, closing descriptors. */

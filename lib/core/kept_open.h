@@ -17,8 +17,7 @@
 #include <sys/stat.h>
 
 /* `holder` is any unique pointer; one file each. */
-enum sb_code sb_keep_open(const void *holder, const struct stat *file,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_keep_open(const void *holder, const struct stat *file) SB_CHECKED;
 
 /* The holder has released its locks. An unknown holder is allowed. */
 void sb_keep_no_longer(const void *holder);

@@ -28,7 +28,7 @@ struct sb_list {
     char name[];         /* the file's name, `what` points here */
 };
 
-enum sb_code sb_list_open(struct sb_list **out, const char *path, char end, struct sb_error *err)
+enum sb_code sb_list_open(struct sb_list **out, const char *path, char end)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     size_t name_size = strlen(path) + 1;
@@ -36,7 +36,7 @@ enum sb_code sb_list_open(struct sb_list **out, const char *path, char end, stru
 
     *out = NULL;
     if (!list)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     memcpy(list->name, path, name_size);
     list->what = is_stdin ? "standard input" : list->name;
     list->end = end;
@@ -45,14 +45,14 @@ enum sb_code sb_list_open(struct sb_list **out, const char *path, char end, stru
     list->data = malloc(list->capacity + 1);
     list->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (!list->data)
-        sb_fail_memory(err);
+        sb_fail_memory();
     else if (list->fd < 0)
-        sb_fail_errno(err, errno, "%s", path);
+        sb_fail_errno(errno, "%s", path);
     else
         *out = list;
     if (!*out)
         sb_list_free(list);
-    return *out ? SB_OK : err->code;
+    return *out ? SB_OK : sb_error()->code;
 }
 
 void sb_list_free(struct sb_list *list)
@@ -66,7 +66,7 @@ void sb_list_free(struct sb_list *list)
 }
 
 /* Makes space after what was read, by moving it to the front or by growing. */
-static enum sb_code make_space(struct sb_list *list, struct sb_error *err)
+static enum sb_code make_space(struct sb_list *list)
 {
     size_t capacity = list->capacity * 2;
     char *data;
@@ -80,46 +80,46 @@ static enum sb_code make_space(struct sb_list *list, struct sb_error *err)
     if (list->size < list->capacity)
         return SB_OK;
     if (list->size > SB_LIST_NAME_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes; are names ended by %s?",
+        return sb_fail(SB_LIMIT, "%s: a name of more than %d bytes; are names ended by %s?",
                        list->what, SB_LIST_NAME_MAX, list->end ? "newlines" : "NULs");
     data = realloc(list->data, capacity + 1);
     if (!data)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     list->data = data;
     list->capacity = capacity;
     return SB_OK;
 }
 
 /* A signal ends poll, even with a handler that restarts calls. */
-static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries, struct sb_error *err)
+static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries)
 {
     struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
 
     for (;;) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         if (poll(&wanted, 1, -1) >= 0)
             return SB_OK;
         if (errno != EINTR || !sb_may_try_again(tries))
-            return sb_fail_errno(err, errno, "%s", list->what);
+            return sb_fail_errno(errno, "%s", list->what);
     }
 }
 
-static enum sb_code read_more(struct sb_list *list, struct sb_error *err)
+static enum sb_code read_more(struct sb_list *list)
 {
     unsigned tries = 0;
     ssize_t got;
 
-    if (make_space(list, err))
-        return err->code;
+    if (make_space(list))
+        return sb_error()->code;
     for (;;) {
-        if (wait_for_input(list, &tries, err))
-            return err->code;
+        if (wait_for_input(list, &tries))
+            return sb_error()->code;
         got = read(list->fd, list->data + list->size, list->capacity - list->size);
         if (got >= 0)
             break;
         if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))
-            return sb_fail_errno(err, errno, "%s", list->what);
+            return sb_fail_errno(errno, "%s", list->what);
     }
     list->at_eof = got == 0;
     list->size += (size_t)got;
@@ -145,21 +145,20 @@ void sb_list_must_name(struct sb_list *list)
     list->must_name = true;
 }
 
-enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
-                          struct sb_error *err)
+enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size)
 {
     char *end;
 
     if (list->err.code) {
-        *err = list->err;
-        return err->code;
+        *sb_error() = list->err;
+        return sb_error()->code;
     }
     while (!(end = find_end(list)) && !list->at_eof) {
-        if (read_more(list, err))
-            return err->code;
+        if (read_more(list))
+            return sb_error()->code;
     }
     if (!end && list->begin == list->size)
-        return list->must_name ? sb_fail_empty(err, list->what) : SB_END;
+        return list->must_name ? sb_fail_empty(list->what) : SB_END;
     if (!end)
         end = list->data + list->size;
     *end = '\0';
@@ -170,8 +169,7 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
         list->begin = list->size;
     list->scanned = list->begin;
     if (*size > SB_LIST_NAME_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: a name of more than %d bytes", list->what,
-                       SB_LIST_NAME_MAX);
+        return sb_fail(SB_LIMIT, "%s: a name of more than %d bytes", list->what, SB_LIST_NAME_MAX);
     if (*size > 0)
         list->must_name = false;
     return SB_OK;
@@ -184,7 +182,7 @@ bool sb_list_ready(struct sb_list *list)
     while (!list->err.code && !list->at_eof && !find_end(list)) {
         if (poll(&wanted, 1, 0) <= 0)
             return false;
-        if (read_more(list, &list->err))
+        if (INTO(&list->err, read_more(list)))
             break;
     }
     return true;

@@ -17,8 +17,7 @@
 struct sb_list;
 
 /* path "-" is standard input; end is '\n' or '\0'. SB_NOENT, SB_SYSTEM. */
-enum sb_code sb_list_open(struct sb_list **out, const char *path, char end,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_list_open(struct sb_list **out, const char *path, char end) SB_CHECKED;
 void sb_list_free(struct sb_list *list);
 
 /*
@@ -26,8 +25,7 @@ void sb_list_free(struct sb_list *list);
  * call on this list. SB_END after the last. Waits for input; SB_INTERRUPT when a signal came
  * meanwhile. SB_LIMIT for a name that is too long, SB_SYSTEM.
  */
-enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size) SB_CHECKED;
 
 /*
  * For a list whose names are going to replace something: if it ends without a name, as that of a

@@ -122,18 +122,18 @@ static const void *find_last_value(const unsigned char *data, size_t size)
     return size > begin ? data + size - 1 : NULL;
 }
 
-static enum sb_code map(struct held *held, int fd, struct sb_error *err)
+static enum sb_code map(struct held *held, int fd)
 {
     size_t size = (size_t)held->mapping.size;
     void *data;
 
     held->slot = take_slot();
     if (!held->slot)
-        return sb_fail(err, SB_LIMIT, "%s: more than %d files are mapped at a time",
-                       held->mapping.name, SB_MAPPINGS_MOST);
+        return sb_fail(SB_LIMIT, "%s: more than %d files are mapped at a time", held->mapping.name,
+                       SB_MAPPINGS_MOST);
     data = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)
-        return sb_fail_errno(err, errno, "%s: cannot be mapped", held->mapping.name);
+        return sb_fail_errno(errno, "%s: cannot be mapped", held->mapping.name);
     held->mapping.data = data;
     atomic_store(&held->slot->lost, false);
     atomic_store(&held->slot->begin, (uintptr_t)data);
@@ -142,8 +142,7 @@ static enum sb_code map(struct held *held, int fd, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name,
-                             struct sb_error *err)
+enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct held *held;
@@ -153,19 +152,19 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name,
     *out = NULL;
     (void)pthread_once(&once, install);
     if (install_error)
-        return sb_fail_errno(err, install_error, "%s: SIGBUS cannot be handled", name);
+        return sb_fail_errno(install_error, "%s: SIGBUS cannot be handled", name);
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "%s", name);
+        return sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is no regular file", name);
+        return sb_fail(SB_FORMAT, "%s: is no regular file", name);
     if ((uintmax_t)st.st_size > PTRDIFF_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: is too large to be mapped", name);
+        return sb_fail(SB_LIMIT, "%s: is too large to be mapped", name);
     held = calloc(1, sizeof(*held));
     if (!held)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     held->mapping = (struct sb_mapping){.size = st.st_size, .name = name};
     if (st.st_size > 0)
-        code = map(held, fd, err);
+        code = map(held, fd);
     if (code)
         sb_mapping_free(&held->mapping);
     else
@@ -188,12 +187,12 @@ void sb_mapping_free(struct sb_mapping *mapping)
     free(held);
 }
 
-enum sb_code sb_mapping_check(const struct sb_mapping *mapping, struct sb_error *err)
+enum sb_code sb_mapping_check(const struct sb_mapping *mapping)
 {
     const struct held *held = (const struct held *)mapping;
     const volatile unsigned char *last_value = held->last_value;
 
     if (held->slot && ((last_value && !*last_value) || atomic_load(&held->slot->lost)))
-        return sb_fail(err, SB_DAMAGED, "%s: has become shorter, or cannot be read", mapping->name);
+        return sb_fail(SB_DAMAGED, "%s: has become shorter, or cannot be read", mapping->name);
     return SB_OK;
 }

@@ -26,14 +26,13 @@ struct sb_mapping {
  * The whole of a regular file at its current size; fd remains the caller's, and may be closed.
  * SB_FORMAT: not a regular file. SB_LIMIT, SB_SYSTEM.
  */
-enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name) SB_CHECKED;
 void sb_mapping_free(struct sb_mapping *mapping); /* NULL is allowed */
 
 /*
  * After reading, before the data is used: SB_DAMAGED where the file had fewer bytes. Costs no
  * system call.
  */
-enum sb_code sb_mapping_check(const struct sb_mapping *mapping, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mapping_check(const struct sb_mapping *mapping) SB_CHECKED;
 
 #endif

@@ -131,7 +131,7 @@ static void *run_worker(void *argument)
     pthread_mutex_lock(&p->mutex);
     while (take_slot(p, &number)) {
         pthread_mutex_unlock(&p->mutex);
-        code = p->ops->work(p->context, slot_of(p, number), p, &error);
+        code = INTO(&error, p->ops->work(p->context, slot_of(p, number), p));
         pthread_mutex_lock(&p->mutex);
 
         if (code)
@@ -179,7 +179,7 @@ static void fill_next(struct sb_pipeline *p, bool *more)
 
     pthread_mutex_unlock(&p->mutex);
     would_wait = under_way && p->ops->fill_would_wait && p->ops->fill_would_wait(p->context);
-    code = would_wait ? SB_OK : p->ops->fill(p->context, slot_of(p, p->filled), &error);
+    code = would_wait ? SB_OK : INTO(&error, p->ops->fill(p->context, slot_of(p, p->filled)));
     pthread_mutex_lock(&p->mutex);
 
     if (would_wait) {
@@ -207,7 +207,7 @@ static void drain_next(struct sb_pipeline *p)
 
     pthread_mutex_unlock(&p->mutex);
     if (p->ops->drain)
-        code = p->ops->drain(p->context, slot_of(p, p->drained), &error);
+        code = INTO(&error, p->ops->drain(p->context, slot_of(p, p->drained)));
     pthread_mutex_lock(&p->mutex);
     if (code)
         give_up(p, p->drained, code, &error);
@@ -224,7 +224,7 @@ static void run_calling_thread(struct sb_pipeline *p)
 
     while ((step = next_step(p, more)) != STEP_STOP) {
         if (sb_interrupted())
-            give_up(p, 0, sb_fail(&error, SB_INTERRUPT, "interrupted"), &error);
+            give_up(p, 0, INTO(&error, sb_fail(SB_INTERRUPT, "interrupted")), &error);
         else if (step == STEP_FILL)
             fill_next(p, &more);
         else if (step == STEP_DRAIN)
@@ -234,20 +234,19 @@ static void run_calling_thread(struct sb_pipeline *p)
     }
 }
 
-static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context, void *slot,
-                               struct sb_error *err)
+static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context, void *slot)
 {
     enum sb_code code;
 
     for (;;) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
-        code = ops->fill(context, slot, err);
+            return sb_fail_interrupt();
+        code = ops->fill(context, slot);
         if (code)
             return code == SB_END ? SB_OK : code;
-        code = ops->work(context, slot, NULL, err);
+        code = ops->work(context, slot, NULL);
         if (!code && ops->drain)
-            code = ops->drain(context, slot, err);
+            code = ops->drain(context, slot);
         if (code)
             return code;
     }
@@ -280,8 +279,7 @@ static void release_synchronization(struct sb_pipeline *p)
     pthread_mutex_destroy(&p->mutex);
 }
 
-static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsigned threads,
-                                 struct sb_error *err)
+static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsigned threads)
 {
     unsigned started;
 
@@ -289,7 +287,7 @@ static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsi
     started = start_workers(p, workers, threads);
     if (started == 0) {
         release_synchronization(p);
-        return run_inline(p->ops, p->context, p->slots, err);
+        return run_inline(p->ops, p->context, p->slots);
     }
 
     pthread_mutex_lock(&p->mutex);
@@ -302,13 +300,12 @@ static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsi
         pthread_join(workers[--started], NULL);
     release_synchronization(p);
     if (p->limit != UINT64_MAX)
-        *err = p->error;
+        *sb_error() = p->error;
     return p->code;
 }
 
 enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
-                             size_t slot_size, unsigned slot_count, unsigned threads,
-                             struct sb_error *err)
+                             size_t slot_size, unsigned slot_count, unsigned threads)
 {
     struct sb_pipeline p = {
         .ops = ops,
@@ -322,15 +319,15 @@ enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, v
     enum sb_code code;
 
     if (threads <= 1 || slot_count <= 1)
-        return run_inline(ops, context, slots, err);
+        return run_inline(ops, context, slots);
     if (threads > slot_count)
         threads = slot_count;
     p.places = calloc(slot_count, sizeof(*p.places));
     workers = calloc(threads, sizeof(*workers));
     if (p.places && workers)
-        code = run_threaded(&p, workers, threads, err);
+        code = run_threaded(&p, workers, threads);
     else
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     free(workers);
     free(p.places);
     return code;

@@ -22,18 +22,17 @@ struct sb_pipeline_ops {
     /*
      * Calling thread, in order. SB_OK: filled; SB_END: no more input; anything else ends the run.
      */
-    enum sb_code (*fill)(void *context, void *slot, struct sb_error *err);
+    enum sb_code (*fill)(void *context, void *slot);
 
     /*
      * A worker. A code other than SB_OK ends the run; a failure of this slot alone is recorded in
      * the slot for drain instead. A worker takes its turn at most once for a slot; if it takes
      * none, the turn ends when it returns. turns may be NULL, which the functions below accept.
      */
-    enum sb_code (*work)(void *context, void *slot, struct sb_pipeline *turns,
-                         struct sb_error *err);
+    enum sb_code (*work)(void *context, void *slot, struct sb_pipeline *turns);
 
     /* Calling thread, in order; afterwards the slot is reused. NULL: there is nothing to do. */
-    enum sb_code (*drain)(void *context, void *slot, struct sb_error *err);
+    enum sb_code (*drain)(void *context, void *slot);
 
     /*
      * Optional. Called before fill when finished work waits or slots are in flight: nonzero if fill
@@ -51,8 +50,7 @@ struct sb_pipeline_ops {
  * drained.
  */
 enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
-                             size_t slot_size, unsigned slot_count, unsigned threads,
-                             struct sb_error *err) SB_CHECKED;
+                             size_t slot_size, unsigned slot_count, unsigned threads) SB_CHECKED;
 
 /* Waits until every earlier slot has ended its turn. SB_INTERRUPT when the run is ending. */
 enum sb_code sb_turn_begin(struct sb_pipeline *pipeline, void *slot) SB_CHECKED;

@@ -21,7 +21,7 @@ static const struct pair launchers[] = {
 };
 
 /* SB_END: it is not set. */
-static enum sb_code read_number(const char *name, int64_t *out, struct sb_error *err)
+static enum sb_code read_number(const char *name, int64_t *out)
 {
     const char *text = getenv(name);
 
@@ -29,46 +29,43 @@ static enum sb_code read_number(const char *name, int64_t *out, struct sb_error 
         return SB_END;
     if (sb_parse_integer(text, 0, INT64_MAX, out))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s is '%.32s' in the environment, and no number", name, text);
+    return sb_fail(SB_INVALID, "%s is '%.32s' in the environment, and no number", name, text);
 }
 
-static enum sb_code missing(const char *name, const char *beside, struct sb_error *err)
+static enum sb_code missing(const char *name, const char *beside)
 {
-    return sb_fail(err, SB_INVALID, "%s is not set in the environment, although %s is", name,
-                   beside);
+    return sb_fail(SB_INVALID, "%s is not set in the environment, although %s is", name, beside);
 }
 
-static enum sb_code check(struct sb_share share, const char *index, const char *count,
-                          struct sb_error *err)
+static enum sb_code check(struct sb_share share, const char *index, const char *count)
 {
     if (share.count < 1 || share.count > SB_SHARES_MAX)
-        return sb_fail(err, SB_INVALID,
-                       "%s makes %" PRId64 " parts, and there may be 1 to %d of them", count,
-                       share.count, SB_SHARES_MAX);
+        return sb_fail(SB_INVALID, "%s makes %" PRId64 " parts, and there may be 1 to %d of them",
+                       count, share.count, SB_SHARES_MAX);
     if (share.index < 0 || share.index >= share.count)
-        return sb_fail(err, SB_INVALID, "%s is beyond the %" PRId64 " parts of %s", index,
-                       share.count, count);
+        return sb_fail(SB_INVALID, "%s is beyond the %" PRId64 " parts of %s", index, share.count,
+                       count);
     return SB_OK;
 }
 
 /* SB_END: the pair is not set. */
-static enum sb_code read_pair(struct sb_share *out, const struct pair *pair, struct sb_error *err)
+static enum sb_code read_pair(struct sb_share *out, const struct pair *pair)
 {
     int64_t index, count;
-    enum sb_code index_code = read_number(pair->index, &index, err);
+    enum sb_code index_code = read_number(pair->index, &index);
     enum sb_code count_code;
 
     if (index_code == SB_INVALID)
         return index_code;
-    count_code = read_number(pair->count, &count, err);
+    count_code = read_number(pair->count, &count);
     if (count_code == SB_INVALID || (count_code == SB_END && index_code == SB_END))
         return count_code;
     if (index_code == SB_END)
-        return missing(pair->index, pair->count, err);
+        return missing(pair->index, pair->count);
     if (count_code == SB_END)
-        return missing(pair->count, pair->index, err);
+        return missing(pair->count, pair->index);
     *out = (struct sb_share){index - pair->base, count};
-    return check(*out, pair->index, pair->count, err);
+    return check(*out, pair->index, pair->count);
 }
 
 static bool is_set(const char *name)
@@ -77,23 +74,23 @@ static bool is_set(const char *name)
 }
 
 /* SHARDBOX_PARTS alone is not half of a pair: it is the expected total. */
-static enum sb_code read_parallel(struct sb_share *out, struct sb_error *err)
+static enum sb_code read_parallel(struct sb_share *out)
 {
     if (!is_set(parallel.index))
         return SB_END;
     if (!is_set(parallel.count))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "PARALLEL_SEQ is set, but GNU parallel does not set the number of jobs: "
                        "export SHARDBOX_PARTS=N too");
-    return read_pair(out, &parallel, err);
+    return read_pair(out, &parallel);
 }
 
-static enum sb_code read_launcher(struct sb_share *out, struct sb_error *err)
+static enum sb_code read_launcher(struct sb_share *out)
 {
     for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
         const struct pair *pair = &launchers[i];
         bool in_batch_script = strcmp(pair->index, "SLURM_PROCID") == 0 && !is_set(pair->count);
-        enum sb_code code = in_batch_script ? SB_END : read_pair(out, pair, err);
+        enum sb_code code = in_batch_script ? SB_END : read_pair(out, pair);
 
         if (code != SB_END)
             return code;
@@ -101,7 +98,7 @@ static enum sb_code read_launcher(struct sb_share *out, struct sb_error *err)
     return SB_END;
 }
 
-static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
+static enum sb_code read_array(struct sb_share *out)
 {
     static const char *const names[] = {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN",
                                         "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
@@ -112,10 +109,10 @@ static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
     if (!is_set(names[0]))
         return SB_END;
     for (int i = 0; i < 5; i++) {
-        enum sb_code code = read_number(names[i], &values[i], err);
+        enum sb_code code = read_number(names[i], &values[i]);
 
         if (code)
-            return code == SB_END ? missing(names[i], names[0], err) : code;
+            return code == SB_END ? missing(names[i], names[0]) : code;
     }
     first = values[1];
     last = values[2];
@@ -123,27 +120,27 @@ static enum sb_code read_array(struct sb_share *out, struct sb_error *err)
     count = values[4];
     if (last < first || (last - first) / step != count - 1 || values[0] < first ||
         (values[0] - first) % step != 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "the array of jobs has gaps: give it as a range, such as --array=1-%" PRId64,
                        count);
     *out = (struct sb_share){(values[0] - first) / step, count};
-    return check(*out, names[0], names[4], err);
+    return check(*out, names[0], names[4]);
 }
 
 /* The ranks or the array, whichever divides the work. */
-static enum sb_code read_scheduler(struct sb_share *out, struct sb_error *err)
+static enum sb_code read_scheduler(struct sb_share *out)
 {
     struct sb_share ranks = {0}, jobs = {0};
-    enum sb_code of_ranks = read_launcher(&ranks, err);
+    enum sb_code of_ranks = read_launcher(&ranks);
     enum sb_code of_jobs;
 
     if (of_ranks && of_ranks != SB_END)
         return of_ranks;
-    of_jobs = read_array(&jobs, err);
+    of_jobs = read_array(&jobs);
     if (of_jobs && of_jobs != SB_END)
         return of_jobs;
     if (ranks.count > 1 && jobs.count > 1)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "this is one of %" PRId64 " ranks in one of %" PRId64
                        " jobs of an array, and either may cut: say which, as I/N",
                        ranks.count, jobs.count);
@@ -152,40 +149,40 @@ static enum sb_code read_scheduler(struct sb_share *out, struct sb_error *err)
 }
 
 /* For a job of an array that was started again alone, the array consists of that job. */
-static enum sb_code check_total(struct sb_share share, struct sb_error *err)
+static enum sb_code check_total(struct sb_share share)
 {
     int64_t wanted;
-    enum sb_code code = read_number(parallel.count, &wanted, err);
+    enum sb_code code = read_number(parallel.count, &wanted);
 
     if (code == SB_END || (code == SB_OK && wanted == share.count))
         return SB_OK;
     if (code)
         return code;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "SHARDBOX_PARTS says %" PRId64 " parts, but the scheduler %" PRId64
                    ": say which part this is, as I/N",
                    wanted, share.count);
 }
 
-static enum sb_code read_environment(struct sb_share *out, struct sb_error *err)
+static enum sb_code read_environment(struct sb_share *out)
 {
-    enum sb_code code = read_parallel(out, err);
+    enum sb_code code = read_parallel(out);
 
     if (code == SB_END)
-        code = read_scheduler(out, err);
+        code = read_scheduler(out);
     if (code == SB_OK)
-        code = check_total(*out, err);
+        code = check_total(*out);
     if (code == SB_END && is_set("SLURM_PROCID"))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "a batch script is one process: start this by srun, or in an array of jobs");
     if (code == SB_END)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "nothing in the environment says which part this is: neither srun nor "
                        "mpirun, an array of jobs or GNU parallel has started it; say it as I/N");
     return code;
 }
 
-enum sb_code sb_share_parse(struct sb_share *out, const char *text, struct sb_error *err)
+enum sb_code sb_share_parse(struct sb_share *out, const char *text)
 {
     const char *slash = strchr(text, '/');
     char first[24];
@@ -193,7 +190,7 @@ enum sb_code sb_share_parse(struct sb_share *out, const char *text, struct sb_er
 
     *out = (struct sb_share){0};
     if (strcmp(text, "auto") == 0) {
-        enum sb_code code = read_environment(out, err);
+        enum sb_code code = read_environment(out);
 
         if (code)
             *out = (struct sb_share){0};
@@ -210,8 +207,8 @@ enum sb_code sb_share_parse(struct sb_share *out, const char *text, struct sb_er
     return SB_OK;
 wrong:
     *out = (struct sb_share){0};
-    return sb_fail(err, SB_INVALID,
-                   "'%.64s' is not I/N with I from 1 to N, such as 2/4, and not 'auto'", text);
+    return sb_fail(SB_INVALID, "'%.64s' is not I/N with I from 1 to N, such as 2/4, and not 'auto'",
+                   text);
 }
 
 void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count)

@@ -40,8 +40,7 @@ struct sb_share {
  * if set, must equal the total of any of these sources: a single job of an array that is started
  * again alone believes that it is the whole.
  */
-enum sb_code sb_share_parse(struct sb_share *out, const char *text,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_share_parse(struct sb_share *out, const char *text) SB_CHECKED;
 
 /*
  * Of `total` items in a row: the run of this share. Runs follow each other, and their lengths

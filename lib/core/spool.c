@@ -30,46 +30,43 @@ int64_t sb_spool_size(const struct sb_spool *spool)
     return spool->in_file + (int64_t)spool->memory.size;
 }
 
-static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_t size,
-                                 struct sb_error *err)
+static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_t size)
 {
     if (data)
-        return sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME, err);
+        return sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME);
     if (ftruncate(spool->fd, spool->in_file) ||
         ftruncate(spool->fd, spool->in_file + (int64_t)size))
-        return sb_fail_errno(err, errno, FILE_NAME);
+        return sb_fail_errno(errno, FILE_NAME);
     return SB_OK;
 }
 
-static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size,
-                                struct sb_error *err)
+static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size)
 {
     enum sb_code code = SB_OK;
 
     if (spool->fd < 0)
-        code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "", err);
+        code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "");
     if (!code)
-        code = write_at_end(spool, data, size, err);
+        code = write_at_end(spool, data, size);
     if (!code)
         spool->in_file += (int64_t)size;
     return code;
 }
 
-enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
-                          struct sb_error *err)
+enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size)
 {
     size_t most = spool->memory_most ? spool->memory_most : MEMORY_BYTES;
     enum sb_code code = SB_OK;
 
     if (spool->memory.size > 0 && size > most - spool->memory.size) {
-        code = add_to_file(spool, spool->memory.data, spool->memory.size, err);
+        code = add_to_file(spool, spool->memory.data, spool->memory.size);
         if (!code)
             sb_buf_clear(&spool->memory);
     }
     if (!code && size > most)
-        return add_to_file(spool, data, size, err);
+        return add_to_file(spool, data, size);
     if (!code && sb_buf_reserve(&spool->memory, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!code && data)
         return sb_buf_add(&spool->memory, data, size);
     if (!code) {
@@ -86,30 +83,28 @@ void sb_spool_cut(struct sb_spool *spool, int64_t size)
         spool->in_file = size;
 }
 
-enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size,
-                          struct sb_error *err)
+enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size)
 {
     int64_t left = spool->in_file - at;
     size_t part = left <= 0 ? 0 : left < (int64_t)size ? (size_t)left : size, got = 0;
     enum sb_code code = SB_OK;
 
     if (part > 0)
-        code = sb_pread_full(spool->fd, data, part, at, &got, FILE_NAME, err);
+        code = sb_pread_full(spool->fd, data, part, at, &got, FILE_NAME);
     if (!code && got < part)
-        return sb_fail(err, SB_CHANGED, FILE_NAME ": has become shorter");
+        return sb_fail(SB_CHANGED, FILE_NAME ": has become shorter");
     if (!code && part < size)
         memcpy((char *)data + part, spool->memory.data + (at + (int64_t)part - spool->in_file),
                size - part);
     return code;
 }
 
-enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data, size_t *size,
-                            struct sb_error *err)
+enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data, size_t *size)
 {
     int64_t left = spool->in_file - at;
 
     if (at == sb_spool_size(spool))
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     if (left <= 0) {
         *data = spool->memory.data - left;
         *size = spool->memory.size - (size_t)-left;
@@ -117,13 +112,13 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
     }
     *size = left < (int64_t)BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
     if (sb_buf_reserve(&spool->block, BLOCK_BYTES))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *data = spool->block.data;
-    return sb_spool_get(spool, at, spool->block.data, *size, err);
+    return sb_spool_get(spool, at, spool->block.data, *size);
 }
 
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
-                           void *context, struct sb_error *err)
+                           void *context)
 {
     enum sb_code code = SB_OK;
 
@@ -131,32 +126,30 @@ enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_
         const void *data = NULL;
         size_t part = 0;
 
-        code = sb_spool_piece(spool, at, &data, &part, err);
+        code = sb_spool_piece(spool, at, &data, &part);
         if (!code && (int64_t)part > size)
             part = (size_t)size;
         if (!code)
-            code = each(context, data, part, err);
+            code = each(context, data, part);
         at += (int64_t)part;
         size -= (int64_t)part;
     }
     return code;
 }
 
-enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context,
-                                  struct sb_error *err)
+enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context)
 {
     struct stat st;
     int64_t in_file = 0;
     enum sb_code code = SB_OK;
 
     if (spool->in_file > 0 && (ftruncate(spool->fd, spool->in_file) || fstat(spool->fd, &st)))
-        return sb_fail_errno(err, errno, FILE_NAME);
+        return sb_fail_errno(errno, FILE_NAME);
     if (spool->in_file > 0)
-        code =
-            sb_feed_file(spool->fd, &st, spool->in_file, each, context, &in_file, FILE_NAME, err);
+        code = sb_feed_file(spool->fd, &st, spool->in_file, each, context, &in_file, FILE_NAME);
     if (!code && in_file != spool->in_file)
-        return sb_fail(err, SB_CHANGED, FILE_NAME ": has another size than was written");
+        return sb_fail(SB_CHANGED, FILE_NAME ": has another size than was written");
     if (!code && spool->memory.size > 0)
-        code = each(context, spool->memory.data, spool->memory.size, err);
+        code = each(context, spool->memory.data, spool->memory.size);
     return code;
 }

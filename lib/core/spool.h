@@ -27,29 +27,28 @@ void sb_spool_release(struct sb_spool *spool);
 int64_t sb_spool_size(const struct sb_spool *spool);
 
 /* data NULL: a hole (core/io.h). */
-enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size) SB_CHECKED;
 
 /* Drops those after the first `size`, which must exist. */
 void sb_spool_cut(struct sb_spool *spool, int64_t size);
 
 /* The bytes must exist. */
-enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, size_t size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data,
+                          size_t size) SB_CHECKED;
 
 /*
  * Some bytes from `at` on, at least one, as many as are available without a copy; valid until the
  * next call. SB_END past the last.
  */
-enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data, size_t *size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data,
+                            size_t *size) SB_CHECKED;
 
 /* Passes these bytes, which must exist, to `each`, piece by piece. */
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
-                           void *context, struct sb_error *err) SB_CHECKED;
+                           void *context) SB_CHECKED;
 
 /* All of them; passes holes. */
-enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each,
+                                  void *context) SB_CHECKED;
 
 #endif

@@ -70,7 +70,7 @@ static bool has_no_bytes(const struct sb_member *member)
 }
 
 enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *member,
-                           const char *original, struct sb_item **added, struct sb_error *err)
+                           const char *original, struct sb_item **added)
 {
     struct sb_item *item = &batch->items[batch->count];
 
@@ -87,7 +87,7 @@ enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *membe
         keep_text(batch, member->group, &item->group_at) ||
         keep_text(batch, member->component, &item->component_at) ||
         keep_text(batch, member->disk_path, &item->disk_path_at))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (member->dir && (batch->count == 0 || item[-1].member.dir != member->dir))
         batch->dirs++;
     if (member->dir)
@@ -118,25 +118,25 @@ void sb_batch_seal(struct sb_batch *batch)
     }
 }
 
-enum sb_code sb_batch_allocate(struct sb_batch *batch, struct sb_error *err)
+enum sb_code sb_batch_allocate(struct sb_batch *batch)
 {
     if (!batch->data)
         batch->data = malloc(SB_BATCH_BYTES + SLACK);
-    return batch->data ? SB_OK : sb_fail_memory(err);
+    return batch->data ? SB_OK : sb_fail_memory();
 }
 
 static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_block *each,
-                                   void *context, struct sb_error *err)
+                                   void *context)
 {
     char *block = malloc(SPOOL_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
     int64_t size = item->member.entry.size, run = INT64_MAX;
     size_t got = 0;
     struct stat st;
     bool hole = false;
 
     if (!code && fstat(item->spooled, &st))
-        code = sb_fail_errno(err, errno, "temporary file");
+        code = sb_fail_errno(errno, "temporary file");
     for (int64_t at = 0; !code && at < size; at += (int64_t)got) {
         if (sparse)
             run = sb_run_length(item->spooled, &st, at, &hole);
@@ -144,25 +144,25 @@ static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_bl
         if (!hole)
             code =
                 sb_pread_full(item->spooled, block, sparse && got < SPOOL_BLOCK ? got : SPOOL_BLOCK,
-                              at, &got, "temporary file", err);
+                              at, &got, "temporary file");
         if (!code && got == 0)
-            code = sb_fail(err, SB_CHANGED, "a temporary file became shorter");
+            code = sb_fail(SB_CHANGED, "a temporary file became shorter");
         if (!code)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
         if (!code)
-            code = each(context, hole ? NULL : block, got, err);
+            code = each(context, hole ? NULL : block, got);
     }
     free(block);
     return code;
 }
 
 static enum sb_code stream(struct sb_batch *batch, struct sb_item *item, bool sparse,
-                           sb_each_block *each, void *context, struct sb_error *err)
+                           sb_each_block *each, void *context)
 {
     if (item->spooled >= 0)
-        return stream_spooled(item, sparse, each, context, err);
+        return stream_spooled(item, sparse, each, context);
     return (sparse ? sb_loader_stream_sparse : sb_loader_stream)(batch->loader, &item->member, each,
-                                                                 context, &batch->events, err);
+                                                                 context, &batch->events);
 }
 
 /* An item whose bytes are summed on their way. */
@@ -178,39 +178,39 @@ static void add_to_sum(struct sb_item *item, const void *data, size_t size)
     item->summed_size += (int64_t)size;
 }
 
-static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code sum_block(void *context, const void *data, size_t size)
 {
     struct summing *summing = context;
 
     add_to_sum(summing->item, data, size);
-    return summing->each(summing->context, data, size, err);
+    return summing->each(summing->context, data, size);
 }
 
 static enum sb_code stream_and_sum(struct sb_batch *batch, struct sb_item *item, bool sparse,
-                                   sb_each_block *each, void *context, struct sb_error *err)
+                                   sb_each_block *each, void *context)
 {
     struct summing summing = {.item = item, .each = each, .context = context};
     enum sb_code code;
 
     item->sum = 0;
     item->summed_size = 0;
-    code = stream(batch, item, sparse, sum_block, &summing, err);
+    code = stream(batch, item, sparse, sum_block, &summing);
     item->summed = code == SB_OK;
     return code;
 }
 
-static enum sb_code pass_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_block(void *context, const void *data, size_t size)
 {
-    (void)context, (void)data, (void)size, (void)err;
+    (void)context, (void)data, (void)size;
     return SB_OK;
 }
 
-enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item)
 {
     if (item->summed)
         return SB_OK;
     if (item->state == SB_ITEM_LARGE)
-        return stream_and_sum(batch, item, true, pass_block, NULL, err);
+        return stream_and_sum(batch, item, true, pass_block, NULL);
     item->sum = sb_crc32c_zeros(0, item->hole);
     item->summed_size = item->hole;
     if (item->data_size > 0)
@@ -220,15 +220,15 @@ enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item, struc
 }
 
 enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
-                            void *context, struct sb_error *err)
+                            void *context)
 {
-    return (item->sums ? stream_and_sum : stream)(batch, item, false, each, context, err);
+    return (item->sums ? stream_and_sum : stream)(batch, item, false, each, context);
 }
 
 enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
-                                   sb_each_block *each, void *context, struct sb_error *err)
+                                   sb_each_block *each, void *context)
 {
-    return (item->sums ? stream_and_sum : stream)(batch, item, true, each, context, err);
+    return (item->sums ? stream_and_sum : stream)(batch, item, true, each, context);
 }
 
 int64_t sb_item_part_size(const struct sb_item *item)
@@ -237,8 +237,8 @@ int64_t sb_item_part_size(const struct sb_item *item)
 }
 
 enum sb_code sb_item_fail(struct sb_batch *batch, struct sb_item *item, const char *kind,
-                          const char *text, struct sb_error *err)
+                          const char *text)
 {
     item->state = SB_ITEM_FAILED;
-    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->member.entry.path, text, err);
+    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->member.entry.path, text);
 }

@@ -99,38 +99,35 @@ void sb_batch_release(struct sb_batch *batch); /* does not release batch->own */
  * sets the pointers to the strings.
  */
 enum sb_code sb_batch_take(struct sb_batch *batch, const struct sb_member *member,
-                           const char *original, struct sb_item **added,
-                           struct sb_error *err) SB_CHECKED;
+                           const char *original, struct sb_item **added) SB_CHECKED;
 void sb_batch_seal(struct sb_batch *batch);
 
 /* Drops the items after the first `count`. */
 void sb_batch_cut(struct sb_batch *batch, size_t count);
 
 /* Allocates batch->data. */
-enum sb_code sb_batch_allocate(struct sb_batch *batch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_batch_allocate(struct sb_batch *batch) SB_CHECKED;
 
 /*
  * Feeds the bytes of a SB_ITEM_LARGE to `each`, as sb_loader_stream and sb_loader_stream_sparse do.
  * SB_END: the item must be left out, and the batch's events say why.
  */
 enum sb_code sb_item_stream(struct sb_batch *batch, struct sb_item *item, sb_each_block *each,
-                            void *context, struct sb_error *err) SB_CHECKED;
+                            void *context) SB_CHECKED;
 enum sb_code sb_item_stream_sparse(struct sb_batch *batch, struct sb_item *item,
-                                   sb_each_block *each, void *context,
-                                   struct sb_error *err) SB_CHECKED;
+                                   sb_each_block *each, void *context) SB_CHECKED;
 
 /*
  * Sums the bytes that the item will be stored with, or its part's, unless that is done. A
  * SB_ITEM_LARGE is read for it. SB_END: the item must be left out, and the batch's events say why.
  */
-enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_item_sum_all(struct sb_batch *batch, struct sb_item *item) SB_CHECKED;
 
 /* Size of a SB_ITEM_PART: its hole and its bytes. */
 int64_t sb_item_part_size(const struct sb_item *item);
 
 /* Marks the item as SB_ITEM_FAILED and adds an event of level SB_PROBLEM. */
 enum sb_code sb_item_fail(struct sb_batch *batch, struct sb_item *item, const char *kind,
-                          const char *text, struct sb_error *err) SB_CHECKED;
+                          const char *text) SB_CHECKED;
 
 #endif

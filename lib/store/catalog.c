@@ -47,14 +47,14 @@ static const char make_tables[] =
     "CREATE TABLE links (file INTEGER PRIMARY KEY, target TEXT);"
     "BEGIN";
 
-static enum sb_code open_tables(struct catalog *catalog, const char *beside, struct sb_error *err)
+static enum sb_code open_tables(struct catalog *catalog, const char *beside)
 {
     enum sb_code code = SB_TABLES(
-        &catalog->db, beside, err, make_tables,
+        &catalog->db, beside, make_tables,
         {&catalog->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
         {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"});
 
-    return code ? code : sb_tally_new(&catalog->tally, catalog->db, err);
+    return code ? code : sb_tally_new(&catalog->tally, catalog->db);
 }
 
 static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
@@ -77,8 +77,7 @@ static void settle_metadata(struct sb_entry *entry)
 }
 
 /* placed: shard and offset of the bytes are known; else the row has no shard. */
-static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entry, bool placed,
-                            struct sb_error *err)
+static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entry, bool placed)
 {
     sqlite3_stmt *add = catalog->add_file;
     enum sb_code code;
@@ -86,44 +85,42 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
     sb_database_bind_file(add, 1, entry);
     if (!placed)
         sqlite3_bind_null(add, SHARD_COLUMN);
-    code = sb_database_step(add, err);
+    code = sb_database_step(add);
     if (code)
         return code;
-    return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size, err);
+    return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
 /* Adds a row without bytes, which resolve_links completes once all names are known. */
-static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *member,
-                                  struct sb_error *err)
+static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *member)
 {
     const char *problem;
     enum sb_code code;
 
     member->entry.size = 0;
-    code = add_row(catalog, &member->entry, false, err);
+    code = add_row(catalog, &member->entry, false);
     if (code)
         return code;
     if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &catalog->text,
                         &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     catalog->linked = true;
     sqlite3_bind_text(catalog->add_link, 1, catalog->text.data, (int)catalog->text.size,
                       SQLITE_STATIC);
-    return sb_database_step(catalog->add_link, err);
+    return sb_database_step(catalog->add_link);
 }
 
 /* Reads a link's target in sequence. SB_END, reported: it is longer than TARGET_MAX. */
-static enum sb_code read_target(struct catalog *catalog, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code read_target(struct catalog *catalog, struct sb_member *member)
 {
     const void *data;
     size_t size;
     enum sb_code code;
 
     sb_buf_clear(&catalog->text);
-    while (!(code = sb_source_block(catalog->source, &data, &size, err))) {
+    while (!(code = sb_source_block(catalog->source, &data, &size))) {
         if (sb_buf_add(&catalog->text, data, size))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         if (catalog->text.size > TARGET_MAX) {
             sb_report(catalog->options->notify, SB_PROBLEM, "link", member->entry.path,
                       "left out: its target is longer than %d bytes", TARGET_MAX);
@@ -136,21 +133,21 @@ static enum sb_code read_target(struct catalog *catalog, struct sb_member *membe
     return SB_OK;
 }
 
-static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code sum_bytes(struct catalog *catalog, struct sb_entry *entry)
 {
     const void *data;
     size_t size;
     enum sb_code code;
 
     entry->crc32c = 0;
-    while (!(code = sb_source_block_sparse(catalog->source, &data, &size, err)))
+    while (!(code = sb_source_block_sparse(catalog->source, &data, &size)))
         entry->crc32c = sb_crc32c_block(entry->crc32c, data, size);
     entry->has |= SB_HAS_CRC;
     return code == SB_END ? SB_OK : code;
 }
 
 /* Decides where the member's bytes are read from. SB_END: the member is left out. */
-static enum sb_code place(struct catalog *catalog, struct sb_member *member, struct sb_error *err)
+static enum sb_code place(struct catalog *catalog, struct sb_member *member)
 {
     struct sb_entry *entry = &member->entry;
     bool loads = catalog->source->loads;
@@ -164,20 +161,20 @@ static enum sb_code place(struct catalog *catalog, struct sb_member *member, str
         return SB_OK;
     }
     if (!loads && entry->type == SB_LINK) {
-        code = read_target(catalog, member, err);
+        code = read_target(catalog, member);
         kept = catalog->text.data;
     } else if (!loads) {
         catalog->result->in_sequence = true;
         if (catalog->options->checksums)
-            code = sum_bytes(catalog, entry, err);
+            code = sum_bytes(catalog, entry);
     }
     if (code || entry->size == 0)
         return code;
     entry->shard = SB_SHARD_APART;
-    return sb_catalog_bytes_add(catalog->bytes, member, kept, &entry->offset, err);
+    return sb_catalog_bytes_add(catalog->bytes, member, kept, &entry->offset);
 }
 
-static enum sb_code take(struct catalog *catalog, struct sb_member *member, struct sb_error *err)
+static enum sb_code take(struct catalog *catalog, struct sb_member *member)
 {
     const struct sb_catalog_options *options = catalog->options;
     struct sb_entry *entry = &member->entry;
@@ -186,7 +183,7 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member, stru
     enum sb_code code;
 
     code = sb_naming_map(&catalog->naming, entry->path, entry->path_size, entry->type == SB_DIR,
-                         &name, &size, err);
+                         &name, &size);
     if (code)
         return code;
     if (options->wanted && !options->wanted(options->context, name, size))
@@ -201,11 +198,11 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member, stru
         options->lost(options->context, name, member->has & ~HELD);
     settle_metadata(entry);
     if (entry->type == SB_DIR)
-        return sb_tally_dir(catalog->tally, entry, err);
+        return sb_tally_dir(catalog->tally, entry);
     if (member->hard_link)
-        return add_hard_link(catalog, member, err);
-    code = place(catalog, member, err);
-    return code ? code : add_row(catalog, entry, true, err);
+        return add_hard_link(catalog, member);
+    code = place(catalog, member);
+    return code ? code : add_row(catalog, entry, true);
 }
 
 static bool is_damage(enum sb_code code)
@@ -213,23 +210,23 @@ static bool is_damage(enum sb_code code)
     return code == SB_DAMAGED || code == SB_FORMAT;
 }
 
-static enum sb_code walk(struct catalog *catalog, struct sb_error *err)
+static enum sb_code walk(struct catalog *catalog)
 {
     const struct sb_catalog_options *options = catalog->options;
     struct sb_source *source = catalog->source;
     struct sb_member member;
     enum sb_code code;
 
-    while (!(code = sb_source_next(source, &member, err))) {
+    while (!(code = sb_source_next(source, &member))) {
         catalog->members++;
-        code = take(catalog, &member, err);
+        code = take(catalog, &member);
         if (code && code != SB_END)
             break;
         if (catalog->members % PROGRESS_EVERY == 0 && options->progress)
             options->progress(options->context, source->done, source->total, catalog->members);
     }
     if (is_damage(code) && catalog->members > 0) {
-        catalog->result->damage = *err;
+        catalog->result->damage = *sb_error();
         return SB_OK;
     }
     return code == SB_END ? SB_OK : code;
@@ -237,7 +234,7 @@ static enum sb_code walk(struct catalog *catalog, struct sb_error *err)
 
 /* Gives a hard link the extent of the file that has the name it links to. */
 static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sqlite3_stmt *set,
-                                 sqlite3_stmt *row, struct sb_error *err)
+                                 sqlite3_stmt *row)
 {
     const char *path = (const char *)sqlite3_column_text(row, 1);
     size_t path_size = (size_t)sqlite3_column_bytes(row, 1);
@@ -248,19 +245,19 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
 
     sqlite3_bind_text(find, 1, target, sqlite3_column_bytes(row, 2), SQLITE_STATIC);
     sqlite3_bind_int64(find, 2, file);
-    found = sb_database_row(find, &code, err);
+    found = sb_database_row(find, &code);
     if (found) {
         bytes = sqlite3_column_int64(find, 2);
-        code = sb_database_bind_row(set, 2, find, 0, 5, err);
+        code = sb_database_bind_row(set, 2, find, 0, 5);
         sqlite3_bind_int64(set, 1, file);
     }
     sqlite3_reset(find);
     if (code)
         return code;
     if (found) {
-        if (sb_database_step(set, err))
-            return err->code;
-        return sb_tally_file(catalog->tally, path, path_size, 0, bytes, err);
+        if (sb_database_step(set))
+            return sb_error()->code;
+        return sb_tally_file(catalog->tally, path, path_size, 0, bytes);
     }
     if (catalog->options->wanted)
         catalog->result->links_left = true;
@@ -271,12 +268,12 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
 }
 
 /* In the order in which the links came, so that a link to an earlier link finds its bytes. */
-static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
+static enum sb_code resolve_links(struct catalog *catalog)
 {
     sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
     enum sb_code code;
 
-    code = SB_PREPARE(catalog->db, err,
+    code = SB_PREPARE(catalog->db,
                       {&rows, "SELECT file, path, target FROM links"
                               " CROSS JOIN files ON files.rowid = file ORDER BY file"},
                       {&find, "SELECT shard, offset, size, crc32c, mode FROM files"
@@ -286,8 +283,8 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
                       {&set, "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
                              " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
                              " WHERE rowid = ?1"});
-    while (sb_database_row(rows, &code, err))
-        code = adopt_target(catalog, find, set, rows, err);
+    while (sb_database_row(rows, &code))
+        code = adopt_target(catalog, find, set, rows);
     sqlite3_finalize(rows);
     sqlite3_finalize(find);
     sqlite3_finalize(set);
@@ -295,33 +292,30 @@ static enum sb_code resolve_links(struct catalog *catalog, struct sb_error *err)
 }
 
 /* Deletes the files that the query selects by rowid, from the table and from the statistics. */
-static enum sb_code drop_files(struct catalog *catalog, const char *which, int64_t *count,
-                               struct sb_error *err)
+static enum sb_code drop_files(struct catalog *catalog, const char *which, int64_t *count)
 {
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
 
     *count = 0;
-    code = sb_database_run(catalog->db, which, err);
+    code = sb_database_run(catalog->db, which);
     if (!code)
         code = sb_database_prepare(catalog->db, &rows,
                                    "SELECT path, size FROM temp.doomed"
-                                   " CROSS JOIN files ON files.rowid = file",
-                                   err);
-    for (; sb_database_row(rows, &code, err); ++*count)
+                                   " CROSS JOIN files ON files.rowid = file");
+    for (; sb_database_row(rows, &code); ++*count)
         code = sb_tally_file(catalog->tally, (const char *)sqlite3_column_text(rows, 0),
                              (size_t)sqlite3_column_bytes(rows, 0), -1,
-                             -sqlite3_column_int64(rows, 1), err);
+                             -sqlite3_column_int64(rows, 1));
     sqlite3_finalize(rows);
     if (!code)
         code = sb_database_run(catalog->db,
                                "DELETE FROM files WHERE rowid IN (SELECT file FROM temp.doomed);"
-                               "DROP TABLE temp.doomed",
-                               err);
+                               "DROP TABLE temp.doomed");
     return code;
 }
 
-static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *err)
+static enum sb_code drop_superseded(struct catalog *catalog)
 {
     int64_t count;
     enum sb_code code;
@@ -330,7 +324,7 @@ static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *er
                       "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files AS this"
                       " WHERE EXISTS (SELECT 1 FROM files AS later INDEXED BY " SB_ADOPTED_FILES
                       " WHERE later.path = this.path AND later.rowid > this.rowid)",
-                      &count, err);
+                      &count);
     if (!code && count > 0)
         sb_report(catalog->options->notify, SB_NOTE, "duplicate", catalog->source->name,
                   "%" PRId64 " members are superseded by later ones of the same name", count);
@@ -341,7 +335,7 @@ static enum sb_code drop_superseded(struct catalog *catalog, struct sb_error *er
  * A unique index would find duplicate names, too, but without a journal the statement that fails
  * would leave it half built.
  */
-static enum sb_code have_repeated(struct catalog *catalog, bool *repeated, struct sb_error *err)
+static enum sb_code have_repeated(struct catalog *catalog, bool *repeated)
 {
     int64_t found = 0;
     enum sb_code code = SB_OK;
@@ -350,33 +344,32 @@ static enum sb_code have_repeated(struct catalog *catalog, bool *repeated, struc
         code = sb_database_integer(catalog->db,
                                    "SELECT 1 FROM files INDEXED BY " SB_ADOPTED_FILES
                                    " GROUP BY path HAVING count(*) > 1 LIMIT 1",
-                                   0, &found, err);
+                                   0, &found);
     *repeated = found != 0;
     return code;
 }
 
-static enum sb_code index_files(struct catalog *catalog, struct sb_error *err)
+static enum sb_code index_files(struct catalog *catalog)
 {
     bool repeated = false;
     int64_t count;
     enum sb_code code;
 
-    code = sb_database_run(catalog->db, "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)", err);
+    code = sb_database_run(catalog->db, "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)");
     if (!code && catalog->linked)
-        code = resolve_links(catalog, err);
+        code = resolve_links(catalog);
     if (!code && catalog->linked)
         code = drop_files(catalog,
                           "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files"
                           " WHERE shard IS NULL",
-                          &count, err);
+                          &count);
     if (!code)
-        code = have_repeated(catalog, &repeated, err);
-    return code || !repeated ? code : drop_superseded(catalog, err);
+        code = have_repeated(catalog, &repeated);
+    return code || !repeated ? code : drop_superseded(catalog);
 }
 
 /* Takes a file that has a directory's name off the statistics. */
-static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_size, int64_t bytes,
-                            struct sb_error *err)
+static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_size, int64_t bytes)
 {
     size_t size = path_size;
     bool direct = true;
@@ -387,18 +380,18 @@ static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_
         sqlite3_bind_text(lessen, 1, path, (int)size, SQLITE_STATIC);
         sqlite3_bind_int(lessen, 2, direct);
         sqlite3_bind_int64(lessen, 3, bytes);
-        code = sb_database_step(lessen, err);
+        code = sb_database_step(lessen);
         direct = false;
     } while (!code && size > 0);
     return code;
 }
 
-static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *err)
+static enum sb_code settle_conflicts(struct catalog *catalog)
 {
     sqlite3_stmt *rows = NULL, *lessen = NULL, *drop = NULL;
     enum sb_code code;
 
-    code = SB_PREPARE(catalog->db, err,
+    code = SB_PREPARE(catalog->db,
                       {&rows, "SELECT files.rowid, files.path, files.size FROM dirs"
                               " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
                               " ON files.path = dirs.path"},
@@ -406,16 +399,16 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
                                 " num_files_tree = num_files_tree - 1,"
                                 " size_tree = size_tree - ?3 WHERE path = ?1"},
                       {&drop, "DELETE FROM files WHERE rowid = ?1"});
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 1);
 
         sb_report(catalog->options->notify, SB_PROBLEM, "conflict", path,
                   "left out: a file whose name is a directory's too");
         code = uncount(lessen, path, (size_t)sqlite3_column_bytes(rows, 1),
-                       sqlite3_column_int64(rows, 2), err);
+                       sqlite3_column_int64(rows, 2));
         sqlite3_bind_int64(drop, 1, sqlite3_column_int64(rows, 0));
         if (!code)
-            code = sb_database_step(drop, err);
+            code = sb_database_step(drop);
     }
     sqlite3_finalize(rows);
     sqlite3_finalize(lessen);
@@ -423,23 +416,23 @@ static enum sb_code settle_conflicts(struct catalog *catalog, struct sb_error *e
     return code;
 }
 
-static enum sb_code finish_tables(struct catalog *catalog, struct sb_error *err)
+static enum sb_code finish_tables(struct catalog *catalog)
 {
-    enum sb_code code = index_files(catalog, err);
+    enum sb_code code = index_files(catalog);
 
     if (!code)
-        code = sb_tally_apply(catalog->tally, catalog->db, true, err);
+        code = sb_tally_apply(catalog->tally, catalog->db, true);
     if (!code)
-        code = sb_database_run(catalog->db,
-                               "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)", err);
+        code =
+            sb_database_run(catalog->db, "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)");
     if (!code)
-        code = settle_conflicts(catalog, err);
-    return code ? code : sb_database_run(catalog->db, "COMMIT", err);
+        code = settle_conflicts(catalog);
+    return code ? code : sb_database_run(catalog->db, "COMMIT");
 }
 
 enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
                              struct sb_source *source, const struct sb_catalog_options *options,
-                             struct sb_catalog_result *result, struct sb_error *err)
+                             struct sb_catalog_result *result)
 {
     struct catalog catalog = {
         .options = options,
@@ -452,20 +445,20 @@ enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
 
     *out = NULL;
     *result = (struct sb_catalog_result){0};
-    if (sb_catalog_bytes_new(&catalog.bytes, input, source, err))
-        return err->code;
-    code = open_tables(&catalog, input->path, err);
+    if (sb_catalog_bytes_new(&catalog.bytes, input, source))
+        return sb_error()->code;
+    code = open_tables(&catalog, input->path);
     if (!code)
-        code = walk(&catalog, err);
+        code = walk(&catalog);
     if (!code)
-        code = finish_tables(&catalog, err);
+        code = finish_tables(&catalog);
     sqlite3_finalize(catalog.add_file);
     sqlite3_finalize(catalog.add_link);
     sb_tally_free(catalog.tally);
     sb_naming_release(&catalog.naming);
     sb_buf_release(&catalog.text);
     if (!code)
-        return sb_archive_adopt(out, catalog.db, name, sb_catalog_bytes_finish(catalog.bytes), err);
+        return sb_archive_adopt(out, catalog.db, name, sb_catalog_bytes_finish(catalog.bytes));
     sb_database_close(catalog.db);
     sb_catalog_bytes_free(catalog.bytes);
     return code;

@@ -61,6 +61,6 @@ struct sb_catalog_result {
  */
 enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
                              struct sb_source *source, const struct sb_catalog_options *options,
-                             struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
+                             struct sb_catalog_result *result) SB_CHECKED;
 
 #endif

@@ -38,9 +38,9 @@ struct apart {
 
 enum { AT = 1, SIZE, TYPE, PLACE, KEPT = PLACE + 3 };
 
-static enum sb_code open_table(struct sb_catalog_bytes *bytes, struct sb_error *err)
+static enum sb_code open_table(struct sb_catalog_bytes *bytes)
 {
-    return SB_TABLES(&bytes->db, bytes->input->path, err,
+    return SB_TABLES(&bytes->db, bytes->input->path,
                      "CREATE TABLE apart (at INTEGER PRIMARY KEY, size INTEGER,"
                      " type INTEGER, a INTEGER, b INTEGER, c INTEGER, kept BLOB); BEGIN",
                      {&bytes->add, "INSERT INTO apart VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
@@ -49,18 +49,18 @@ static enum sb_code open_table(struct sb_catalog_bytes *bytes, struct sb_error *
 }
 
 enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct sb_member *member,
-                                  const void *kept, int64_t *at, struct sb_error *err)
+                                  const void *kept, int64_t *at)
 {
     int64_t size = member->entry.size;
     sqlite3_stmt *add;
 
     *at = bytes->end;
     if (__builtin_add_overflow(bytes->end, size, &bytes->end))
-        return sb_fail(err, SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
+        return sb_fail(SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
     if (size == 0 || (!kept && !bytes->source->loads))
         return SB_OK;
-    if (!bytes->db && open_table(bytes, err))
-        return err->code;
+    if (!bytes->db && open_table(bytes))
+        return sb_error()->code;
     add = bytes->add;
     sqlite3_bind_int64(add, AT, *at);
     sqlite3_bind_int64(add, SIZE, size);
@@ -71,22 +71,21 @@ enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct s
         sqlite3_bind_blob(add, KEPT, kept, (int)size, SQLITE_STATIC);
     else
         sqlite3_bind_null(add, KEPT);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
-static enum sb_code fail_nowhere(const struct sb_catalog_bytes *bytes, struct sb_error *err)
+static enum sb_code fail_nowhere(const struct sb_catalog_bytes *bytes)
 {
     if (!bytes->source->loads)
         return sb_fail(
-            err, SB_INVALID,
+            SB_INVALID,
             "%s: can only be read in sequence; 'shardbox convert' makes an archive of it",
             bytes->source->name);
-    return sb_fail(err, SB_DAMAGED, "%s: no member has these bytes", bytes->source->name);
+    return sb_fail(SB_DAMAGED, "%s: no member has these bytes", bytes->source->name);
 }
 
 /* The member that covers `offset`; call with the lock held. */
-static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, struct apart *out,
-                               struct sb_error *err)
+static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, struct apart *out)
 {
     sqlite3_stmt *find = bytes->find;
     enum sb_code code = SB_OK;
@@ -94,7 +93,7 @@ static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, s
 
     *out = (struct apart){0};
     if (!find)
-        return fail_nowhere(bytes, err);
+        return fail_nowhere(bytes);
     sqlite3_bind_int64(find, 1, offset);
     rc = sqlite3_step(find);
     if (rc == SQLITE_ROW) {
@@ -107,30 +106,30 @@ static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, s
         out->is_kept = sqlite3_column_type(find, KEPT) == SQLITE_BLOB;
         if (out->is_kept && sb_buf_set(&out->kept, sqlite3_column_blob(find, KEPT),
                                        (size_t)sqlite3_column_bytes(find, KEPT)))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     if (rc != SQLITE_ROW || offset - out->at >= out->member.entry.size)
-        code = rc == SQLITE_ROW || rc == SQLITE_DONE ? fail_nowhere(bytes, err)
-                                                     : sb_database_fail(bytes->db, err);
+        code = rc == SQLITE_ROW || rc == SQLITE_DONE ? fail_nowhere(bytes)
+                                                     : sb_database_fail(bytes->db);
     sqlite3_reset(find);
     return code;
 }
 
 /* Finds the member, and a loader for it unless its bytes were kept. */
 static enum sb_code take(struct sb_catalog_bytes *bytes, int64_t offset, struct apart *apart,
-                         struct sb_loader **loader, struct sb_error *err)
+                         struct sb_loader **loader)
 {
     enum sb_code code;
 
     *loader = NULL;
     pthread_mutex_lock(&bytes->lock);
-    code = find_apart(bytes, offset, apart, err);
+    code = find_apart(bytes, offset, apart);
     if (code || apart->is_kept)
         goto out;
     if (bytes->idle_count > 0)
         *loader = bytes->idle[--bytes->idle_count];
     else
-        code = sb_loader_open(bytes->source, loader, err);
+        code = sb_loader_open(bytes->source, loader);
 out:
     pthread_mutex_unlock(&bytes->lock);
     if (code)
@@ -160,20 +159,20 @@ static void keep_first_problem(void *context, enum sb_level level, const char *k
     (void)kind;
     (void)subject;
     if (level == SB_PROBLEM && err->code == SB_OK)
-        sb_fail(err, SB_DAMAGED, "%s", text);
+        INTO(err, sb_fail(SB_DAMAGED, "%s", text));
 }
 
 /* Makes an error of the first problem that a loader reported. */
-static enum sb_code fail_by_events(struct sb_events *events, struct sb_error *err)
+static enum sb_code fail_by_events(struct sb_events *events)
 {
-    struct sb_notify notify = {.call = keep_first_problem, .context = err};
+    struct sb_notify notify = {.call = keep_first_problem, .context = sb_error()};
 
-    err->code = SB_OK;
+    sb_error()->code = SB_OK;
     if (events->text.size > 0)
         sb_events_report(events, &notify);
-    if (err->code == SB_OK)
-        sb_fail(err, SB_DAMAGED, "its bytes cannot be had");
-    return err->code;
+    if (sb_error()->code == SB_OK)
+        sb_fail(SB_DAMAGED, "its bytes cannot be had");
+    return sb_error()->code;
 }
 
 /* The requested part of a member's bytes, copied out of the stream of all of them. */
@@ -185,7 +184,7 @@ struct window {
     bool full; /* the part is complete, and the stream may stop */
 };
 
-static enum sb_code pass_window(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_window(void *context, const void *data, size_t size)
 {
     struct window *window = context;
     const char *from = data;
@@ -201,18 +200,17 @@ static enum sb_code pass_window(void *context, const void *data, size_t size, st
     window->skip = 0;
     if ((int64_t)take > window->left)
         take = (size_t)window->left;
-    code = take > 0 ? window->each(window->context, from, take, err) : SB_OK;
+    code = take > 0 ? window->each(window->context, from, take) : SB_OK;
     window->left -= (int64_t)take;
     /* If the part reaches the end of the member, the stream goes on to its end: only there is the
      * checksum compared. */
     window->full = !code && window->left == 0 && from + take < (const char *)data + size;
-    return window->full ? sb_fail(err, SB_LIMIT, "nothing more is wanted") : code;
+    return window->full ? sb_fail(SB_LIMIT, "nothing more is wanted") : code;
 }
 
 /* loader: NULL if the bytes were kept. */
 static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, int64_t offset,
-                                 int64_t size, sb_each_block *each, void *context,
-                                 struct sb_error *err)
+                                 int64_t size, sb_each_block *each, void *context)
 {
     struct window window = {
         .skip = offset - apart->at, .left = size, .each = each, .context = context};
@@ -220,57 +218,54 @@ static enum sb_code stream_apart(struct apart *apart, struct sb_loader *loader, 
     enum sb_code code;
 
     if (!loader) {
-        code = apart->kept.data ? pass_window(&window, apart->kept.data, apart->kept.size, err)
-                                : SB_OK;
+        code = apart->kept.data ? pass_window(&window, apart->kept.data, apart->kept.size) : SB_OK;
     } else {
-        code = sb_loader_stream(loader, &apart->member, pass_window, &window, &events, err);
+        code = sb_loader_stream(loader, &apart->member, pass_window, &window, &events);
         if (code == SB_END)
-            code = fail_by_events(&events, err);
+            code = fail_by_events(&events);
         sb_events_release(&events);
     }
     if (code == SB_LIMIT && window.full)
         return SB_OK;
     if (!code && window.left > 0)
-        return sb_fail(err, SB_DAMAGED, "its bytes end early");
+        return sb_fail(SB_DAMAGED, "its bytes end early");
     return code;
 }
 
 /* A sb_each_block: context is a char **, which it moves to the end of what it copied. */
-static enum sb_code copy_bytes(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code copy_bytes(void *context, const void *data, size_t size)
 {
     char **to = context;
 
-    (void)err;
     memcpy(*to, data, size);
     *to += size;
     return SB_OK;
 }
 
 /* Reads a whole member. */
-static enum sb_code load_apart(struct apart *apart, struct sb_loader *loader, void *data,
-                               struct sb_error *err)
+static enum sb_code load_apart(struct apart *apart, struct sb_loader *loader, void *data)
 {
     int64_t size = apart->member.entry.size;
     struct sb_events events = {0};
     enum sb_code code;
 
-    code = sb_loader_load(loader, &apart->member, data, (size_t)size, &events, err);
+    code = sb_loader_load(loader, &apart->member, data, (size_t)size, &events);
     if (code == SB_END)
-        code = fail_by_events(&events, err);
+        code = fail_by_events(&events);
     else if (code == SB_LIMIT || (!code && apart->member.entry.size != size))
-        code = sb_fail(err, SB_DAMAGED, "it has another size than was said");
+        code = sb_fail(SB_DAMAGED, "it has another size than was said");
     sb_events_release(&events);
     return code;
 }
 
 /* Reads from the one member at `offset`; *size is lowered to what that member has. */
 static enum sb_code read_apart(struct sb_catalog_bytes *bytes, int64_t offset, char *data,
-                               size_t *size, struct sb_error *err)
+                               size_t *size)
 {
     struct sb_loader *loader;
     struct apart apart;
     int64_t left;
-    enum sb_code code = take(bytes, offset, &apart, &loader, err);
+    enum sb_code code = take(bytes, offset, &apart, &loader);
 
     if (code)
         return code;
@@ -278,51 +273,50 @@ static enum sb_code read_apart(struct sb_catalog_bytes *bytes, int64_t offset, c
     if ((int64_t)*size > left)
         *size = (size_t)left;
     if (loader && offset == apart.at && (int64_t)*size == left)
-        code = load_apart(&apart, loader, data, err);
+        code = load_apart(&apart, loader, data);
     else
-        code = stream_apart(&apart, loader, offset, (int64_t)*size, copy_bytes, &data, err);
+        code = stream_apart(&apart, loader, offset, (int64_t)*size, copy_bytes, &data);
     give_back(bytes, &apart, loader);
     return code;
 }
 
 static enum sb_code read_located(struct sb_catalog_bytes *bytes, int64_t offset, void *data,
-                                 size_t size, struct sb_error *err)
+                                 size_t size)
 {
-    return sb_file_read_exactly(bytes->input->file, data, size, offset, err);
+    return sb_file_read_exactly(bytes->input->file, data, size, offset);
 }
 
 static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t offset, void *data,
-                               size_t size, struct sb_error *err)
+                               size_t size)
 {
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     char *to = data;
     enum sb_code code = SB_OK;
 
     if (shard != SB_SHARD_APART)
-        return read_located(bytes, offset, data, size, err);
+        return read_located(bytes, offset, data, size);
     /* A reader that merges adjacent extents reads several members at once. */
     for (size_t part; size > 0 && !code; size -= part, offset += (int64_t)part, to += part) {
         part = size;
-        code = read_apart(bytes, offset, to, &part, err);
+        code = read_apart(bytes, offset, to, &part);
     }
     return code;
 }
 
 static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offset, int64_t size,
-                                   sb_each_block *each, void *context, struct sb_error *err)
+                                   sb_each_block *each, void *context)
 {
     enum sb_code code = SB_OK;
     void *block = malloc(BLOCK_BYTES);
 
     if (!block)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     while (size > 0 && !code) {
         size_t part = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
 
-        code = sb_interrupted() ? sb_fail_interrupt(err)
-                                : read_located(bytes, offset, block, part, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : read_located(bytes, offset, block, part);
         if (!code)
-            code = each(context, block, part, err);
+            code = each(context, block, part);
         offset += (int64_t)part;
         size -= (int64_t)part;
     }
@@ -331,8 +325,7 @@ static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offse
 }
 
 static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t offset,
-                                 int64_t size, sb_each_block *each, void *context,
-                                 struct sb_error *err)
+                                 int64_t size, sb_each_block *each, void *context)
 {
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     struct sb_loader *loader;
@@ -340,23 +333,22 @@ static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t 
     enum sb_code code;
 
     if (shard != SB_SHARD_APART)
-        return stream_located(bytes, offset, size, each, context, err);
-    code = take(bytes, offset, &apart, &loader, err);
+        return stream_located(bytes, offset, size, each, context);
+    code = take(bytes, offset, &apart, &loader);
     if (code)
         return code;
-    code = stream_apart(&apart, loader, offset, size, each, context, err);
+    code = stream_apart(&apart, loader, offset, size, each, context);
     give_back(bytes, &apart, loader);
     return code;
 }
 
-static enum sb_code stat_bytes(struct sb_bytes *base, uint32_t shard, struct stat *out,
-                               struct sb_error *err)
+static enum sb_code stat_bytes(struct sb_bytes *base, uint32_t shard, struct stat *out)
 {
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     const struct sb_input *input = bytes->input;
 
     if (shard != 0 || (!input->file && !input->pipe))
-        return sb_fail(err, SB_NOENT, "%s: has no shard %u", input->name, shard);
+        return sb_fail(SB_NOENT, "%s: has no shard %u", input->name, shard);
     *out = input->st;
     return SB_OK;
 }
@@ -383,14 +375,14 @@ static const struct sb_bytes_ops ops = {
 };
 
 enum sb_code sb_catalog_bytes_new(struct sb_catalog_bytes **out, struct sb_input *input,
-                                  struct sb_source *source, struct sb_error *err)
+                                  struct sb_source *source)
 {
     struct sb_catalog_bytes *bytes = calloc(1, sizeof(*bytes));
 
     *out = bytes;
     if (!bytes) {
         sb_source_free(source);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     bytes->base.ops = &ops;
     bytes->input = input;

@@ -16,7 +16,7 @@ struct sb_input;
 
 /* The source becomes its own, also on failure; the input must stay open as long. */
 enum sb_code sb_catalog_bytes_new(struct sb_catalog_bytes **out, struct sb_input *input,
-                                  struct sb_source *source, struct sb_error *err) SB_CHECKED;
+                                  struct sb_source *source) SB_CHECKED;
 void sb_catalog_bytes_free(struct sb_catalog_bytes *bytes); /* NULL is allowed */
 
 /*
@@ -24,7 +24,7 @@ void sb_catalog_bytes_free(struct sb_catalog_bytes *bytes); /* NULL is allowed *
  * NULL: the loaders read them (if the source has none, they cannot be read).
  */
 enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct sb_member *member,
-                                  const void *kept, int64_t *at, struct sb_error *err) SB_CHECKED;
+                                  const void *kept, int64_t *at) SB_CHECKED;
 
 /* For sb_archive_adopt, which frees all of it. */
 struct sb_bytes *sb_catalog_bytes_finish(struct sb_catalog_bytes *bytes);

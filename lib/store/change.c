@@ -31,12 +31,11 @@ unsigned sb_change_between(const struct sb_entry *entry, const struct sb_entry *
     return change;
 }
 
-enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most,
-                                      struct sb_error *err)
+enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most)
 {
     if (most < 0 || count <= most)
         return SB_OK;
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: %" PRId64 " files and directories would be removed, and at most %" PRId64
                    " may; nothing was changed",
                    target, count, most);

@@ -35,8 +35,7 @@ struct sb_change_report {
 };
 
 /* SB_LIMIT if more than `most` files and directories of a target would be removed; -1: no limit. */
-enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_change_check_removals(const char *target, int64_t count, int64_t most) SB_CHECKED;
 
 void sb_change_report(const struct sb_change_report *report, const struct sb_entry *entry,
                       unsigned change);

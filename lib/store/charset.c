@@ -35,7 +35,7 @@ static bool is_cp437(const char *name)
            strcasecmp(name, "437") == 0;
 }
 
-enum sb_code sb_charset_open(struct sb_charset **out, const char *name, struct sb_error *err)
+enum sb_code sb_charset_open(struct sb_charset **out, const char *name)
 {
     struct sb_charset *charset = name ? calloc(1, sizeof(*charset)) : NULL;
 
@@ -43,15 +43,15 @@ enum sb_code sb_charset_open(struct sb_charset **out, const char *name, struct s
     if (!name)
         return SB_OK;
     if (!charset)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     charset->converter = is_cp437(name) ? (iconv_t)-1 : iconv_open("UTF-8", name);
     if (charset->converter == (iconv_t)-1 && !is_cp437(name)) {
-        sb_fail(err, SB_INVALID,
+        sb_fail(SB_INVALID,
                 "'%s' is no charset that can be read here; 'iconv -l' lists those that the system "
                 "has (a static program has only a few of them); CP437 is always there",
                 name);
         free(charset);
-        return err->code;
+        return sb_error()->code;
     }
     *out = charset;
     return SB_OK;

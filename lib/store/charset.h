@@ -13,8 +13,7 @@ struct sb_charset; /* belongs to one thread at a time */
 
 /* name NULL: *out is NULL, and SB_OK. SB_INVALID: the charset is not known on this machine; the
  * text says what to do. */
-enum sb_code sb_charset_open(struct sb_charset **out, const char *name,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_charset_open(struct sb_charset **out, const char *name) SB_CHECKED;
 void sb_charset_free(struct sb_charset *charset); /* NULL is allowed */
 
 /* Replaces out by the text in UTF-8. SB_INVALID: the text is not valid in this charset, and out is

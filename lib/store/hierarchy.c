@@ -7,10 +7,10 @@ void sb_hierarchy_free(struct sb_hierarchy *hierarchy)
 }
 
 enum sb_code sb_hierarchy_list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
-                               struct sb_listing **out, struct sb_error *err)
+                               struct sb_listing **out)
 {
     *out = NULL;
-    return hierarchy->ops->list(hierarchy, dir, size, out, err);
+    return hierarchy->ops->list(hierarchy, dir, size, out);
 }
 
 void sb_listing_free(struct sb_hierarchy *hierarchy, struct sb_listing *listing)
@@ -20,16 +20,15 @@ void sb_listing_free(struct sb_hierarchy *hierarchy, struct sb_listing *listing)
 }
 
 enum sb_code sb_listing_next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
-                             struct sb_child *child, struct sb_error *err)
+                             struct sb_child *child)
 {
-    return hierarchy->ops->next(hierarchy, listing, child, err);
+    return hierarchy->ops->next(hierarchy, listing, child);
 }
 
-enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **out,
-                            struct sb_error *err)
+enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **out)
 {
     *out = NULL;
-    return hierarchy->ops->open_reader(hierarchy, out, err);
+    return hierarchy->ops->open_reader(hierarchy, out);
 }
 
 void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader)
@@ -39,8 +38,7 @@ void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader)
 }
 
 enum sb_code sb_hierarchy_read(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
-                               const struct sb_entry *entry, sb_each_block *each, void *context,
-                               struct sb_error *err)
+                               const struct sb_entry *entry, sb_each_block *each, void *context)
 {
-    return hierarchy->ops->read(reader, entry, each, context, err);
+    return hierarchy->ops->read(reader, entry, each, context);
 }

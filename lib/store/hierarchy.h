@@ -37,15 +37,14 @@ struct sb_reader;
 struct sb_hierarchy_ops {
     void (*free)(struct sb_hierarchy *hierarchy);
     enum sb_code (*list)(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
-                         struct sb_listing **out, struct sb_error *err);
+                         struct sb_listing **out);
     enum sb_code (*next)(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
-                         struct sb_child *child, struct sb_error *err);
+                         struct sb_child *child);
     void (*close_listing)(struct sb_listing *listing);
-    enum sb_code (*open_reader)(struct sb_hierarchy *hierarchy, struct sb_reader **out,
-                                struct sb_error *err);
+    enum sb_code (*open_reader)(struct sb_hierarchy *hierarchy, struct sb_reader **out);
     void (*close_reader)(struct sb_reader *reader);
     enum sb_code (*read)(struct sb_reader *reader, const struct sb_entry *entry,
-                         sb_each_block *each, void *context, struct sb_error *err);
+                         sb_each_block *each, void *context);
 };
 
 /* What each kind of hierarchy begins with. */
@@ -55,32 +54,30 @@ struct sb_hierarchy {
 
 /* The caller owns the archive and the shards, and keeps them open as long as the hierarchy. */
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
-                                       struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
+                                       struct sb_shards *shards) SB_CHECKED;
 
 /*
  * The tree below a directory. Links below it are not followed. Files that vanish during the listing
  * are left out, and so are those of `own`, which is kept.
  */
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
-                                    const struct sb_own_files *own,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_own_files *own) SB_CHECKED;
 
 void sb_hierarchy_free(struct sb_hierarchy *hierarchy); /* NULL is allowed */
 
 /* The direct children of a directory; "" is the root. SB_NOENT: it does not exist; SB_INVALID: it
  * is not a directory. */
 enum sb_code sb_hierarchy_list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
-                               struct sb_listing **out, struct sb_error *err) SB_CHECKED;
+                               struct sb_listing **out) SB_CHECKED;
 void sb_listing_free(struct sb_hierarchy *hierarchy, struct sb_listing *listing);
 
 /* Children in bytewise order of name; SB_END after the last. The child's strings live until the
  * next call. */
 enum sb_code sb_listing_next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
-                             struct sb_child *child, struct sb_error *err) SB_CHECKED;
+                             struct sb_child *child) SB_CHECKED;
 
 /* For one thread; freed before the hierarchy. */
-enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **out,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_reader_open(struct sb_hierarchy *hierarchy, struct sb_reader **out) SB_CHECKED;
 void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader);
 
 /*
@@ -90,7 +87,7 @@ void sb_reader_free(struct sb_hierarchy *hierarchy, struct sb_reader *reader);
  * its size is not entry->size.
  */
 enum sb_code sb_hierarchy_read(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
-                               const struct sb_entry *entry, sb_each_block *each, void *context,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_entry *entry, sb_each_block *each,
+                               void *context) SB_CHECKED;
 
 #endif

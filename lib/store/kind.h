@@ -65,10 +65,10 @@ struct sb_kind_word {
 /* Views of an input. bag: as in sb_input_open_bag. */
 typedef enum sb_code sb_source_opener(struct sb_source **out, struct sb_input *input,
                                       const struct sb_source_options *options,
-                                      const struct sb_notify *notify, struct sb_error *err);
+                                      const struct sb_notify *notify);
 typedef enum sb_code sb_table_opener(struct sb_table **out, struct sb_input *input,
                                      const struct sb_bag_options *bag,
-                                     const struct sb_notify *notify, struct sb_error *err);
+                                     const struct sb_notify *notify);
 
 struct sb_kind {
     const char *word; /* for messages: "tar" */
@@ -109,7 +109,7 @@ struct sb_kind {
      * it does not work for this input. */
     enum sb_code (*scan)(struct sb_source **out, struct sb_input *input,
                          bool (*wanted)(void *context, const char *name, size_t size),
-                         void *context, struct sb_error *err);
+                         void *context);
 };
 
 /* NULL for SB_UNKNOWN, and for the number after the last kind. */
@@ -123,14 +123,13 @@ extern const struct sb_kind sb_archive_kind, sb_directory_kind, sb_tar_kind, sb_
  * exist is assumed to be an archive, and a compressed file a tar (whose reader may find a cpio in
  * it). SB_SYSTEM; SB_FORMAT: it is of no known kind.
  */
-enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_input_open(struct sb_input *input, const char *path,
+                           enum sb_container_kind forced) SB_CHECKED;
 void sb_input_close(struct sb_input *input);
 
 /* Reads a pipe to its end, into a temporary file in TMPDIR or else the current directory; then the
  * input has a `file`. SB_LIMIT: it has more than max_size bytes (0: any number). */
-enum sb_code sb_input_spool(struct sb_input *input, int64_t max_size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_input_spool(struct sb_input *input, int64_t max_size) SB_CHECKED;
 
 /* Does the input begin with these bytes? */
 bool sb_input_begins(const struct sb_input *input, const char *magic, size_t size);
@@ -166,15 +165,14 @@ struct sb_bag;
  * those of sb_bag_open. */
 enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                                const struct sb_bag_options *options, int64_t max_size,
-                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                               const struct sb_notify *notify) SB_CHECKED;
 
 sb_table_opener sb_table_open_bag SB_CHECKED;
 
 struct sb_syrah_set;
 
 /* Syrah files; a pipe is spooled, as a bag is. */
-enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input) SB_CHECKED;
 
 sb_table_opener sb_table_open_syrah SB_CHECKED;
 

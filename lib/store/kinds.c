@@ -96,14 +96,13 @@ unsigned sb_container_can(enum sb_container_kind kind)
 }
 
 enum sb_code sb_sink_open_stream(struct sb_sink **out, enum sb_container_kind kind,
-                                 const struct sb_stream_sink_options *options, struct sb_error *err)
+                                 const struct sb_stream_sink_options *options)
 {
     const struct sb_kind *found = sb_kind_of(kind);
 
     if (found && found->sink)
-        return found->sink(out, options, err);
-    return sb_fail(err, SB_INVALID, "%s: a %s can only be read", options->path,
-                   sb_container_word(kind));
+        return found->sink(out, options);
+    return sb_fail(SB_INVALID, "%s: a %s can only be read", options->path, sb_container_word(kind));
 }
 
 const char *sb_container_word(enum sb_container_kind kind)

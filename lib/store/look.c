@@ -23,9 +23,8 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity)
 {
     int64_t size = input->st.st_size;
     size_t want = size < (int64_t)capacity ? (size_t)size : capacity, got;
-    struct sb_error ignored;
 
-    if (!input->file || sb_file_read(input->file, out, want, size - (int64_t)want, &got, &ignored))
+    if (!input->file || IGNORED(sb_file_read(input->file, out, want, size - (int64_t)want, &got)))
         return 0;
     return got;
 }
@@ -33,17 +32,16 @@ size_t sb_input_tail(const struct sb_input *input, void *out, size_t capacity)
 size_t sb_input_ahead(const struct sb_input *input, void *out, size_t capacity)
 {
     size_t got = input->head.size < capacity ? input->head.size : capacity;
-    struct sb_error ignored;
 
     if (input->pipe)
         memcpy(out, input->head.data, got);
-    else if (!input->file || sb_file_read(input->file, out, capacity, 0, &got, &ignored))
+    else if (!input->file || IGNORED(sb_file_read(input->file, out, capacity, 0, &got)))
         return 0;
     return got;
 }
 
 /* Sets input->file, or ->pipe; takes the file. */
-static enum sb_code take(struct sb_input *input, struct sb_file *file, struct sb_error *err)
+static enum sb_code take(struct sb_input *input, struct sb_file *file)
 {
     mode_t mode = file->st.st_mode;
 
@@ -55,32 +53,30 @@ static enum sb_code take(struct sb_input *input, struct sb_file *file, struct sb
         input->pipe = file;
     return S_ISREG(mode) || S_ISFIFO(mode) || S_ISSOCK(mode)
                ? SB_OK
-               : sb_fail(err, SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
+               : sb_fail(SB_FORMAT, "%s: is neither a file nor a pipe", input->name);
 }
 
-static enum sb_code open_path(const struct sb_input *input, struct sb_file **out,
-                              struct sb_error *err)
+static enum sb_code open_path(const struct sb_input *input, struct sb_file **out)
 {
     int fd = open(input->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 
     *out = NULL;
-    return fd < 0 ? sb_fail_errno(err, errno, "%s", input->path)
-                  : sb_file_take(out, fd, input->name, err);
+    return fd < 0 ? sb_fail_errno(errno, "%s", input->path) : sb_file_take(out, fd, input->name);
 }
 
 /* Gives the writer of a FIFO a moment to open it; a FIFO without a writer reads as empty. */
-static enum sb_code take_path(struct sb_input *input, struct sb_file *file, struct sb_error *err)
+static enum sb_code take_path(struct sb_input *input, struct sb_file *file)
 {
     struct pollfd writer = {.fd = file->fd, .events = POLLIN};
 
     if (S_ISFIFO(file->st.st_mode))
         (void)poll(&writer, 1, WRITER_MILLISECONDS);
     (void)fcntl(file->fd, F_SETFL, fcntl(file->fd, F_GETFL) & ~O_NONBLOCK);
-    return take(input, file, err);
+    return take(input, file);
 }
 
 /* Reads the first bytes. */
-static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
+static enum sb_code begin_reading(struct sb_input *input)
 {
     ssize_t got;
     enum sb_code code;
@@ -94,14 +90,14 @@ static enum sb_code begin_reading(struct sb_input *input, struct sb_error *err)
         if (got < 0 && errno == EIO)
             got = pread(input->file->fd, input->first, sizeof(input->first), 0);
         if (got < 0)
-            return sb_fail_errno(err, errno, "%s: cannot read", input->name);
+            return sb_fail_errno(errno, "%s: cannot read", input->name);
         input->first_size = (size_t)got;
         return SB_OK;
     }
     code = sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
-                        input->name, err);
+                        input->name);
     if (!code && sb_buf_set(&input->head, input->first, input->first_size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
@@ -172,7 +168,7 @@ static bool may_be_bag(const struct sb_input *input)
 }
 
 /* Reads more of a pipe to its head: SB_AHEAD_BYTES, where it has as many. */
-static enum sb_code read_ahead(struct sb_input *input, struct sb_error *err)
+static enum sb_code read_ahead(struct sb_input *input)
 {
     struct sb_buf *head = &input->head;
     size_t got;
@@ -180,18 +176,18 @@ static enum sb_code read_ahead(struct sb_input *input, struct sb_error *err)
     if (!input->pipe || input->first_size < SB_HEAD_BYTES)
         return SB_OK;
     if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size, &got,
-                     input->name, err))
-        return err->code;
+                     input->name))
+        return sb_error()->code;
     head->size += got;
     return SB_OK;
 }
 
-static enum sb_code look_at_rest(struct sb_input *input, struct sb_error *err)
+static enum sb_code look_at_rest(struct sb_input *input)
 {
-    if (read_ahead(input, err))
-        return err->code;
+    if (read_ahead(input))
+        return sb_error()->code;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
         const struct sb_kind *kind = sb_kind_of(i);
 
@@ -204,7 +200,7 @@ static enum sb_code look_at_rest(struct sb_input *input, struct sb_error *err)
 }
 
 /* By the first bytes; if they match nothing, by what comes later. */
-static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err)
+static enum sb_code look_at_content(struct sb_input *input)
 {
     enum sb_container_kind found;
     enum sb_sure sure = surest(input, by_content, &found);
@@ -217,43 +213,43 @@ static enum sb_code look_at_content(struct sb_input *input, struct sb_error *err
     if (sure == SB_BY_NAME)
         return SB_OK;
     if (input->first_size == 0)
-        return sb_fail(err, SB_FORMAT, "%s: is empty", input->name);
-    if (sure <= SB_BY_ZEROS && look_at_rest(input, err))
-        return err->code;
+        return sb_fail(SB_FORMAT, "%s: is empty", input->name);
+    if (sure <= SB_BY_ZEROS && look_at_rest(input))
+        return sb_error()->code;
     if (may_be_bag(input))
-        return sb_fail(err, SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
+        return sb_fail(SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
     if (!input->kind)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says "
                        "what it is",
                        input->name);
     return SB_OK;
 }
 
-static enum sb_code look_at_descriptor(struct sb_input *input, struct sb_error *err)
+static enum sb_code look_at_descriptor(struct sb_input *input)
 {
-    if (begin_reading(input, err))
-        return err->code;
+    if (begin_reading(input))
+        return sb_error()->code;
     if (input->kind && input->kind->filter_by_name) {
         input->type.filter = input->kind->filter_by_name(input->path);
         return SB_OK;
     }
-    return input->kind && input->kind->starts_anyhow ? SB_OK : look_at_content(input, err);
+    return input->kind && input->kind->starts_anyhow ? SB_OK : look_at_content(input);
 }
 
 /* Does the kind match what stat says? */
-static enum sb_code compare_with_place(const struct sb_input *input, struct sb_error *err)
+static enum sb_code compare_with_place(const struct sb_input *input)
 {
     bool is_directory = input->there && S_ISDIR(input->st.st_mode);
     const struct sb_kind *kind = input->kind;
 
     if (is_directory && !kind->is_directory && !kind->explains_directory)
-        return sb_fail(err, SB_FORMAT, "%s: is a directory, not a %s", input->path, kind->word);
+        return sb_fail(SB_FORMAT, "%s: is a directory, not a %s", input->path, kind->word);
     if (!kind->is_directory || is_directory)
         return SB_OK;
-    return input->there ? sb_fail(err, SB_FORMAT, "%s: is not a directory", input->path)
-                        : sb_fail_errno(err, input->why_not, "%s", input->path);
+    return input->there ? sb_fail(SB_FORMAT, "%s: is not a directory", input->path)
+                        : sb_fail_errno(input->why_not, "%s", input->path);
 }
 
 /* A spec of several files, like a kind that is by_path, is opened by its name. */
@@ -277,11 +273,10 @@ static void close_files(struct sb_input *input)
  */
 static void look_first(struct sb_input *input, struct sb_file **opened)
 {
-    struct sb_error ignored;
 
     *opened = NULL;
     input->there = true;
-    if (!input->kind && open_path(input, opened, &ignored) == SB_OK) {
+    if (!input->kind && IGNORED(open_path(input, opened)) == SB_OK) {
         input->st = (*opened)->st;
         return;
     }
@@ -290,7 +285,7 @@ static void look_first(struct sb_input *input, struct sb_file **opened)
 }
 
 /* Names of bags are specs, which have rules of their own. */
-static enum sb_code refuse_remote(const struct sb_input *input, struct sb_error *err)
+static enum sb_code refuse_remote(const struct sb_input *input)
 {
     const struct sb_kind *kind = input->kind;
 
@@ -299,65 +294,64 @@ static enum sb_code refuse_remote(const struct sb_input *input, struct sb_error 
     if (kind == &sb_bag_kind)
         return SB_OK;
     return sb_remote_refuse(input->path,
-                            kind && kind->never_piped ? SB_REMOTE_FILES : SB_REMOTE_READ, "", err);
+                            kind && kind->never_piped ? SB_REMOTE_FILES : SB_REMOTE_READ, "");
 }
 
-static enum sb_code look_at_path(struct sb_input *input, struct sb_error *err)
+static enum sb_code look_at_path(struct sb_input *input)
 {
     enum sb_container_kind found;
     struct sb_file *opened;
     enum sb_code code = SB_OK;
 
     look_first(input, &opened);
-    if (!input->there && refuse_remote(input, err))
-        return err->code;
+    if (!input->there && refuse_remote(input))
+        return sb_error()->code;
     if (!input->kind && surest(input, by_name, &found))
         settle(input, found);
     if (input->kind)
-        code = compare_with_place(input, err);
+        code = compare_with_place(input);
     if (code || needs_no_descriptor(input)) {
         sb_file_free(opened);
         return code;
     }
-    if ((!opened && open_path(input, &opened, err)) || take_path(input, opened, err) ||
-        look_at_descriptor(input, err))
-        return err->code;
+    if ((!opened && open_path(input, &opened)) || take_path(input, opened) ||
+        look_at_descriptor(input))
+        return sb_error()->code;
     if (input->kind->by_path && (input->kind != &sb_archive_kind || input->pipe))
         close_files(input);
     return SB_OK;
 }
 
-static enum sb_code look_at_standard_input(struct sb_input *input, struct sb_error *err)
+static enum sb_code look_at_standard_input(struct sb_input *input)
 {
     struct sb_file *file;
     enum sb_code code;
     int fd;
 
     if (input->kind && input->kind->never_piped)
-        return sb_fail(err, SB_INVALID, "standard input cannot be %s", input->kind->never_piped);
+        return sb_fail(SB_INVALID, "standard input cannot be %s", input->kind->never_piped);
     input->name = "standard input";
     fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", input->name);
-    code = sb_file_take(&file, fd, input->name, err);
+        return sb_fail_errno(errno, "%s", input->name);
+    code = sb_file_take(&file, fd, input->name);
     if (!code)
-        code = take(input, file, err);
+        code = take(input, file);
     if (!code)
-        code = look_at_descriptor(input, err);
+        code = look_at_descriptor(input);
     if (!code && input->kind->never_piped)
-        code = sb_fail(err, SB_FORMAT,
-                       "standard input is the index of an archive; give its name instead");
+        code =
+            sb_fail(SB_FORMAT, "standard input is the index of an archive; give its name instead");
     return code;
 }
 
-enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced,
-                           struct sb_error *err)
+enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced)
 {
     enum sb_code code;
 
     *input = (struct sb_input){.path = path, .name = path};
     settle(input, forced);
-    code = strcmp(path, "-") == 0 ? look_at_standard_input(input, err) : look_at_path(input, err);
+    code = strcmp(path, "-") == 0 ? look_at_standard_input(input) : look_at_path(input);
     if (code)
         sb_input_close(input);
     return code;
@@ -371,12 +365,11 @@ void sb_input_close(struct sb_input *input)
 }
 
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
-                            const struct sb_source_options *options, const struct sb_notify *notify,
-                            struct sb_error *err)
+                            const struct sb_source_options *options, const struct sb_notify *notify)
 {
     *out = NULL;
-    if (input->kind->source(out, input, options, notify, err))
-        return err->code;
+    if (input->kind->source(out, input, options, notify))
+        return sb_error()->code;
     (*out)->zeros_most = options->max_size;
     return SB_OK;
 }

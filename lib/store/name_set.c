@@ -13,14 +13,14 @@ struct sb_name_set {
     sqlite3_stmt *find;
 };
 
-static enum sb_code new_set(struct sb_name_set **out, const char *beside, struct sb_error *err)
+static enum sb_code new_set(struct sb_name_set **out, const char *beside)
 {
     struct sb_name_set *set = calloc(1, sizeof(*set));
     enum sb_code code;
 
     if (!set)
-        return sb_fail_memory(err);
-    code = SB_TABLES(&set->db, beside, err,
+        return sb_fail_memory();
+    code = SB_TABLES(&set->db, beside,
                      "BEGIN; CREATE TABLE names (name BLOB PRIMARY KEY) WITHOUT ROWID",
                      {&set->add, "INSERT OR IGNORE INTO names VALUES (?1)"},
                      {&set->remove, "DELETE FROM names WHERE name = ?1"},
@@ -50,25 +50,23 @@ static void bind(sqlite3_stmt *statement, const char *name, size_t size)
 }
 
 enum sb_code sb_name_set_add(struct sb_name_set **set, const char *beside, const char *name,
-                             size_t size, struct sb_error *err)
+                             size_t size)
 {
-    if (!*set && new_set(set, beside, err))
-        return err->code;
+    if (!*set && new_set(set, beside))
+        return sb_error()->code;
     bind((*set)->add, name, size);
-    return sb_database_step((*set)->add, err);
+    return sb_database_step((*set)->add);
 }
 
-enum sb_code sb_name_set_remove(struct sb_name_set *set, const char *name, size_t size,
-                                struct sb_error *err)
+enum sb_code sb_name_set_remove(struct sb_name_set *set, const char *name, size_t size)
 {
     if (!set)
         return SB_OK;
     bind(set->remove, name, size);
-    return sb_database_step(set->remove, err);
+    return sb_database_step(set->remove);
 }
 
-enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t size, bool *has,
-                             struct sb_error *err)
+enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t size, bool *has)
 {
     enum sb_code code = SB_OK;
 
@@ -76,19 +74,19 @@ enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t s
     if (!set)
         return SB_OK;
     bind(set->find, name, size);
-    *has = sb_database_row(set->find, &code, err);
+    *has = sb_database_row(set->find, &code);
     sqlite3_reset(set->find);
     return code;
 }
 
 enum sb_code sb_name_set_covers(struct sb_name_set *set, const char *name, size_t size,
-                                bool *covers, struct sb_error *err)
+                                bool *covers)
 {
-    enum sb_code code = sb_name_set_has(set, name, size, covers, err);
+    enum sb_code code = sb_name_set_has(set, name, size, covers);
 
     while (set && !code && !*covers && size > 0) {
         size = sb_parent_size(name, size);
-        code = sb_name_set_has(set, name, size, covers, err);
+        code = sb_name_set_has(set, name, size, covers);
     }
     return code;
 }

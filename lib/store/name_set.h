@@ -18,15 +18,14 @@ void sb_name_set_free(struct sb_name_set *set);
 
 /* beside: see sb_temp_directory. */
 enum sb_code sb_name_set_add(struct sb_name_set **set, const char *beside, const char *name,
-                             size_t size, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_name_set_remove(struct sb_name_set *set, const char *name, size_t size,
-                                struct sb_error *err) SB_CHECKED;
+                             size_t size) SB_CHECKED;
+enum sb_code sb_name_set_remove(struct sb_name_set *set, const char *name, size_t size) SB_CHECKED;
 
-enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t size, bool *has,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t size,
+                             bool *has) SB_CHECKED;
 
 /* Is the name in the set, or a directory above it? "" is above all. */
 enum sb_code sb_name_set_covers(struct sb_name_set *set, const char *name, size_t size,
-                                bool *covers, struct sb_error *err) SB_CHECKED;
+                                bool *covers) SB_CHECKED;
 
 #endif

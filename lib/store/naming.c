@@ -49,7 +49,7 @@ static void say_what_goes(struct sb_naming *naming, const char *raw, size_t raw_
 }
 
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
-                           const char **name, size_t *size, struct sb_error *err)
+                           const char **name, size_t *size)
 {
     const char *problem = why_not(raw, raw_size, is_dir);
 
@@ -58,7 +58,7 @@ enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw
     if (!problem)
         return SB_OK;
     if (sb_naming_clean(raw, raw_size, is_dir, &naming->text, &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (problem) {
         sb_report(naming->notify, SB_PROBLEM, "name", raw, "left out: the name %s", problem);
         return SB_END;

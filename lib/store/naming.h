@@ -29,7 +29,7 @@ void sb_naming_release(struct sb_naming *naming);
  * SB_END: the name cannot be stored, reported as SB_PROBLEM ("name").
  */
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
-                           const char **name, size_t *size, struct sb_error *err) SB_CHECKED;
+                           const char **name, size_t *size) SB_CHECKED;
 
 /* Replaces `out` by the stored name, without a report; *problem: why it cannot be stored, or NULL.
  */

@@ -57,11 +57,11 @@ struct sb_own_files {
     size_t identity_count, identity_capacity;
 };
 
-enum sb_code sb_own_files_new(struct sb_own_files **out, struct sb_error *err)
+enum sb_code sb_own_files_new(struct sb_own_files **out)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&(*out)->mutex, NULL);
     return SB_OK;
 }
@@ -99,20 +99,20 @@ static char *resolve_dir(const char *path)
 
 /* `path`, which becomes the place's, is absolute. */
 static enum sb_code add_place(struct sb_own_files *files, enum kind kind, const char *typed,
-                              char *path, struct place **out, struct sb_error *err)
+                              char *path, struct place **out)
 {
     struct place *place = calloc(1, sizeof(*place));
     char *dir = strndup(path, (size_t)(sb_base_name(path) - path));
     bool found;
 
     if (!place || !dir || !(place->typed = strdup(typed)) ||
-        sb_grow(&files->places, &files->capacity, files->count, sizeof(struct place *), err)) {
+        sb_grow(&files->places, &files->capacity, files->count, sizeof(struct place *))) {
         if (place)
             free(place->typed);
         free(place);
         free(dir);
         free(path);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     place->kind = kind;
     place->path = path;
@@ -130,7 +130,7 @@ static enum sb_code add_place(struct sb_own_files *files, enum kind kind, const 
 
 /* Under its own name and, if that is a link, the one that it leads to. */
 static enum sb_code add_names(struct sb_own_files *files, enum kind kind, const char *typed,
-                              struct place **first, struct place **second, struct sb_error *err)
+                              struct place **first, struct place **second)
 {
     char *given = resolve_dir(typed), *whole = realpath(typed, NULL);
     enum sb_code code = SB_OK;
@@ -138,39 +138,39 @@ static enum sb_code add_names(struct sb_own_files *files, enum kind kind, const 
 
     *first = *second = NULL;
     if (given)
-        code = add_place(files, kind, typed, given, first, err);
+        code = add_place(files, kind, typed, given, first);
     if (!code && differ)
-        code = add_place(files, kind, typed, whole, second, err);
+        code = add_place(files, kind, typed, whole, second);
     else
         free(whole);
     return code;
 }
 
-static enum sb_code add_file(struct sb_own_files *files, const char *path, struct sb_error *err)
+static enum sb_code add_file(struct sb_own_files *files, const char *path)
 {
     struct place *first, *second;
     struct sb_buf limits = {0};
     struct stat st;
-    enum sb_code code = add_names(files, ONE_FILE, path, &first, &second, err);
+    enum sb_code code = add_names(files, ONE_FILE, path, &first, &second);
 
     if (code || !sb_is_bag_name(path))
         return code;
-    code = sb_limits_name(path, &limits) ? sb_fail_memory(err) : SB_OK;
+    code = sb_limits_name(path, &limits) ? sb_fail_memory() : SB_OK;
     if (!code && stat(limits.data, &st) == 0)
-        code = add_names(files, ONE_FILE, limits.data, &first, &second, err);
+        code = add_names(files, ONE_FILE, limits.data, &first, &second);
     sb_buf_release(&limits);
     return code;
 }
 
-static enum sb_code add_bags(struct sb_own_files *files, const char *spec, struct sb_error *err)
+static enum sb_code add_bags(struct sb_own_files *files, const char *spec)
 {
     struct sb_spec beside = {0}, bags = {0};
-    enum sb_code code = sb_spec_beside(&beside, spec, err);
+    enum sb_code code = sb_spec_beside(&beside, spec);
 
     for (size_t i = 0; !code && i < beside.count; i++) {
-        code = sb_spec_expand(&bags, beside.paths[i], err);
+        code = sb_spec_expand(&bags, beside.paths[i]);
         for (size_t k = 0; !code && k < bags.count; k++)
-            code = add_file(files, bags.paths[k], err);
+            code = add_file(files, bags.paths[k]);
         sb_spec_release(&bags);
     }
     sb_spec_release(&beside);
@@ -181,15 +181,14 @@ static enum sb_code add_bags(struct sb_own_files *files, const char *spec, struc
 /* The shards that the archive counts, or which are there one after the other. */
 static unsigned count_shards(const struct place *place, struct sb_archive *archive)
 {
-    struct sb_error ignored;
     uint32_t count = 0;
     struct stat st;
     bool there = true;
 
-    if (archive && sb_archive_shard_count(archive, &count, &ignored))
+    if (archive && IGNORED(sb_archive_shard_count(archive, &count)))
         count = 0;
     while (there && count <= SB_SHARD_MAX) {
-        char *name = sb_shard_name(place->path, count, &ignored);
+        char *name = IGNORED(sb_shard_name(place->path, count));
 
         there = name && lstat(name, &st) == 0;
         count += there;
@@ -200,10 +199,10 @@ static unsigned count_shards(const struct place *place, struct sb_archive *archi
 
 static enum sb_code add_archive(struct sb_own_files *files, const char *path,
                                 struct sb_archive *archive, const atomic_uint *shards,
-                                struct sb_share share, struct sb_error *err)
+                                struct sb_share share)
 {
     struct place *places[2];
-    enum sb_code code = add_names(files, ARCHIVE, path, &places[0], &places[1], err);
+    enum sb_code code = add_names(files, ARCHIVE, path, &places[0], &places[1]);
 
     for (size_t i = 0; !code && i < 2; i++) {
         struct place *place = places[i];
@@ -220,7 +219,7 @@ static enum sb_code add_archive(struct sb_own_files *files, const char *path,
 }
 
 /* What standard input is, by the name that it was opened with. */
-static enum sb_code add_stdin(struct sb_own_files *files, struct sb_error *err)
+static enum sb_code add_stdin(struct sb_own_files *files)
 {
     char path[PATH_MAX];
     struct stat st, named;
@@ -229,32 +228,30 @@ static enum sb_code add_stdin(struct sb_own_files *files, struct sb_error *err)
     if (size <= 0 || fstat(STDIN_FILENO, &st) || !S_ISREG(st.st_mode))
         return SB_OK;
     path[size] = '\0';
-    return stat(path, &named) == 0 && sb_is_same_file(&named, &st) ? add_file(files, path, err)
-                                                                   : SB_OK;
+    return stat(path, &named) == 0 && sb_is_same_file(&named, &st) ? add_file(files, path) : SB_OK;
 }
 
 enum sb_code sb_own_files_add(struct sb_own_files *files, const char *spec,
-                              struct sb_archive *archive, struct sb_error *err)
+                              struct sb_archive *archive)
 {
     struct place *first, *second;
     struct stat st;
 
     if (strcmp(spec, "-") == 0)
-        return add_stdin(files, err);
+        return add_stdin(files);
     if (archive || sb_archive_looks_like(spec))
-        return add_archive(files, spec, archive, NULL, (struct sb_share){0}, err);
+        return add_archive(files, spec, archive, NULL, (struct sb_share){0});
     if (stat(spec, &st))
-        return add_bags(files, spec, err);
+        return add_bags(files, spec);
     if (S_ISDIR(st.st_mode))
-        return add_names(files, DIRECTORY, spec, &first, &second, err);
-    return add_file(files, spec, err);
+        return add_names(files, DIRECTORY, spec, &first, &second);
+    return add_file(files, spec);
 }
 
 enum sb_code sb_own_files_add_output(struct sb_own_files *files, const char *path,
-                                     const atomic_uint *shards, struct sb_share share,
-                                     struct sb_error *err)
+                                     const atomic_uint *shards, struct sb_share share)
 {
-    return add_archive(files, path, NULL, shards, share, err);
+    return add_archive(files, path, NULL, shards, share);
 }
 
 /* By identity */
@@ -274,10 +271,9 @@ static int compare_identities(const void *a, const void *b)
 static void add_identity(struct sb_own_files *files, const struct place *place,
                          const struct stat *st, bool is_linked)
 {
-    struct sb_error ignored;
 
-    if (sb_grow(&files->identities, &files->identity_capacity, files->identity_count,
-                sizeof(*files->identities), &ignored))
+    if (IGNORED(sb_grow(&files->identities, &files->identity_capacity, files->identity_count,
+                        sizeof(*files->identities))))
         return;
     files->identities[files->identity_count++] = (struct identity){
         .device = st->st_dev, .inode = st->st_ino, .is_linked = is_linked, .place = place};
@@ -285,11 +281,10 @@ static void add_identity(struct sb_own_files *files, const struct place *place,
 
 static void look_up_shards(struct sb_own_files *files, const struct place *place)
 {
-    struct sb_error ignored;
     struct stat st;
 
     for (uint32_t i = 0; i < *place->shards; i++) {
-        char *name = sb_shard_name(place->path, i, &ignored);
+        char *name = IGNORED(sb_shard_name(place->path, i));
         bool there = name && lstat(name, &st) == 0;
 
         if (there)
@@ -401,13 +396,12 @@ static bool has_name(const struct place *place, const char *name, bool counted)
 static bool is_parity_of(int dir_fd, const char *component, size_t size, const char *path)
 {
     struct sb_parity *parity = NULL;
-    struct sb_error ignored;
     struct sb_buf name = {0};
     bool is = false;
 
     if ((dir_fd == AT_FDCWD || !sb_buf_add_format(&name, "/proc/self/fd/%d/", dir_fd)) &&
         !sb_buf_add_format(&name, "%.*s%s", (int)size, component, SB_PROTECT_SUFFIX) &&
-        sb_parity_open(&parity, name.data, &ignored) == SB_OK)
+        IGNORED(sb_parity_open(&parity, name.data)) == SB_OK)
         is = sb_protect_has_note(&parity->super) && sb_protect_has_origin(&parity->super, path);
     sb_parity_free(parity);
     sb_buf_release(&name);

@@ -24,7 +24,7 @@
 struct sb_archive;
 struct sb_own_files;
 
-enum sb_code sb_own_files_new(struct sb_own_files **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_own_files_new(struct sb_own_files **out) SB_CHECKED;
 void sb_own_files_free(struct sb_own_files *files); /* NULL is allowed */
 
 /*
@@ -33,15 +33,14 @@ void sb_own_files_free(struct sb_own_files *files); /* NULL is allowed */
  * missing by who reads it. archive: if it is one that is open; else NULL.
  */
 enum sb_code sb_own_files_add(struct sb_own_files *files, const char *spec,
-                              struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+                              struct sb_archive *archive) SB_CHECKED;
 
 /*
  * An archive that is written, and may not exist yet. shards: how many it has, at any moment. share:
  * the archive is a part of its name (part_name.h), and the others are left out, too.
  */
 enum sb_code sb_own_files_add_output(struct sb_own_files *files, const char *path,
-                                     const atomic_uint *shards, struct sb_share share,
-                                     struct sb_error *err) SB_CHECKED;
+                                     const atomic_uint *shards, struct sb_share share) SB_CHECKED;
 
 /*
  * Is it one that is left out of what a tree holds? component: below dir_fd, as of a member. st: of

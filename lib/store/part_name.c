@@ -11,23 +11,22 @@
 #define PLACE "{}" /* where the number comes, as in the names of split */
 
 /* SB_END: the path is not a pattern of a set ("@N"). */
-static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out,
-                                struct sb_error *err)
+static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out)
 {
     struct sb_shard_pattern pattern;
-    enum sb_code code = sb_shard_pattern_parse(&pattern, path, err);
+    enum sb_code code = sb_shard_pattern_parse(&pattern, path);
 
     if (code)
         return code;
     if (!pattern.is_set)
         return SB_END;
     if (pattern.shards > 0 && pattern.shards != share.count)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is a set of %" PRIu32 " shards, but the work is cut into %" PRId64
                        " parts; each part is one shard",
                        path, pattern.shards, share.count);
     code = sb_shard_pattern_name(&pattern, (uint32_t)share.index, (uint32_t)share.count, out);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 static bool ends_in_no_name(const char *path, size_t size)
@@ -39,16 +38,15 @@ static bool ends_in_no_name(const char *path, size_t size)
     return left == 0 || (left <= 2 && memcmp(last, "..", left) == 0);
 }
 
-enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, struct sb_buf *out,
-                          struct sb_error *err)
+enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, struct sb_buf *out)
 {
     size_t base = sb_container_base_size(path), end = strlen(path);
 
     sb_buf_clear(out);
     if (share.count == 0 || strcmp(path, "-") == 0)
-        return sb_buf_add_text(out, path) ? sb_fail_memory(err) : SB_OK;
+        return sb_buf_add_text(out, path) ? sb_fail_memory() : SB_OK;
     if (bag) {
-        enum sb_code code = name_of_set(path, share, out, err);
+        enum sb_code code = name_of_set(path, share, out);
 
         if (code != SB_END)
             return code;
@@ -58,19 +56,19 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
 
         if (sb_buf_add_format(out, "%.*s%05" PRId64 "-of-%05" PRId64 "%s", before, path,
                               share.index, share.count, path + before + strlen(PLACE)))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         return SB_OK;
     }
     while (end > 0 && path[end - 1] == '/')
         end--;
     if (ends_in_no_name(path, end))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: ends in no name to which the number of a part could be added", path);
     if (base > end || base == 0 || path[base - 1] == '/')
         base = end;
     if (sb_buf_add_format(out, "%.*s-%05" PRId64 "-of-%05" PRId64 "%.*s", (int)base, path,
                           share.index, share.count, (int)(end - base), path + base))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 

@@ -21,8 +21,8 @@
  * bag: the path names a bag: its "@N" must equal the number of parts, and "@*" stands for that
  * number. SB_INVALID: "@N" is another number, or the path does not end in a name ("..", "/").
  */
-enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, struct sb_buf *out,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag,
+                          struct sb_buf *out) SB_CHECKED;
 
 /*
  * Can a file of this name, without directories, belong to the archive `base`, which sb_part_name

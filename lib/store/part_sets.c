@@ -154,8 +154,7 @@ static bool are_numbered_twice(const struct part *parts, size_t count)
     return true;
 }
 
-enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify,
-                                struct sb_error *err)
+enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify)
 {
     struct part *parts = calloc(count ? count : 1, sizeof(*parts));
     struct sb_buf list = {0}, name = {0};
@@ -180,5 +179,5 @@ enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct s
     sb_buf_release(&list);
     sb_buf_release(&name);
     free(parts);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }

@@ -17,7 +17,7 @@
  * counts them. Shards of bags are not checked: a complete set has a name of its own, so a user who
  * names single shards means just those.
  */
-enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_sets_check(char *const *paths, size_t count,
+                                const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -96,20 +96,19 @@ static struct part part_of(const struct sb_slice *slice, int64_t count)
     return part;
 }
 
-static enum sb_code add_part(struct sb_record_choice *choice, const struct sb_slice *slice,
-                             struct sb_error *err)
+static enum sb_code add_part(struct sb_record_choice *choice, const struct sb_slice *slice)
 {
     struct part part = part_of(slice, choice->count);
 
     part.before = choice->population;
     if (__builtin_add_overflow(choice->population, part.run.count, &choice->population) ||
         choice->population > POPULATION_MAX)
-        return sb_fail(err, SB_LIMIT, "more records are requested than can be counted");
+        return sb_fail(SB_LIMIT, "more records are requested than can be counted");
     choice->parts[choice->part_count++] = part;
     return SB_OK;
 }
 
-static enum sb_code add_parts(struct sb_record_choice *choice, struct sb_error *err)
+static enum sb_code add_parts(struct sb_record_choice *choice)
 {
     static const struct sb_slice all = {.step = 1};
     const struct sb_record_choice_options *options = &choice->options;
@@ -118,10 +117,10 @@ static enum sb_code add_parts(struct sb_record_choice *choice, struct sb_error *
 
     choice->parts = calloc(count + 1, sizeof(*choice->parts));
     if (!choice->parts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < count; i++) {
-        if (add_part(choice, takes_all ? &all : &options->slices[i], err))
-            return err->code;
+        if (add_part(choice, takes_all ? &all : &options->slices[i]))
+            return sb_error()->code;
     }
     return SB_OK;
 }
@@ -133,13 +132,13 @@ static void begin_pass(struct sb_record_choice *choice)
                              choice->options.seed, (uint64_t)choice->pass);
 }
 
-static enum sb_code fail_list(const char *what, struct sb_error *err)
+static enum sb_code fail_list(const char *what)
 {
-    return sb_fail(err, SB_INVALID, "a list of records cannot be %s", what);
+    return sb_fail(SB_INVALID, "a list of records cannot be %s", what);
 }
 
 /* Sets begin and end: the range of a pass that the cut leaves. */
-static enum sb_code cut(struct sb_record_choice *choice, struct sb_error *err)
+static enum sb_code cut(struct sb_record_choice *choice)
 {
     const struct sb_record_cut *wanted = &choice->options.cut;
 
@@ -149,29 +148,29 @@ static enum sb_code cut(struct sb_record_choice *choice, struct sb_error *err)
     if (!wanted->given)
         return SB_OK;
     if (choice->options.list)
-        return fail_list("cut", err);
+        return fail_list("cut");
     choice->begin = wanted->first < choice->end ? wanted->first : choice->end;
     if (wanted->count < choice->end - choice->begin)
         choice->end = choice->begin + wanted->count;
     return SB_OK;
 }
 
-static enum sb_code plan(struct sb_record_choice *choice, struct sb_error *err)
+static enum sb_code plan(struct sb_record_choice *choice)
 {
     const struct sb_record_choice_options *options = &choice->options;
 
     choice->random = options->shuffle || options->sample >= 0;
     if (options->list && (choice->random || options->forever))
-        return fail_list("sampled, shuffled or repeated", err);
-    if (add_parts(choice, err))
-        return err->code;
+        return fail_list("sampled, shuffled or repeated");
+    if (add_parts(choice))
+        return sb_error()->code;
     choice->wanted = choice->population;
     if (options->sample >= 0 && (options->sample < choice->population || options->replace))
         choice->wanted = options->sample;
     if (choice->population == 0)
         choice->wanted = 0;
-    if (cut(choice, err))
-        return err->code;
+    if (cut(choice))
+        return sb_error()->code;
     choice->drawn = choice->passed = choice->begin;
     if (choice->begin < choice->end)
         begin_pass(choice);
@@ -179,19 +178,18 @@ static enum sb_code plan(struct sb_record_choice *choice, struct sb_error *err)
 }
 
 enum sb_code sb_record_choice_new(struct sb_record_choice **out,
-                                  const struct sb_record_choice_options *options, int64_t count,
-                                  struct sb_error *err)
+                                  const struct sb_record_choice_options *options, int64_t count)
 {
     struct sb_record_choice *choice = calloc(1, sizeof(*choice));
 
     *out = NULL;
     if (!choice)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     choice->options = *options;
     choice->count = count;
-    if (plan(choice, err)) {
+    if (plan(choice)) {
         sb_record_choice_free(choice);
-        return err->code;
+        return sb_error()->code;
     }
     *out = choice;
     return SB_OK;
@@ -206,11 +204,10 @@ void sb_record_choice_free(struct sb_record_choice *choice)
 }
 
 static enum sb_code fail_missing(const struct sb_record_choice *choice, struct sb_record_run *run,
-                                 int64_t number, struct sb_error *err)
+                                 int64_t number)
 {
     *run = (struct sb_record_run){.first = number};
-    return sb_fail(err, SB_INVALID, "record %" PRId64 ": there are %" PRId64, number,
-                   choice->count);
+    return sb_fail(SB_INVALID, "record %" PRId64 ": there are %" PRId64, number, choice->count);
 }
 
 /* What the cut leaves of the part. */
@@ -242,14 +239,13 @@ static bool reports_missing(const struct sb_record_choice *choice, const struct 
 }
 
 /* The next part that is not empty; for a random order it only reports missing numbers. */
-static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_run *run,
-                              struct sb_error *err)
+static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_run *run)
 {
     while (choice->next < choice->part_count) {
         const struct part *part = &choice->parts[choice->next++];
 
         if (part->missing && reports_missing(choice, part))
-            return fail_missing(choice, run, part->run.first, err);
+            return fail_missing(choice, run, part->run.first);
         if (choice->random)
             continue;
         *run = cut_run(choice, part);
@@ -259,8 +255,7 @@ static enum sb_code next_part(struct sb_record_choice *choice, struct sb_record_
     return SB_END;
 }
 
-static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_record_run *run,
-                                 struct sb_error *err)
+static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_record_run *run)
 {
     const char *text;
     size_t size;
@@ -268,17 +263,17 @@ static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_reco
     for (;;) {
         struct sb_slice slice;
         struct part part;
-        enum sb_code code = sb_list_next(choice->options.list, &text, &size, err);
+        enum sb_code code = sb_list_next(choice->options.list, &text, &size);
 
         if (!code)
-            code = sb_slice_parse(&slice, text, err);
+            code = sb_slice_parse(&slice, text);
         if (code) {
             run->count = -1;
             return code;
         }
         part = part_of(&slice, choice->count);
         if (part.missing)
-            return fail_missing(choice, run, part.run.first, err);
+            return fail_missing(choice, run, part.run.first);
         *run = part.run;
         if (run->count > 0)
             return SB_OK;
@@ -286,8 +281,7 @@ static enum sb_code next_of_list(struct sb_record_choice *choice, struct sb_reco
 }
 
 /* Reads the number at a position of the spool. */
-static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64_t *out,
-                              struct sb_error *err)
+static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64_t *out)
 {
     const struct sb_record_numbers *numbers = &choice->options.numbers;
     int64_t left = sb_limit_spool_count(numbers->spool) - at;
@@ -296,16 +290,14 @@ static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64
     if (at < choice->window_at || at >= choice->window_at + choice->window_count) {
         choice->window_at = at;
         choice->window_count = numbers->step >= WINDOW ? 1 : left < WINDOW ? left : WINDOW;
-        code = sb_limit_spool_get(numbers->spool, at, (size_t)choice->window_count, choice->window,
-                                  err);
+        code = sb_limit_spool_get(numbers->spool, at, (size_t)choice->window_count, choice->window);
     }
     if (!code)
         *out = choice->window[at - choice->window_at];
     return code;
 }
 
-static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_record_run *run,
-                                    struct sb_error *err)
+static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_record_run *run)
 {
     const struct sb_record_numbers *numbers = &choice->options.numbers;
     int64_t number;
@@ -314,8 +306,8 @@ static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_r
     for (; choice->passed < choice->end; choice->passed++) {
         int64_t at = numbers->first + choice->passed * numbers->step;
 
-        if (number_at(choice, at, &number, err))
-            return err->code;
+        if (number_at(choice, at, &number))
+            return sb_error()->code;
         if (run->count == 0)
             run->first = number;
         else if (run->count == 1 && number != run->first)
@@ -361,18 +353,17 @@ static enum sb_code draw(struct sb_record_choice *choice, struct sb_record_run *
     return SB_OK;
 }
 
-enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run,
-                                   struct sb_error *err)
+enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run)
 {
     for (;;) {
-        enum sb_code code = next_part(choice, run, err);
+        enum sb_code code = next_part(choice, run);
 
         if (code == SB_END && choice->random)
             code = draw(choice, run);
         if (code == SB_END && choice->options.list)
-            code = next_of_list(choice, run, err);
+            code = next_of_list(choice, run);
         if (code == SB_END && choice->options.numbers.spool)
-            code = next_of_numbers(choice, run, err);
+            code = next_of_numbers(choice, run);
         if (code != SB_END || !choice->options.forever || choice->begin == choice->end)
             return code;
         choice->pass++;
@@ -389,19 +380,18 @@ bool sb_record_choice_ready(struct sb_record_choice *choice)
 }
 
 enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_limit_spool *out,
-                                    const char *subject, const struct sb_notify *notify,
-                                    struct sb_error *err)
+                                    const char *subject, const struct sb_notify *notify)
 {
     struct sb_record_run run;
     enum sb_code code;
 
-    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+    while ((code = sb_record_choice_next(choice, &run)) != SB_END) {
         if (code == SB_INVALID) {
-            sb_report(notify, SB_PROBLEM, "missing", subject, "%s", err->text);
+            sb_report(notify, SB_PROBLEM, "missing", subject, "%s", sb_error()->text);
             continue;
         }
         for (int64_t i = 0; !code && i < run.count; i++, run.first += run.step)
-            code = sb_limit_spool_add(out, &run.first, 1, err);
+            code = sb_limit_spool_add(out, &run.first, 1);
         if (code)
             return code;
     }
@@ -420,7 +410,7 @@ int64_t sb_record_choice_round(const struct sb_record_choice *choice)
 }
 
 enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, struct sb_share share,
-                                    int64_t count, struct sb_error *err)
+                                    int64_t count)
 {
     struct sb_record_choice choice = {.count = count};
     enum sb_code code;
@@ -429,9 +419,9 @@ enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, st
     if (share.count == 0)
         return SB_OK;
     if (options->list)
-        return fail_list("cut", err);
+        return fail_list("cut");
     choice.options = *options;
-    code = plan(&choice, err);
+    code = plan(&choice);
     sb_share_run(share, choice.end, &options->cut.first, &options->cut.count);
     options->cut.given = true;
     free(choice.parts);

@@ -24,8 +24,7 @@ struct sb_slice {
 };
 
 /* SB_INVALID: it is not a slice, or its step is 0. Numbers may be above 2^63, as in Python. */
-enum sb_code sb_slice_parse(struct sb_slice *out, const char *text,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_slice_parse(struct sb_slice *out, const char *text) SB_CHECKED;
 
 /* A run of record numbers: first, first + step, ...; `count` of them. If count is 1, step is 1. */
 struct sb_record_run {
@@ -78,15 +77,15 @@ struct sb_record_choice_options {
 /* Sets the cut to a share of what the other options choose of `count` records. SB_INVALID: there is
  * a list. */
 enum sb_code sb_record_choice_share(struct sb_record_choice_options *options, struct sb_share share,
-                                    int64_t count, struct sb_error *err) SB_CHECKED;
+                                    int64_t count) SB_CHECKED;
 
 struct sb_record_choice;
 
 /* count: number of records. SB_INVALID: sample, shuffle or forever together with a list. What the
  * options point at is kept. */
 enum sb_code sb_record_choice_new(struct sb_record_choice **out,
-                                  const struct sb_record_choice_options *options, int64_t count,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_record_choice_options *options,
+                                  int64_t count) SB_CHECKED;
 void sb_record_choice_free(struct sb_record_choice *choice); /* NULL is allowed */
 
 /*
@@ -94,8 +93,8 @@ void sb_record_choice_free(struct sb_record_choice *choice); /* NULL is allowed 
  * goes on: a single number that does not exist ("record 99: there are 43"): run->first is the
  * number, run->count 0; or a line that is not a slice: run->count is -1.
  */
-enum sb_code sb_record_choice_next(struct sb_record_choice *choice, struct sb_record_run *run,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_choice_next(struct sb_record_choice *choice,
+                                   struct sb_record_run *run) SB_CHECKED;
 
 /* Would sb_record_choice_next return without waiting for the list? */
 bool sb_record_choice_ready(struct sb_record_choice *choice);
@@ -103,8 +102,7 @@ bool sb_record_choice_ready(struct sb_record_choice *choice);
 /* Adds all remaining numbers to `out`, because a list can be read only once. Reports missing ones
  * as SB_PROBLEM ("missing") of `subject`. */
 enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_limit_spool *out,
-                                    const char *subject, const struct sb_notify *notify,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const char *subject, const struct sb_notify *notify) SB_CHECKED;
 
 /* With `forever`: how many in a row contain every record that can come (for a sample with
  * replacement: almost certainly). 0: the choice ends. */

@@ -44,11 +44,11 @@ static bool parse_slice(struct sb_slice *slice, const char *text)
     return text && *text == '\0' && slice->step != 0;
 }
 
-enum sb_code sb_slice_parse(struct sb_slice *out, const char *text, struct sb_error *err)
+enum sb_code sb_slice_parse(struct sb_slice *out, const char *text)
 {
     if (parse_slice(out, text))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "'%s' is neither a record number nor START:STOP:STEP with a step other than 0",
                    text);
 }

@@ -91,14 +91,13 @@ static const char *skip_local_prefix(const char *text)
     return text;
 }
 
-static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path,
-                             struct sb_error *err)
+static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path)
 {
-    if (sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths), err))
-        return err->code;
+    if (sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths)))
+        return sb_error()->code;
     spec->paths[spec->count] = strdup(path);
     if (!spec->paths[spec->count])
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     spec->count++;
     return SB_OK;
 }
@@ -111,16 +110,15 @@ static enum sb_code name_shard(struct sb_buf *out, const char *text, const struc
 }
 
 static enum sb_code add_set(struct sb_spec *spec, size_t *capacity, const char *text,
-                            const struct item *item, struct sb_error *err)
+                            const struct item *item)
 {
     struct sb_buf name = {0};
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; i < item->count && !code; i++) {
         sb_buf_clear(&name);
-        code = name_shard(&name, text, item, i, item->count)
-                   ? sb_fail_memory(err)
-                   : add_path(spec, capacity, name.data, err);
+        code = name_shard(&name, text, item, i, item->count) ? sb_fail_memory()
+                                                             : add_path(spec, capacity, name.data);
     }
     sb_buf_release(&name);
     return code;
@@ -136,13 +134,13 @@ static enum sb_code add_escaped(struct sb_buf *pattern, const char *text, size_t
     return SB_OK;
 }
 
-static enum sb_code run_glob(const char *pattern, glob_t *found, struct sb_error *err)
+static enum sb_code run_glob(const char *pattern, glob_t *found)
 {
     int result = glob(pattern, GLOB_NOSORT, NULL, found);
 
     if (result == GLOB_NOSPACE)
-        return sb_fail_memory(err);
-    return result == 0 ? SB_OK : sb_fail(err, SB_NOENT, "%s: no file is called so", pattern);
+        return sb_fail_memory();
+    return result == 0 ? SB_OK : sb_fail(SB_NOENT, "%s: no file is called so", pattern);
 }
 
 /* The N of the last of the found names, which differ only in N. */
@@ -161,7 +159,7 @@ static uint32_t last_count(const glob_t *found, size_t suffix_size)
 }
 
 static enum sb_code add_star_set(struct sb_spec *spec, size_t *capacity, const char *text,
-                                 struct item item, struct sb_error *err)
+                                 struct item item)
 {
     const char *suffix = text + item.end;
     struct sb_buf pattern = {0};
@@ -171,17 +169,17 @@ static enum sb_code add_star_set(struct sb_spec *spec, size_t *capacity, const c
     if (add_escaped(&pattern, text, item.at) ||
         sb_buf_add_text(&pattern, FIRST_SHARD "[0-9][0-9][0-9][0-9][0-9]") ||
         add_escaped(&pattern, suffix, strlen(suffix))) {
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
         goto out;
     }
-    code = run_glob(pattern.data, &found, err);
+    code = run_glob(pattern.data, &found);
     if (!code)
         item.count = last_count(&found, strlen(suffix));
     if (code == SB_NOENT || (!code && item.count == 0))
-        code = sb_fail(err, SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text,
-                       (int)item.at, text, suffix);
+        code = sb_fail(SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text, (int)item.at,
+                       text, suffix);
     if (!code)
-        code = add_set(spec, capacity, text, &item, err);
+        code = add_set(spec, capacity, text, &item);
 out:
     globfree(&found);
     sb_buf_release(&pattern);
@@ -198,48 +196,46 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static enum sb_code add_glob(struct sb_spec *spec, size_t *capacity, const char *text,
-                             struct sb_error *err)
+static enum sb_code add_glob(struct sb_spec *spec, size_t *capacity, const char *text)
 {
     size_t before = spec->count;
     glob_t found = {0};
-    enum sb_code code = run_glob(text, &found, err);
+    enum sb_code code = run_glob(text, &found);
 
     for (size_t i = 0; !code && i < found.gl_pathc; i++) {
         if (!is_limits(found.gl_pathv[i]))
-            code = add_path(spec, capacity, found.gl_pathv[i], err);
+            code = add_path(spec, capacity, found.gl_pathv[i]);
     }
     if (!code && spec->count == before)
-        code = sb_fail(err, SB_NOENT, "%s: no file is called so", text);
+        code = sb_fail(SB_NOENT, "%s: no file is called so", text);
     if (!code)
         qsort(spec->paths + before, spec->count - before, sizeof(*spec->paths), compare_paths);
     globfree(&found);
     return code;
 }
 
-static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char *text,
-                             struct sb_error *err)
+static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char *text)
 {
     struct item item;
 
     if (exists(text))
-        return add_path(spec, capacity, text, err);
-    if (sb_remote_refuse(text, SB_REMOTE_READ, "--from=bagz ", err))
-        return err->code;
+        return add_path(spec, capacity, text);
+    if (sb_remote_refuse(text, SB_REMOTE_READ, "--from=bagz "))
+        return sb_error()->code;
     text = skip_local_prefix(text);
     if (exists(text))
-        return add_path(spec, capacity, text, err);
+        return add_path(spec, capacity, text);
     item = parse_item(text);
     if (item.kind == SET)
-        return add_set(spec, capacity, text, &item, err);
+        return add_set(spec, capacity, text, &item);
     if (item.kind == STAR_SET)
-        return add_star_set(spec, capacity, text, item, err);
+        return add_star_set(spec, capacity, text, item);
     if (strpbrk(text, GLOB_LETTERS))
-        return add_glob(spec, capacity, text, err);
-    return add_path(spec, capacity, text, err);
+        return add_glob(spec, capacity, text);
+    return add_path(spec, capacity, text);
 }
 
-static enum sb_code add_items(struct sb_spec *spec, char *list, struct sb_error *err)
+static enum sb_code add_items(struct sb_spec *spec, char *list)
 {
     size_t capacity = 0;
     char *rest = list, *item;
@@ -247,12 +243,12 @@ static enum sb_code add_items(struct sb_spec *spec, char *list, struct sb_error 
 
     while (!code && (item = strsep(&rest, ","))) {
         if (*item)
-            code = add_item(spec, &capacity, item, err);
+            code = add_item(spec, &capacity, item);
     }
     return code;
 }
 
-enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err)
+enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec)
 {
     size_t capacity = 0;
     enum sb_code code;
@@ -261,10 +257,10 @@ enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_err
     *out = (struct sb_spec){0};
     list = strdup(spec);
     if (!list)
-        return sb_fail_memory(err);
-    code = exists(spec) ? add_path(out, &capacity, spec, err) : add_items(out, list, err);
+        return sb_fail_memory();
+    code = exists(spec) ? add_path(out, &capacity, spec) : add_items(out, list);
     if (!code && out->count == 0)
-        code = sb_fail(err, SB_INVALID, "\"%s\" names no file", spec);
+        code = sb_fail(SB_INVALID, "\"%s\" names no file", spec);
     if (code)
         sb_spec_release(out);
     free(list);
@@ -334,18 +330,18 @@ static char *cut_first(char *list)
     return cut;
 }
 
-enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err)
+enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec)
 {
     char *list = strdup(spec), *rest = list;
     size_t capacity = 0;
-    enum sb_code code = list ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = list ? SB_OK : sb_fail_memory();
 
     *out = (struct sb_spec){0};
     while (!code && rest) {
         char *first = rest;
 
         rest = cut_first(first);
-        code = add_path(out, &capacity, first, err);
+        code = add_path(out, &capacity, first);
     }
     if (code)
         sb_spec_release(out);
@@ -353,8 +349,7 @@ enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_err
     return code;
 }
 
-enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path,
-                                    struct sb_error *err)
+enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path)
 {
     struct item item;
 
@@ -362,10 +357,10 @@ enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *pa
         .path = path, .prefix_size = strlen(path), .suffix = path + strlen(path)};
     if (exists(path))
         return SB_OK;
-    if (sb_remote_refuse(path, SB_REMOTE_WRITE, "--to=bagz ", err))
-        return err->code;
+    if (sb_remote_refuse(path, SB_REMOTE_WRITE, "--to=bagz "))
+        return sb_error()->code;
     if (strchr(path, ','))
-        return sb_fail(err, SB_INVALID, "\"%s\": an output has one name, without commas", path);
+        return sb_fail(SB_INVALID, "\"%s\": an output has one name, without commas", path);
     out->path = skip_local_prefix(path);
     out->prefix_size = strlen(out->path);
     item = parse_item(out->path);

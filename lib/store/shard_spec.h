@@ -28,7 +28,7 @@ struct sb_spec {
  * The files of a spec, in order. Only those of globs and "@*" must exist: SB_NOENT if none matches.
  * SB_INVALID: it is not on a file system ("gs://..."); the text shows the pipe to use instead.
  */
-enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec) SB_CHECKED;
 void sb_spec_release(struct sb_spec *spec);
 
 /* Does the name end in .bag or .bagz? */
@@ -43,7 +43,7 @@ bool sb_spec_is_of_bags(const char *spec);
  * after .bag or .bagz separates, unless a file exists whose name goes on after it. Without such a
  * '+', out has the whole spec.
  */
-enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec) SB_CHECKED;
 
 /* The name of a set of shards to write, "PREFIX@16SUFFIX", or of a single file. */
 struct sb_shard_pattern {
@@ -55,8 +55,7 @@ struct sb_shard_pattern {
 };
 
 /* SB_INVALID: it has several items, or is not on a file system; "fs:" is skipped. */
-enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path) SB_CHECKED;
 
 /* Appends the name of a shard; for a single file, its path. */
 enum sb_code sb_shard_pattern_name(const struct sb_shard_pattern *pattern, uint32_t shard,

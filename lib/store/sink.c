@@ -8,24 +8,23 @@ void sb_sink_free(struct sb_sink *sink)
         sink->ops->free(sink);
 }
 
-enum sb_code sb_sink_commit(struct sb_sink *sink, struct sb_error *err)
+enum sb_code sb_sink_commit(struct sb_sink *sink)
 {
-    return sink->ops->commit(sink, err);
+    return sink->ops->commit(sink);
 }
 
-enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                           struct sb_error *err)
+enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns)
 {
     enum sb_code code;
 
     if (sink->ops->store)
-        return sink->ops->store(sink, batch, turns, err);
-    if (sink->ops->render && sink->ops->render(sink, batch, err))
-        return err->code;
+        return sink->ops->store(sink, batch, turns);
+    if (sink->ops->render && sink->ops->render(sink, batch))
+        return sb_error()->code;
     code = sb_turn_begin(turns, batch);
     if (code)
-        return sb_fail(err, code, "interrupted");
-    code = sink->ops->write(sink, batch, err);
+        return sb_fail(code, "interrupted");
+    code = sink->ops->write(sink, batch);
     sb_turn_end(turns, batch);
     return code;
 }
@@ -42,10 +41,10 @@ static void count_file(struct sb_sink *sink, const struct sb_item *item)
     sink->counts.unchecked += !(entry->has & SB_HAS_CRC);
 }
 
-enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch)
 {
-    if (sink->ops->drain && sink->ops->drain(sink, batch, err))
-        return err->code;
+    if (sink->ops->drain && sink->ops->drain(sink, batch))
+        return sb_error()->code;
     for (size_t i = 0; !sink->ops->drain && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 

@@ -18,8 +18,7 @@ struct sb_stream_sink_options;
 
 /* Opens a sink that writes a stream of bytes (sinks.h). */
 typedef enum sb_code sb_stream_sink_opener(struct sb_sink **out,
-                                           const struct sb_stream_sink_options *options,
-                                           struct sb_error *err);
+                                           const struct sb_stream_sink_options *options);
 
 struct sb_sink_counts {
     int64_t files; /* files and links stored */
@@ -41,13 +40,13 @@ struct sb_sink_ops {
      * reported if that is a problem. Other codes end the run. May be NULL.
      */
     enum sb_code (*accept)(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err);
+                           struct sb_item *item);
 
     /*
      * On a worker, before the bytes of items in state NEW are read. Items that need not be stored
      * may be set to STORED or FAILED; they are not read. May be NULL.
      */
-    enum sb_code (*look)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+    enum sb_code (*look)(struct sb_sink *sink, struct sb_batch *batch);
 
     /*
      * On a worker. Stores the items in state BARE, READ, LARGE or PART, and sets them to STORED or
@@ -55,22 +54,21 @@ struct sb_sink_ops {
      * then `write`, which runs for one batch at a time, in the order of batches; or `store`, which
      * waits for its turn itself. The parts of a member come in consecutive batches.
      */
-    enum sb_code (*render)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
-    enum sb_code (*write)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
-    enum sb_code (*store)(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err);
+    enum sb_code (*render)(struct sb_sink *sink, struct sb_batch *batch);
+    enum sb_code (*write)(struct sb_sink *sink, struct sb_batch *batch);
+    enum sb_code (*store)(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns);
 
     /* On the calling thread, in order, after the batch was stored: adds rows and counts. drain
      * NULL: items that have not failed become STORED, and `count` counts them. count NULL: counts a
      * file and its bytes. */
-    enum sb_code (*drain)(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err);
+    enum sb_code (*drain)(struct sb_sink *sink, struct sb_batch *batch);
     void (*count)(struct sb_sink *sink, const struct sb_item *item);
 
     /* Frees batch->own. May be NULL. */
     void (*release)(struct sb_sink *sink, struct sb_batch *batch);
 
     /* SB_OK: the output is complete and on disk. */
-    enum sb_code (*commit)(struct sb_sink *sink, struct sb_error *err);
+    enum sb_code (*commit)(struct sb_sink *sink);
 };
 
 /* What each kind of sink begins with. */
@@ -87,10 +85,9 @@ struct sb_sink {
 void sb_sink_free(struct sb_sink *sink); /* NULL is allowed */
 
 /* The operations of each kind, in their order. */
-enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_sink_commit(struct sb_sink *sink, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch,
+                           struct sb_pipeline *turns) SB_CHECKED;
+enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch) SB_CHECKED;
+enum sb_code sb_sink_commit(struct sb_sink *sink) SB_CHECKED;
 
 #endif

@@ -77,12 +77,10 @@ struct sb_archive_sink_options {
     const struct sb_notify *notify;
 };
 enum sb_code sb_sink_open_archive(struct sb_sink **out,
-                                  const struct sb_archive_sink_options *options,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_archive_sink_options *options) SB_CHECKED;
 
 /* Between the transfer and the commit, with `unmet`: sb_unmet_remove. */
-enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts) SB_CHECKED;
 
 /* As sb_writer_set_progress, for the next commit. Not in a dry run. */
 void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress);
@@ -128,8 +126,8 @@ struct sb_tree_sink_options {
     void (*written)(void *context, const char *name, size_t size);
     void *context;
 };
-enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_open_tree(struct sb_sink **out,
+                               const struct sb_tree_sink_options *options) SB_CHECKED;
 
 /*
  * tar/sink.c, zip/sink.c: a stream of bytes. path "-" is standard output. A file has a temporary
@@ -153,8 +151,7 @@ sb_stream_sink_opener sb_sink_open_zip SB_CHECKED;
 
 /* Opens any kind that is written as a stream. SB_INVALID: this kind is not. */
 enum sb_code sb_sink_open_stream(struct sb_sink **out, enum sb_container_kind kind,
-                                 const struct sb_stream_sink_options *options,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const struct sb_stream_sink_options *options) SB_CHECKED;
 
 /*
  * bag/sink.c: a record for each file or link, in the order they come. Directories are skipped; a
@@ -169,13 +166,13 @@ struct sb_bag_sink_options {
     const struct sb_bag_writer_options *keys;
     const struct sb_notify *notify;
 };
-enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_open_bag(struct sb_sink **out,
+                              const struct sb_bag_sink_options *options) SB_CHECKED;
 
 /* frames/sink.c: the bytes of each file or link, framed, one after the other; directories are
  * skipped. */
 enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                                 enum sb_framing framing, struct sb_error *err) SB_CHECKED;
+                                 enum sb_framing framing) SB_CHECKED;
 
 /*
  * syrah/sink.c: an item for each directory of .npy and .txt files (array/name.h), in the order they
@@ -197,8 +194,8 @@ struct sb_cache_sink_options {
     bool single;            /* each file is a key of its own: its path without the suffix */
     const struct sb_notify *notify;
 };
-enum sb_code sb_sink_open_cache(struct sb_sink **out, const struct sb_cache_sink_options *options,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_open_cache(struct sb_sink **out,
+                                const struct sb_cache_sink_options *options) SB_CHECKED;
 
 /*
  * sink_index.c: an archive whose shards are other files: makes only its index, and a symbolic link
@@ -216,11 +213,10 @@ struct sb_index_sink_options {
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
     void *context;
 };
-enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_open_index(struct sb_sink **out,
+                                const struct sb_index_sink_options *options) SB_CHECKED;
 
 /* The following members lie in this file: adds a shard, a link to it. */
-enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path) SB_CHECKED;
 
 #endif

@@ -17,11 +17,9 @@ void sb_source_free(struct sb_source *source)
         source->ops->free(source);
 }
 
-enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
-                            struct sb_error *err)
+enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member)
 {
-    enum sb_code code =
-        sb_interrupted() ? sb_fail_interrupt(err) : source->ops->next(source, member, err);
+    enum sb_code code = sb_interrupted() ? sb_fail_interrupt() : source->ops->next(source, member);
 
     source->zeros = source->hole = 0;
     source->member = code ? NULL : member->entry.path;
@@ -29,26 +27,25 @@ enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
 }
 
 enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
-                             enum sb_holding *holding, struct sb_error *err)
+                             enum sb_holding *holding)
 {
     *holding = SB_HOLDS_NOTHING;
-    return source->ops->holds ? source->ops->holds(source, name, size, holding, err) : SB_OK;
+    return source->ops->holds ? source->ops->holds(source, name, size, holding) : SB_OK;
 }
 
-enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data, size_t *size,
-                                    struct sb_error *err)
+enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data, size_t *size)
 {
-    return sb_interrupted() ? sb_fail_interrupt(err) : source->ops->block(source, data, size, err);
+    return sb_interrupted() ? sb_fail_interrupt() : source->ops->block(source, data, size);
 }
 
 /* Adds `size` zeros to *made. SB_LIMIT: the holes of this member would become more than `most`
  * zeros. */
 static enum sb_code make_zeros(const char *name, const char *member, int64_t most, int64_t size,
-                               int64_t *made, struct sb_error *err)
+                               int64_t *made)
 {
     most = most > 0 ? most : ZEROS_MOST;
     if (size > most - *made)
-        return sb_fail(err, SB_LIMIT,
+        return sb_fail(SB_LIMIT,
                        "%s: %s: its holes would become more than %" PRId64
                        " bytes of zeros; see --max-size",
                        name, member, most);
@@ -64,37 +61,36 @@ static size_t take_zeros(int64_t *hole)
     return size;
 }
 
-enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
-                             struct sb_error *err)
+enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size)
 {
     enum sb_code code = SB_OK;
 
     if (source->hole == 0)
-        code = sb_source_block_sparse(source, data, size, err);
+        code = sb_source_block_sparse(source, data, size);
     else if (sb_interrupted())
-        code = sb_fail_interrupt(err);
+        code = sb_fail_interrupt();
     if (code || (source->hole == 0 && *data))
         return code;
     if (source->hole == 0) {
         source->hole = (int64_t)*size;
         code = make_zeros(source->name, source->member, source->zeros_most, source->hole,
-                          &source->zeros, err);
+                          &source->zeros);
     }
     *data = zeros;
     *size = take_zeros(&source->hole);
     return code;
 }
 
-static enum sb_code open_bare(struct sb_loader **out, struct sb_error *err)
+static enum sb_code open_bare(struct sb_loader **out)
 {
     *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
+    return *out ? SB_OK : sb_fail_memory();
 }
 
-enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out, struct sb_error *err)
+enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out)
 {
     enum sb_code code =
-        source->ops->open_loader ? source->ops->open_loader(source, out, err) : open_bare(out, err);
+        source->ops->open_loader ? source->ops->open_loader(source, out) : open_bare(out);
 
     if (!code)
         (*out)->source = source;
@@ -112,38 +108,36 @@ void sb_loader_free(struct sb_loader *loader)
 }
 
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                            size_t capacity, struct sb_events *events, struct sb_error *err)
+                            size_t capacity, struct sb_events *events)
 {
-    return loader->source->ops->load(loader, member, data, capacity, events, err);
+    return loader->source->ops->load(loader, member, data, capacity, events);
 }
 
 enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member *member,
-                                     sb_each_block *each, void *context, struct sb_events *events,
-                                     struct sb_error *err)
+                                     sb_each_block *each, void *context, struct sb_events *events)
 {
-    return loader->source->ops->stream(loader, member, each, context, events, err);
+    return loader->source->ops->stream(loader, member, each, context, events);
 }
 
-enum sb_code sb_fill_hole(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_fill_hole(void *context, const void *data, size_t size)
 {
     struct sb_filling *filling = context;
     int64_t hole = (int64_t)size;
     enum sb_code code;
 
     if (data)
-        return filling->each(filling->context, data, size, err);
-    code = make_zeros(filling->name, filling->member, filling->most, hole, &filling->made, err);
+        return filling->each(filling->context, data, size);
+    code = make_zeros(filling->name, filling->member, filling->most, hole, &filling->made);
     while (!code && hole > 0) {
-        code = sb_heed_interrupt(err);
+        code = sb_heed_interrupt();
         if (!code)
-            code = filling->each(filling->context, zeros, take_zeros(&hole), err);
+            code = filling->each(filling->context, zeros, take_zeros(&hole));
     }
     return code;
 }
 
 enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
-                              sb_each_block *each, void *context, struct sb_events *events,
-                              struct sb_error *err)
+                              sb_each_block *each, void *context, struct sb_events *events)
 {
     struct sb_filling filling = {.name = loader->source->name,
                                  .member = member->entry.path,
@@ -151,5 +145,5 @@ enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member
                                  .each = each,
                                  .context = context};
 
-    return sb_loader_stream_sparse(loader, member, sb_fill_hole, &filling, events, err);
+    return sb_loader_stream_sparse(loader, member, sb_fill_hole, &filling, events);
 }

@@ -80,26 +80,24 @@ enum sb_holding {
 
 struct sb_source_ops {
     void (*free)(struct sb_source *source);
-    enum sb_code (*next)(struct sb_source *source, struct sb_member *member, struct sb_error *err);
+    enum sb_code (*next)(struct sb_source *source, struct sb_member *member);
 
     /* NULL if it is not known without reading on. */
     enum sb_code (*holds)(struct sb_source *source, const char *name, size_t size,
-                          enum sb_holding *holding, struct sb_error *err);
+                          enum sb_holding *holding);
 
     /* Gives holes, as stream does. NULL if members cannot be read in sequence: those of a tree, an
      * archive. */
-    enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size,
-                          struct sb_error *err);
+    enum sb_code (*block)(struct sb_source *source, const void **data, size_t *size);
 
     /* NULL unless source->loads. open_loader and free_loader are NULL if a plain struct sb_loader
      * is enough. */
-    enum sb_code (*open_loader)(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err);
+    enum sb_code (*open_loader)(struct sb_source *source, struct sb_loader **out);
     void (*free_loader)(struct sb_loader *loader);
     enum sb_code (*load)(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err);
+                         size_t capacity, struct sb_events *events);
     enum sb_code (*stream)(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err);
+                           void *context, struct sb_events *events);
 };
 
 /* What each kind of source, and of loader, begins with. */
@@ -136,25 +134,22 @@ void sb_source_free(struct sb_source *source); /* NULL is allowed */
  * strings live until the next call of this. SB_INTERRUPT once the work is cancelled
  * (core/interrupt.h); also from sb_source_block, so a loop need not test for it.
  */
-enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member) SB_CHECKED;
 
 /* Does the container have this name? Later members count, too. The current member and its strings
  * stay valid. */
 enum sb_code sb_source_holds(struct sb_source *source, const char *name, size_t size,
-                             enum sb_holding *holding, struct sb_error *err) SB_CHECKED;
+                             enum sb_holding *holding) SB_CHECKED;
 
 /*
  * The next bytes of the current member, never none; SB_END after the last. They live until the next
  * call on the source. SB_DAMAGED: they end early.
  */
-enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size,
-                             struct sb_error *err) SB_CHECKED;
-enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data, size_t *size,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size) SB_CHECKED;
+enum sb_code sb_source_block_sparse(struct sb_source *source, const void **data,
+                                    size_t *size) SB_CHECKED;
 
-enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out) SB_CHECKED;
 void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its source */
 
 /*
@@ -165,8 +160,7 @@ void sb_loader_free(struct sb_loader *loader); /* NULL is allowed; before its so
  * Other codes end the work.
  */
 enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                            size_t capacity, struct sb_events *events,
-                            struct sb_error *err) SB_CHECKED;
+                            size_t capacity, struct sb_events *events) SB_CHECKED;
 
 /*
  * Feeds the bytes of a member to `each`, in blocks of at most 1 MiB: entry.size bytes, unless
@@ -174,11 +168,11 @@ enum sb_code sb_loader_load(struct sb_loader *loader, struct sb_member *member, 
  * (events says how), and what was fed must not be used.
  */
 enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,
-                              sb_each_block *each, void *context, struct sb_events *events,
-                              struct sb_error *err) SB_CHECKED;
+                              sb_each_block *each, void *context,
+                              struct sb_events *events) SB_CHECKED;
 enum sb_code sb_loader_stream_sparse(struct sb_loader *loader, struct sb_member *member,
-                                     sb_each_block *each, void *context, struct sb_events *events,
-                                     struct sb_error *err) SB_CHECKED;
+                                     sb_each_block *each, void *context,
+                                     struct sb_events *events) SB_CHECKED;
 
 /* Replaces holes by zeros, as sb_loader_stream does, for a caller who reads one file in another
  * way. */
@@ -192,7 +186,6 @@ struct sb_filling {
 };
 
 /* A sb_each_block whose context is a struct sb_filling: passes blocks on to filling->each. */
-enum sb_code sb_fill_hole(void *context, const void *data, size_t size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fill_hole(void *context, const void *data, size_t size) SB_CHECKED;
 
 #endif

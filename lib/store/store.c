@@ -21,16 +21,16 @@ struct sb_store {
 };
 
 /* Only an archive can be opened despite damage. */
-static enum sb_code damage_is_fatal(struct sb_error *err)
+static enum sb_code damage_is_fatal(void)
 {
-    if (err->code == SB_DAMAGED)
-        err->code = SB_FORMAT;
-    return err->code;
+    if (sb_error()->code == SB_DAMAGED)
+        sb_error()->code = SB_FORMAT;
+    return sb_error()->code;
 }
 
-static enum sb_code refuse_tree(const char *path, struct sb_error *err)
+static enum sb_code refuse_tree(const char *path)
 {
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: is a directory, not a container; commands such as plain ls, find and du "
                    "read it, and 'shardbox pack' makes an archive of it",
                    path);
@@ -57,22 +57,22 @@ static void report_version(const struct sb_store *store)
 }
 
 /* SB_CHANGED: the path leads to another file than the one that was looked at. */
-static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
+static enum sb_code open_archive(struct sb_store *store)
 {
     struct sb_input *input = &store->input;
     const struct sb_index_found found = {.path = input->path,
                                          .file = input->file,
                                          .start = input->first,
                                          .start_size = input->first_size};
-    enum sb_code code = sb_archive_open_found(
-        &input->archive, input->path, input->file ? &found : NULL, store->options.once, err);
+    enum sb_code code = sb_archive_open_found(&input->archive, input->path,
+                                              input->file ? &found : NULL, store->options.once);
     struct stat now;
 
     sb_file_free(input->file);
     input->file = NULL;
 
-    if (code == SB_SYSTEM && err->sys_errno == EISDIR)
-        return refuse_tree(input->path, err);
+    if (code == SB_SYSTEM && sb_error()->sys_errno == EISDIR)
+        return refuse_tree(input->path);
     if (code == SB_FORMAT && input->there && stat(input->path, &now) == 0 &&
         (now.st_ino != input->st.st_ino || now.st_dev != input->st.st_dev))
         return SB_CHANGED;
@@ -81,28 +81,28 @@ static enum sb_code open_archive(struct sb_store *store, struct sb_error *err)
     return code;
 }
 
-static enum sb_code look(struct sb_store *store, const char *spec, struct sb_error *err)
+static enum sb_code look(struct sb_store *store, const char *spec)
 {
-    enum sb_code code = sb_input_open(&store->input, spec, store->options.from.kind, err);
+    enum sb_code code = sb_input_open(&store->input, spec, store->options.from.kind);
 
     if (!code && store->input.kind == &sb_archive_kind)
-        code = open_archive(store, err);
+        code = open_archive(store);
     return code;
 }
 
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
-                           const struct sb_store_options *options, struct sb_error *err)
+                           const struct sb_store_options *options)
 {
     struct sb_store *store = calloc(1, sizeof(*store));
     enum sb_code code;
 
     *out = NULL;
     if (!store)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     store->options = *options;
-    code = look(store, spec, err);
+    code = look(store, spec);
     for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
-        code = look(store, spec, err);
+        code = look(store, spec);
     if (code)
         sb_store_free(store);
     else
@@ -157,9 +157,9 @@ bool sb_store_can(const struct sb_store *store, enum sb_store_ability ability)
     return abilities(&store->input) & ability;
 }
 
-enum sb_code sb_store_refuse_tree(const struct sb_store *store, struct sb_error *err)
+enum sb_code sb_store_refuse_tree(const struct sb_store *store)
 {
-    return sb_store_can(store, SB_CAN_WALK) ? refuse_tree(store->input.path, err) : SB_OK;
+    return sb_store_can(store, SB_CAN_WALK) ? refuse_tree(store->input.path) : SB_OK;
 }
 
 bool sb_store_is_compressed(const struct sb_store *store)
@@ -208,7 +208,7 @@ struct sb_archive *sb_store_take_archive(struct sb_store *store)
 }
 
 /* Sets store->bag from the options, for a source whose options have no `bag`. */
-static enum sb_code read_bag_words(struct sb_store *store, struct sb_error *err)
+static enum sb_code read_bag_words(struct sb_store *store)
 {
     const struct sb_bag_words *words = &store->options.bag;
     const struct sb_container_type *from = &store->options.from;
@@ -223,69 +223,67 @@ static enum sb_code read_bag_words(struct sb_store *store, struct sb_error *err)
         .otherwise = from->kind == SB_BAG && from->filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD
                                                                             : SB_COMPRESSION_NONE,
     };
-    return words->dictionary ? sb_dictionary_read(&store->bag.dictionary, words->dictionary, err)
+    return words->dictionary ? sb_dictionary_read(&store->bag.dictionary, words->dictionary)
                              : SB_OK;
 }
 
 enum sb_code sb_store_source(struct sb_store *store, struct sb_source **out,
                              const struct sb_source_options *options,
-                             const struct sb_notify *notify, struct sb_error *err)
+                             const struct sb_notify *notify)
 {
     struct sb_source_options wanted = options ? *options : (struct sb_source_options){0};
 
     *out = NULL;
-    if (!wanted.bag && read_bag_words(store, err))
-        return err->code;
+    if (!wanted.bag && read_bag_words(store))
+        return sb_error()->code;
     if (!wanted.bag)
         wanted.bag = &store->bag;
-    return sb_source_open(out, &store->input, &wanted, notify, err);
+    return sb_source_open(out, &store->input, &wanted, notify);
 }
 
 enum sb_code sb_store_bag(struct sb_store *store, struct sb_bag **out,
-                          const struct sb_bag_options *options, int64_t max_size,
-                          struct sb_error *err)
+                          const struct sb_bag_options *options, int64_t max_size)
 {
     *out = NULL;
     if (store->input.kind != &sb_bag_kind)
         return SB_OK;
-    if (!options && read_bag_words(store, err))
-        return err->code;
+    if (!options && read_bag_words(store))
+        return sb_error()->code;
     return sb_input_open_bag(out, &store->input, options ? options : &store->bag, max_size,
-                             store->options.notify, err);
+                             store->options.notify);
 }
 
-enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out, struct sb_error *err)
+enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out)
 {
     *out = NULL;
     if (store->input.kind != &sb_syrah_kind)
         return SB_OK;
-    return sb_input_open_syrah(out, &store->input, err);
+    return sb_input_open_syrah(out, &store->input);
 }
 
-enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out, struct sb_error *err)
+enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out)
 {
     *out = NULL;
     if (store->input.kind != &sb_cache_kind)
         return SB_OK;
-    return sb_cache_open(out, &store->input.path, 1, store->options.notify, err);
+    return sb_cache_open(out, &store->input.path, 1, store->options.notify);
 }
 
-enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out, struct sb_error *err)
+enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out)
 {
     const struct sb_kind *kind = store->input.kind;
 
     *out = NULL;
     if (!kind->table)
-        return sb_fail(err, SB_INVALID, "%s: is a %s, which has no rows", store->input.name,
-                       kind->word);
-    if (read_bag_words(store, err))
-        return err->code;
-    return kind->table(out, &store->input, &store->bag, store->options.notify, err);
+        return sb_fail(SB_INVALID, "%s: is a %s, which has no rows", store->input.name, kind->word);
+    if (read_bag_words(store))
+        return sb_error()->code;
+    return kind->table(out, &store->input, &store->bag, store->options.notify);
 }
 
-enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out, struct sb_error *err)
+enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out)
 {
-    enum sb_code code = sb_input_spool(&store->input, 0, err);
+    enum sb_code code = sb_input_spool(&store->input, 0);
 
     *out = sb_file_ref(store->input.file);
     return code;
@@ -293,14 +291,13 @@ enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out, struct 
 
 unsigned sb_store_abilities(const char *spec, struct sb_container_type from)
 {
-    struct sb_error ignored;
     struct sb_input input;
     struct stat st;
     unsigned can;
 
     if (strcmp(spec, "-") == 0 ||
         (stat(spec, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
-        sb_input_open(&input, spec, from.kind, &ignored))
+        IGNORED(sb_input_open(&input, spec, from.kind)))
         return 0;
     can = abilities(&input);
     sb_input_close(&input);
@@ -308,20 +305,19 @@ unsigned sb_store_abilities(const char *spec, struct sb_container_type from)
 }
 
 static enum sb_code walk(struct sb_store *store, const struct sb_source_options *how,
-                         const struct sb_catalog_options *options, struct sb_catalog_result *result,
-                         struct sb_error *err)
+                         const struct sb_catalog_options *options, struct sb_catalog_result *result)
 {
     struct sb_source *source;
-    enum sb_code code = sb_store_source(store, &source, how, options->notify, err);
+    enum sb_code code = sb_store_source(store, &source, how, options->notify);
 
     if (!code)
-        code = sb_catalog_open(&store->catalog, &store->input, source, options, result, err);
-    return code ? damage_is_fatal(err) : SB_OK;
+        code = sb_catalog_open(&store->catalog, &store->input, source, options, result);
+    return code ? damage_is_fatal() : SB_OK;
 }
 
 /* SB_INVALID: this input has no such walk. */
 static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options *options,
-                         struct sb_catalog_result *result, struct sb_error *err)
+                         struct sb_catalog_result *result)
 {
     const struct sb_kind *kind = store->input.kind;
     struct sb_source *source;
@@ -329,18 +325,18 @@ static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options
 
     if (!options->wanted || options->metadata || !kind->scan || sb_context_now->charset ||
         !sb_store_can(store, SB_CAN_PATHS))
-        return sb_fail(err, SB_INVALID, "%s: is not looked through for single members",
+        return sb_fail(SB_INVALID, "%s: is not looked through for single members",
                        store->input.name);
-    code = kind->scan(&source, &store->input, options->wanted, options->context, err);
+    code = kind->scan(&source, &store->input, options->wanted, options->context);
     if (!code)
-        code = sb_catalog_open(&store->catalog, &store->input, source, options, result, err);
-    return code && code != SB_INVALID ? damage_is_fatal(err) : code;
+        code = sb_catalog_open(&store->catalog, &store->input, source, options, result);
+    return code && code != SB_INVALID ? damage_is_fatal() : code;
 }
 
 enum sb_code sb_store_catalog(struct sb_store *store, struct sb_archive **out,
                               const struct sb_source_options *source,
                               const struct sb_catalog_options *options,
-                              struct sb_catalog_result *result, struct sb_error *err)
+                              struct sb_catalog_result *result)
 {
     struct sb_catalog_options all = *options;
     enum sb_code code = SB_OK;
@@ -351,16 +347,16 @@ enum sb_code sb_store_catalog(struct sb_store *store, struct sb_archive **out,
         *out = store->input.archive;
         return SB_OK;
     }
-    if (sb_store_refuse_tree(store, err))
-        return err->code;
-    code = scan(store, options, result, err);
+    if (sb_store_refuse_tree(store))
+        return sb_error()->code;
+    code = scan(store, options, result);
     if (code == SB_INVALID)
-        code = walk(store, source, options, result, err);
+        code = walk(store, source, options, result);
     if (!code && result->links_left) {
         sb_archive_free(store->catalog);
         store->catalog = NULL;
         all.wanted = NULL;
-        code = walk(store, source, &all, result, err);
+        code = walk(store, source, &all, result);
     }
     *out = store->catalog;
     return code;

@@ -68,7 +68,7 @@ struct sb_store_options {
  * SB_NOENT; SB_FORMAT: it is of no known kind; SB_INVALID: its kind cannot come through a pipe.
  */
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
-                           const struct sb_store_options *options, struct sb_error *err) SB_CHECKED;
+                           const struct sb_store_options *options) SB_CHECKED;
 void sb_store_free(struct sb_store *store); /* NULL is allowed */
 
 const char *sb_store_name(const struct sb_store *store); /* the spec, or "standard input" */
@@ -80,7 +80,7 @@ sb_store_word(const struct sb_store *store); /* "tar", "archive", ...: its kind,
 bool sb_store_can(const struct sb_store *store, enum sb_store_ability ability);
 
 /* SB_INVALID: it is a tree of files (SB_CAN_WALK); the text says what to do. */
-enum sb_code sb_store_refuse_tree(const struct sb_store *store, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_store_refuse_tree(const struct sb_store *store) SB_CHECKED;
 
 /* Is it compressed as a whole? */
 bool sb_store_is_compressed(const struct sb_store *store);
@@ -110,19 +110,15 @@ struct sb_archive *sb_store_take_archive(struct sb_store *store);
  * of the store. A pipe is spooled; SB_LIMIT: it has more than max_size bytes (0: any number).
  */
 enum sb_code sb_store_bag(struct sb_store *store, struct sb_bag **out,
-                          const struct sb_bag_options *options, int64_t max_size,
-                          struct sb_error *err) SB_CHECKED;
-enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out,
-                            struct sb_error *err) SB_CHECKED;
-enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out,
-                            struct sb_error *err) SB_CHECKED;
+                          const struct sb_bag_options *options, int64_t max_size) SB_CHECKED;
+enum sb_code sb_store_syrah(struct sb_store *store, struct sb_syrah_set **out) SB_CHECKED;
+enum sb_code sb_store_cache(struct sb_store *store, struct sb_cache **out) SB_CHECKED;
 
 /*
  * Its file, shared with the caller; of a pipe, the bytes that came. SB_OK and NULL: it is opened
  * only by its path, as an archive is, or it is several files.
  */
-enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_store_file(struct sb_store *store, struct sb_file **out) SB_CHECKED;
 
 /* What the container at a spec can do (bits of enum sb_store_ability), without opening it; 0: not
  * known, for example for a pipe, which is not read. */
@@ -134,12 +130,11 @@ unsigned sb_store_abilities(const char *spec, struct sb_container_type from);
  */
 enum sb_code sb_store_source(struct sb_store *store, struct sb_source **out,
                              const struct sb_source_options *options,
-                             const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                             const struct sb_notify *notify) SB_CHECKED;
 
 /* Its rows, by number or key (table.h); the caller's, freed before the store. SB_INVALID: it has no
  * rows. */
-enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out) SB_CHECKED;
 
 /*
  * Any container as an archive: the archive itself, or a catalog of its members (catalog.h). The
@@ -149,6 +144,6 @@ enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out,
 enum sb_code sb_store_catalog(struct sb_store *store, struct sb_archive **out,
                               const struct sb_source_options *source,
                               const struct sb_catalog_options *options,
-                              struct sb_catalog_result *result, struct sb_error *err) SB_CHECKED;
+                              struct sb_catalog_result *result) SB_CHECKED;
 
 #endif

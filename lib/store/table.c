@@ -14,11 +14,10 @@ void sb_table_free(struct sb_table *table)
     free(table);
 }
 
-enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,
-                              struct sb_error *err)
+enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count)
 {
     if (table->ops->columns)
-        return table->ops->columns(table, row, count, err);
+        return table->ops->columns(table, row, count);
     *count = 1;
     return SB_OK;
 }
@@ -39,16 +38,15 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return table->ops->find ? table->ops->find(table, name, size) : -1;
 }
 
-enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,
-                           struct sb_error *err)
+enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; i < count && !code; i++) {
         if (table->ops->need)
-            code = table->ops->need(table, names[i], err);
+            code = table->ops->need(table, names[i]);
         else if (find(table, names[i], strlen(names[i])) < 0)
-            code = sb_fail(err, SB_INVALID, "%s: has no array '%s'", table->name, names[i]);
+            code = sb_fail(SB_INVALID, "%s: has no array '%s'", table->name, names[i]);
     }
     return code;
 }
@@ -89,18 +87,18 @@ enum sb_array_form sb_column_form(const struct sb_column *column, bool npy)
 }
 
 enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
-                                struct sb_stored_cell *cell, struct sb_error *err)
+                                struct sb_stored_cell *cell)
 {
     size_t good;
 
     if (!table->ops->extents)
         return SB_OK;
     cell->place = table->ops->place_of(table, &cell->cell);
-    return table->ops->extents(reader, cell->place, 1, &cell->extent, &good, err);
+    return table->ops->extents(reader, cell->place, 1, &cell->extent, &good);
 }
 
 enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *cell,
-                                struct sb_buf *out, struct sb_error *err)
+                                struct sb_buf *out)
 {
     struct sb_buf *row = &table->row_name;
     struct sb_column column;
@@ -108,11 +106,11 @@ enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *ce
     enum sb_code code;
 
     if (table->names)
-        return sb_record_name(table->names, cell->row, out, err);
+        return sb_record_name(table->names, cell->row, out);
     sb_buf_clear(row);
-    code = sb_table_columns(table, cell->row, &count, err);
+    code = sb_table_columns(table, cell->row, &count);
     if (!code)
-        code = table->ops->row_name(table, cell->row, row, err);
+        code = table->ops->row_name(table, cell->row, row);
     if (code)
         return code;
     column = sb_table_column(table, cell->column);
@@ -122,6 +120,5 @@ enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *ce
                                                       .array = column.name,
                                                       .array_size = strlen(column.name),
                                                       .form = sb_column_form(&column, cell->npy),
-                                                      .dtype = column.dtype},
-                              err);
+                                                      .dtype = column.dtype});
 }

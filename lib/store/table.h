@@ -71,15 +71,14 @@ struct sb_table_ops {
     void (*free)(struct sb_table *table); /* does not free the struct itself */
 
     /* The number of rows that have numbers. */
-    enum sb_code (*count)(struct sb_table *table, int64_t *count, struct sb_error *err);
+    enum sb_code (*count)(struct sb_table *table, int64_t *count);
 
     /* Finds the row of a number. NULL: they are the same. */
-    enum sb_code (*row)(struct sb_table *table, int64_t number, int64_t *row, struct sb_error *err);
+    enum sb_code (*row)(struct sb_table *table, int64_t number, int64_t *row);
 
     /* The number of columns of a row. This and the next two are NULL if the table has one column
      * without a name. */
-    enum sb_code (*columns)(struct sb_table *table, int64_t row, uint32_t *count,
-                            struct sb_error *err);
+    enum sb_code (*columns)(struct sb_table *table, int64_t row, uint32_t *count);
 
     /* One column of the row of the last `columns` call; the column of a name, -1: the row has none.
      */
@@ -87,28 +86,26 @@ struct sb_table_ops {
     int64_t (*find)(struct sb_table *table, const char *name, size_t size);
 
     /* SB_INVALID: no row has such a column. NULL: `find` is used. */
-    enum sb_code (*need)(struct sb_table *table, const char *name, struct sb_error *err);
+    enum sb_code (*need)(struct sb_table *table, const char *name);
 
     /* Appends the name of the row as a member: "00000017", a key. NULL: its number is its only
      * name. */
-    enum sb_code (*row_name)(struct sb_table *table, int64_t row, struct sb_buf *out,
-                             struct sb_error *err);
+    enum sb_code (*row_name)(struct sb_table *table, int64_t row, struct sb_buf *out);
 
     /* The rows of these names, SB_NO_ROW if there is none; *bytes: about how many bytes the found
      * rows have. NULL: rows cannot be found by name. */
     enum sb_code (*find_rows)(struct sb_table *table, const struct sb_row_key *keys, size_t count,
-                              int64_t *rows, int64_t *bytes, struct sb_error *err);
+                              int64_t *rows, int64_t *bytes);
 
     /* A file by its number; SB_END after the last. NULL: the table has no files of its own. */
-    enum sb_code (*part)(struct sb_table *table, uint32_t number, struct sb_table_part *out,
-                         struct sb_error *err);
+    enum sb_code (*part)(struct sb_table *table, uint32_t number, struct sb_table_part *out);
 
     /* Fill in what is known (facts.h): of a row (NULL: only its number); of a column of the row
-     * that was described last. Damage is not an error but a fact, whose text may be that of err. */
-    enum sb_code (*describe_row)(struct sb_table *table, int64_t row, struct sb_facts *facts,
-                                 struct sb_error *err);
+     * that was described last. Damage is not an error but a fact, whose text may be that of the
+     * last failure. */
+    enum sb_code (*describe_row)(struct sb_table *table, int64_t row, struct sb_facts *facts);
     enum sb_code (*describe)(struct sb_table *table, int64_t row, uint32_t column,
-                             struct sb_facts *facts, struct sb_error *err);
+                             struct sb_facts *facts);
 
     /* The bag itself, for tasks that read many records at once and find them by their bytes; owned
      * by the table. NULL: rows are not records. */
@@ -116,19 +113,18 @@ struct sb_table_ops {
 
     /* As sb_table_usage (usage.h). */
     enum sb_code (*usage)(struct sb_table *table, const struct sb_usage_options *options,
-                          struct sb_usage *usage, struct sb_error *err);
+                          struct sb_usage *usage);
 
     /* One reader for each worker. */
-    enum sb_code (*reader_new)(const struct sb_table *table, void **out, struct sb_error *err);
+    enum sb_code (*reader_new)(const struct sb_table *table, void **out);
     void (*reader_free)(void *reader);
 
     /* Where stored bytes are, for users that read many extents at once. All three NULL: there are
      * no extents, and decode reads what it needs. */
     struct sb_place (*place_of)(const struct sb_table *table, const struct sb_cell *cell);
     enum sb_code (*extents)(void *reader, struct sb_place first, size_t count,
-                            struct sb_extent *out, size_t *good, struct sb_error *err);
-    enum sb_code (*read)(void *reader, uint32_t shard, int64_t offset, void *data, size_t size,
-                         struct sb_error *err);
+                            struct sb_extent *out, size_t *good);
+    enum sb_code (*read)(void *reader, uint32_t shard, int64_t offset, void *data, size_t size);
 
     /* Do the bytes given differ from the stored ones? NULL: they always do. */
     bool (*is_encoded)(const struct sb_table *table, const struct sb_stored_cell *cell);
@@ -138,11 +134,10 @@ struct sb_table_ops {
      * the cell has more than `capacity` bytes. The text of SB_DAMAGED does not say which cell it
      * is. */
     enum sb_code (*decode)(void *reader, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t capacity, size_t *size, struct sb_error *err);
-    enum sb_code (*size)(void *reader, const struct sb_stored_cell *cell, int64_t *size,
-                         struct sb_error *err);
+                           void *data, size_t capacity, size_t *size);
+    enum sb_code (*size)(void *reader, const struct sb_stored_cell *cell, int64_t *size);
     enum sb_code (*stream)(void *reader, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *context, struct sb_error *err);
+                           void *context);
 
     /* Appends the cell's name for messages: "record 7", "item 3, array 'x'". */
     enum sb_code (*subject)(void *reader, const struct sb_cell *cell, struct sb_buf *out);
@@ -168,13 +163,11 @@ struct sb_table {
 };
 
 /* Of files that are already open; the table owns them, also on failure. */
-enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set) SB_CHECKED;
 void sb_table_free(struct sb_table *table); /* NULL is allowed */
 
 /* The operations above, for any table. */
-enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_columns(struct sb_table *table, int64_t row, uint32_t *count) SB_CHECKED;
 struct sb_column sb_table_column(struct sb_table *table, uint32_t column);
 const char *sb_table_cell_word(const struct sb_table *table);
 
@@ -183,11 +176,11 @@ enum sb_array_form sb_column_form(const struct sb_column *column, bool npy);
 
 /* Looks up one cell; leaves place and extent unset if the table has no extents. */
 enum sb_code sb_table_cell_find(const struct sb_table *table, void *reader,
-                                struct sb_stored_cell *cell, struct sb_error *err) SB_CHECKED;
+                                struct sb_stored_cell *cell) SB_CHECKED;
 
 /* SB_INVALID: no row has one of these columns. */
-enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_need(struct sb_table *table, const char *const *names,
+                           size_t count) SB_CHECKED;
 
 /* A column of the current row, by its name or by the name of its cell as a file, with suffix;
  * *as_file: the latter was a .npy file. -1: the row has none. */
@@ -199,6 +192,6 @@ bool sb_table_has_names(const struct sb_table *table);
 /* Replaces out by the cell's name as a file, "00000017/image.npy". SB_DAMAGED, SB_LIMIT: it has
  * none. */
 enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *cell,
-                                struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+                                struct sb_buf *out) SB_CHECKED;
 
 #endif

@@ -60,16 +60,17 @@ static void free_source(struct sb_source *base)
     free(source);
 }
 
-static enum sb_code next_run(struct table_source *source, struct sb_error *err)
+static enum sb_code next_run(struct table_source *source)
 {
     enum sb_code code;
 
     if (!source->choice)
         return SB_END;
-    while ((code = sb_record_choice_next(source->choice, &source->run, err)) == SB_INVALID) {
+    while ((code = sb_record_choice_next(source->choice, &source->run)) == SB_INVALID) {
         source->run.count = 0;
         if (!source->silent)
-            sb_report(source->notify, SB_PROBLEM, "missing", source->base.name, "%s", err->text);
+            sb_report(source->notify, SB_PROBLEM, "missing", source->base.name, "%s",
+                      sb_error()->text);
     }
     return code;
 }
@@ -82,25 +83,25 @@ static struct sb_stored_cell cell_of(const struct table_source *source, int64_t 
 
 /* SB_DAMAGED: its extent or size cannot be found; the text says which cell. */
 static enum sb_code find_cell(const struct table_source *source, struct sb_stored_cell *cell,
-                              int64_t *size, struct sb_error *err)
+                              int64_t *size)
 {
     const struct sb_table_ops *ops = source->table->ops;
     struct sb_buf subject = {0};
     struct sb_error why;
 
-    if (sb_table_cell_find(source->table, source->reader, cell, err))
-        return err->code;
-    if (!ops->size(source->reader, cell, size, &why))
+    if (sb_table_cell_find(source->table, source->reader, cell))
+        return sb_error()->code;
+    if (!INTO(&why, ops->size(source->reader, cell, size)))
         return SB_OK;
-    *err = why;
+    *sb_error() = why;
     if (why.code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
-        sb_fail(err, SB_DAMAGED, "%s: %s", subject.data, why.text);
+        sb_fail(SB_DAMAGED, "%s: %s", subject.data, why.text);
     sb_buf_release(&subject);
-    return err->code;
+    return sb_error()->code;
 }
 
 /* SB_DAMAGED: the cell of one of `checked` cannot be found. */
-static enum sb_code check_row(const struct table_source *source, struct sb_error *err)
+static enum sb_code check_row(const struct table_source *source)
 {
     enum sb_code code = SB_OK;
 
@@ -109,31 +110,31 @@ static enum sb_code check_row(const struct table_source *source, struct sb_error
         int64_t ignored;
 
         cell.cell.npy = false;
-        code = find_cell(source, &cell, &ignored, err);
+        code = find_cell(source, &cell, &ignored);
     }
     return code;
 }
 
 /* SB_DAMAGED: the row is left out. */
-static enum sb_code next_row(struct table_source *source, struct sb_error *err)
+static enum sb_code next_row(struct table_source *source)
 {
     struct sb_record_run *run = &source->run;
     struct sb_error why;
-    enum sb_code code = run->count > 0 ? SB_OK : next_run(source, err);
+    enum sb_code code = run->count > 0 ? SB_OK : next_run(source);
 
     if (code)
         return code;
     source->row = run->first;
     if (--run->count > 0)
         run->first += run->step;
-    code = sb_record_name(source->names, source->row, &source->row_name, err);
+    code = sb_record_name(source->names, source->row, &source->row_name);
     if (code == SB_DAMAGED) {
-        why = *err;
-        return sb_fail(err, SB_DAMAGED, "%s %lld: %s", source->table->row_word,
-                       (long long)source->row, why.text);
+        why = *sb_error();
+        return sb_fail(SB_DAMAGED, "%s %lld: %s", source->table->row_word, (long long)source->row,
+                       why.text);
     }
     if (!code)
-        code = check_row(source, err);
+        code = check_row(source);
     if (!code)
         source->next = 0;
     return code;
@@ -142,7 +143,7 @@ static enum sb_code next_row(struct table_source *source, struct sb_error *err)
 /* Sets *name to the name of the current row's cell; if the column has no name, to that of the row.
  */
 static enum sb_code name_member(struct table_source *source, const struct column *column,
-                                const struct sb_buf **name, struct sb_error *err)
+                                const struct sb_buf **name)
 {
     struct sb_array_name parts;
 
@@ -153,21 +154,20 @@ static enum sb_code name_member(struct table_source *source, const struct column
     parts = column->name;
     parts.item = source->row_name.data;
     parts.item_size = source->row_name.size;
-    return sb_array_name_make(&source->name, &parts, err);
+    return sb_array_name_make(&source->name, &parts);
 }
 
 /* SB_DAMAGED: the cell cannot be read. */
 static enum sb_code make_member(struct table_source *source, const struct column *column,
-                                struct sb_member *member, struct sb_error *err)
+                                struct sb_member *member)
 {
     struct sb_stored_cell cell = cell_of(source, source->row, column->number);
     const struct sb_table_ops *ops = source->table->ops;
     const struct sb_buf *name;
     int64_t size = -1;
 
-    if ((!source->unsized && find_cell(source, &cell, &size, err)) ||
-        name_member(source, column, &name, err))
-        return err->code;
+    if ((!source->unsized && find_cell(source, &cell, &size)) || name_member(source, column, &name))
+        return sb_error()->code;
     sb_count_up(&source->base.done, cell.extent.size);
     *member = (struct sb_member){
         .entry = {.path = name->data, .path_size = name->size, .type = SB_FILE, .size = size},
@@ -185,8 +185,7 @@ static enum sb_code make_member(struct table_source *source, const struct column
     return SB_OK;
 }
 
-static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
 {
     struct table_source *source = (struct table_source *)base;
     enum sb_code code = SB_DAMAGED;
@@ -194,12 +193,12 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
     if (source->column_count == 0)
         return SB_END;
     while (code == SB_DAMAGED) {
-        code = source->next < source->column_count ? SB_OK : next_row(source, err);
+        code = source->next < source->column_count ? SB_OK : next_row(source);
         if (!code)
-            code = make_member(source, &source->columns[source->next++], member, err);
+            code = make_member(source, &source->columns[source->next++], member);
         if (code == SB_DAMAGED && !source->silent)
             sb_report(source->notify, SB_PROBLEM, "damaged", base->name, "%s; left out%s",
-                      err->text, source->checked_count > 0 ? ", with all of its item" : "");
+                      sb_error()->text, source->checked_count > 0 ? ", with all of its item" : "");
     }
     return code;
 }
@@ -219,19 +218,18 @@ static void free_loader(struct sb_loader *base)
     free(loader);
 }
 
-static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
-                                struct sb_error *err)
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     const struct sb_table *table = ((const struct table_source *)base)->table;
     struct table_loader *loader = calloc(1, sizeof(*loader));
 
     *out = NULL;
     if (!loader)
-        return sb_fail_memory(err);
-    if (table->ops->reader_new(table, &loader->reader, err)) {
+        return sb_fail_memory();
+    if (table->ops->reader_new(table, &loader->reader)) {
         table->ops->reader_free(loader->reader);
         free(loader);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &loader->base;
     loader->base.source = base;
@@ -254,31 +252,29 @@ static struct sb_stored_cell cell_of_member(const struct table_source *source,
     return cell;
 }
 
-static enum sb_code check_size(const struct sb_member *member, int64_t got, struct sb_error *err)
+static enum sb_code check_size(const struct sb_member *member, int64_t got)
 {
     if (got == member->entry.size || member->entry.size < 0)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED, "has %lld bytes now, and had %lld before", (long long)got,
+    return sb_fail(SB_DAMAGED, "has %lld bytes now, and had %lld before", (long long)got,
                    (long long)member->entry.size);
 }
 
 /* A damaged cell is left out; but if other outputs take the rest of its row, it ends the work. */
 static enum sb_code judge(const struct table_loader *loader, const struct sb_member *member,
-                          struct sb_events *events, struct sb_error *err)
+                          struct sb_events *events)
 {
     const struct table_source *source = (const struct table_source *)loader->base.source;
-    struct sb_error left_out;
 
-    if (err->code != SB_DAMAGED || source->shared)
-        return err->code;
-    sb_fail(&left_out, SB_DAMAGED, "%s: %s; left out", source->base.name, err->text);
-    if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
-        return err->code;
+    if (sb_error()->code != SB_DAMAGED || source->shared)
+        return sb_error()->code;
+    sb_fail(SB_DAMAGED, "%s: %s; left out", source->base.name, sb_error()->text);
+    TRY(sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, sb_error()->text));
     return SB_END;
 }
 
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events)
 {
     struct table_loader *loader = (struct table_loader *)base;
     const struct table_source *source = (const struct table_source *)base->source;
@@ -288,12 +284,12 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
 
     if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    code = source->table->ops->decode(loader->reader, &cell, NULL, data, capacity, &got, err);
+    code = source->table->ops->decode(loader->reader, &cell, NULL, data, capacity, &got);
     if (!code)
-        code = check_size(member, (int64_t)got, err);
+        code = check_size(member, (int64_t)got);
     if (!code)
         member->entry.size = (int64_t)got;
-    return code && code != SB_LIMIT ? judge(loader, member, events, err) : code;
+    return code && code != SB_LIMIT ? judge(loader, member, events) : code;
 }
 
 struct streaming {
@@ -303,10 +299,10 @@ struct streaming {
     bool refused; /* `each` failed, so the cell itself is fine */
 };
 
-static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_on(void *context, const void *data, size_t size)
 {
     struct streaming *streaming = context;
-    enum sb_code code = streaming->each(streaming->context, data, size, err);
+    enum sb_code code = streaming->each(streaming->context, data, size);
 
     streaming->done += (int64_t)size;
     streaming->refused = code != SB_OK;
@@ -314,16 +310,16 @@ static enum sb_code pass_on(void *context, const void *data, size_t size, struct
 }
 
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     struct table_loader *loader = (struct table_loader *)base;
     const struct table_source *source = (const struct table_source *)base->source;
     struct sb_stored_cell cell = cell_of_member(source, member);
     struct streaming streaming = {.each = each, .context = context};
 
-    if (source->table->ops->stream(loader->reader, &cell, pass_on, &streaming, err) ||
-        check_size(member, streaming.done, err))
-        return streaming.refused ? err->code : judge(loader, member, events, err);
+    if (source->table->ops->stream(loader->reader, &cell, pass_on, &streaming) ||
+        check_size(member, streaming.done))
+        return streaming.refused ? sb_error()->code : judge(loader, member, events);
     return SB_OK;
 }
 
@@ -341,11 +337,11 @@ static const struct sb_source_ops table_source_ops = {
 /* The columns of these names; without names, all columns. */
 static enum sb_code list_columns(const struct table_source *source, uint32_t count,
                                  const char *const *names, size_t name_count, struct column **out,
-                                 uint32_t *out_count, struct sb_error *err)
+                                 uint32_t *out_count)
 {
     *out = calloc((size_t)count + 1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; i < count; i++) {
         struct sb_column column = sb_table_column(source->table, i);
 
@@ -362,27 +358,27 @@ static enum sb_code list_columns(const struct table_source *source, uint32_t cou
 }
 
 static enum sb_code choose_columns(struct table_source *source,
-                                   const struct sb_source_options *options, struct sb_error *err)
+                                   const struct sb_source_options *options)
 {
     const char *const *checked = options->item_arrays ? options->item_arrays : options->arrays;
     size_t checked_count = options->item_arrays ? options->item_array_count : options->array_count;
     struct sb_table *table = source->table;
     uint32_t count;
-    enum sb_code code = sb_table_columns(table, 0, &count, err);
+    enum sb_code code = sb_table_columns(table, 0, &count);
 
     for (size_t i = 0; !code && i < options->array_count; i++) {
         const char *wanted = options->arrays[i];
 
         if (table->ops->find(table, wanted, strlen(wanted)) < 0)
-            code = sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
-                           table->name, wanted);
+            code = sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has", table->name,
+                           wanted);
     }
     if (!code)
         code = list_columns(source, count, options->arrays, options->array_count, &source->columns,
-                            &source->column_count, err);
+                            &source->column_count);
     if (!code && options->whole_items)
         code = list_columns(source, count, checked, checked_count, &source->checked,
-                            &source->checked_count, err);
+                            &source->checked_count);
     if (code)
         return code;
     source->next = source->column_count;
@@ -394,10 +390,9 @@ static enum sb_code choose_columns(struct table_source *source,
 static int64_t bytes_of(struct sb_table *table)
 {
     struct sb_table_part part;
-    struct sb_error ignored;
     int64_t bytes = 0;
 
-    for (uint32_t i = 0; !table->ops->part(table, i, &part, &ignored); i++) {
+    for (uint32_t i = 0; !IGNORED(table->ops->part(table, i, &part)); i++) {
         if (__builtin_add_overflow(bytes, part.bytes, &bytes))
             return 0;
     }
@@ -405,20 +400,20 @@ static int64_t bytes_of(struct sb_table *table)
 }
 
 static enum sb_code choose_rows(struct table_source *source,
-                                const struct sb_source_options *options, struct sb_error *err)
+                                const struct sb_source_options *options)
 {
-    enum sb_code code = source->table->ops->count(source->table, &source->base.records, err);
+    enum sb_code code = source->table->ops->count(source->table, &source->base.records);
 
     source->names = options->names;
     if (!code && !source->names)
-        code = sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT, err);
+        code = sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT);
     if (source->own_names)
         source->names = source->own_names;
     if (code)
         return code;
     source->numbered = sb_record_names_count(source->names) < 0;
     if (options->records)
-        return sb_record_choice_new(&source->choice, options->records, source->base.records, err);
+        return sb_record_choice_new(&source->choice, options->records, source->base.records);
     source->run = (struct sb_record_run){.step = 1, .count = source->base.records};
     if (options->array_count == 0 && source->table->ops->extents)
         source->base.total = bytes_of(source->table);
@@ -441,24 +436,24 @@ static bool names_differ(const struct table_source *source, const struct sb_sour
 
 enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
                                 const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
+                                const struct sb_notify *notify)
 {
     struct table_source *source = calloc(1, sizeof(*source));
 
     *out = NULL;
     if (!source) {
         sb_table_free(table);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     source->base = (struct sb_source){.ops = &table_source_ops, .name = table->name, .loads = true};
     source->notify = notify;
     source->table = table;
     source->raw = options->raw_arrays;
     source->unsized = options->unsized;
-    if (table->ops->reader_new(table, &source->reader, err) ||
-        choose_columns(source, options, err) || choose_rows(source, options, err)) {
+    if (table->ops->reader_new(table, &source->reader) || choose_columns(source, options) ||
+        choose_rows(source, options)) {
         free_source(&source->base);
-        return err->code;
+        return sb_error()->code;
     }
     source->base.unique = names_differ(source, options);
     *out = &source->base;
@@ -467,15 +462,15 @@ enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
 
 enum sb_code sb_source_open_rows(struct sb_source **out, struct sb_input *input,
                                  const struct sb_source_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     struct sb_table *table;
 
     *out = NULL;
-    if (sb_input_spool(input, options->max_size, err) ||
-        input->kind->table(&table, input, options->bag, notify, err) ||
-        sb_source_of_table(out, table, options, notify, err) || !*out)
-        return err->code;
+    if (sb_input_spool(input, options->max_size) ||
+        input->kind->table(&table, input, options->bag, notify) ||
+        sb_source_of_table(out, table, options, notify) || !*out)
+        return sb_error()->code;
     ((struct table_source *)*out)->located = input->file && !input->pipe;
     return SB_OK;
 }

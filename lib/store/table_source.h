@@ -16,7 +16,7 @@
 /* The source owns the table, also on failure. SB_INVALID: the table has no such column. */
 enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
                                 const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                const struct sb_notify *notify) SB_CHECKED;
 
 /* The source of the input's table, for kinds without a faster one. Values that are given as they
  * are stored are located, if the input is one seekable file. */

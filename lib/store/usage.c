@@ -13,7 +13,7 @@ void sb_usage_add(struct sb_usage_line *sum, const struct sb_usage_line *more)
 }
 
 enum sb_code sb_usage_begin(struct sb_usage *usage, const struct sb_measure *measures,
-                            size_t measure_count, size_t lines, struct sb_error *err)
+                            size_t measure_count, size_t lines)
 {
     *usage = (struct sb_usage){.measures = measures,
                                .measure_count = measure_count,
@@ -21,7 +21,7 @@ enum sb_code sb_usage_begin(struct sb_usage *usage, const struct sb_measure *mea
                                .lines = calloc(lines + 1, sizeof(*usage->lines)),
                                .line_count = lines,
                                .total = {.name = "total", .rest = true}};
-    return usage->lines ? SB_OK : sb_fail_memory(err);
+    return usage->lines ? SB_OK : sb_fail_memory();
 }
 
 void sb_usage_sum_up(struct sb_usage *usage)
@@ -38,10 +38,10 @@ void sb_usage_sum_up(struct sb_usage *usage)
 }
 
 enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_options *options,
-                            struct sb_usage *usage, struct sb_error *err)
+                            struct sb_usage *usage)
 {
     *usage = (struct sb_usage){0};
-    if (sb_table_need(table, options->columns, options->column_count, err))
-        return err->code;
-    return table->ops->usage(table, options, usage, err);
+    if (sb_table_need(table, options->columns, options->column_count))
+        return sb_error()->code;
+    return table->ops->usage(table, options, usage);
 }

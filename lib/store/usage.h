@@ -42,7 +42,7 @@ struct sb_usage_options {
 
 /* Reports what cannot be read as SB_PROBLEM ("damaged"); the rest counts. */
 enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_options *options,
-                            struct sb_usage *usage, struct sb_error *err) SB_CHECKED;
+                            struct sb_usage *usage) SB_CHECKED;
 
 /* Adds the amounts of `more` to `sum`. */
 void sb_usage_add(struct sb_usage_line *sum, const struct sb_usage_line *more);
@@ -50,7 +50,7 @@ void sb_usage_add(struct sb_usage_line *sum, const struct sb_usage_line *more);
 /* For tables: makes a usage of empty lines whose line_word is "path"; drops the lines that have no
  * name, and adds up the others in `total`. */
 enum sb_code sb_usage_begin(struct sb_usage *usage, const struct sb_measure *measures,
-                            size_t measure_count, size_t lines, struct sb_error *err) SB_CHECKED;
+                            size_t measure_count, size_t lines) SB_CHECKED;
 void sb_usage_sum_up(struct sb_usage *usage);
 
 #endif

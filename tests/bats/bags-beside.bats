@@ -223,6 +223,6 @@ END
     mkdir t
     echo x >t/00000000
     sb convert t a.bag
-    run_fail 2 within 20 "$SHARDBOX" ls "$(printf 'a.bag+%.0s' {1..15000})a.bag"
+    run_fail 2 within 60 "$SHARDBOX" ls "$(printf 'a.bag+%.0s' {1..15000})a.bag"
     stderr_has "a.bag: is called 'a', as a.bag is; arrays need different names"
 }

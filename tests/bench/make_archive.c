@@ -152,21 +152,20 @@ static uint32_t crc_of_zeros(const struct synthesis *synthesis, int64_t size)
 }
 
 /* The last extent of a shard is where the file has to end; all others are left out. */
-static enum sb_code settle_last(struct synthesis *synthesis, bool at_end, struct sb_error *err)
+static enum sb_code settle_last(struct synthesis *synthesis, bool at_end)
 {
     const struct sb_entry *last = &synthesis->last;
     enum sb_code code;
 
     if (last->size == 0)
         return SB_OK;
-    code = sb_writer_skip(synthesis->writer, last->shard, last->size - at_end, err);
+    code = sb_writer_skip(synthesis->writer, last->shard, last->size - at_end);
     if (code || !at_end)
         return code;
-    return sb_writer_write(synthesis->writer, last->shard, last->offset + last->size - 1, "", 1,
-                           err);
+    return sb_writer_write(synthesis->writer, last->shard, last->offset + last->size - 1, "", 1);
 }
 
-static enum sb_code add_one(struct synthesis *synthesis, uint64_t number, struct sb_error *err)
+static enum sb_code add_one(struct synthesis *synthesis, uint64_t number)
 {
     char path[PATH_SIZE];
     struct sb_entry entry = {
@@ -182,15 +181,15 @@ static enum sb_code add_one(struct synthesis *synthesis, uint64_t number, struct
     };
 
     entry.crc32c = crc_of_zeros(synthesis, entry.size);
-    if (sb_writer_place(synthesis->writer, entry.size, &entry.shard, &entry.offset, err) ||
-        settle_last(synthesis, entry.shard != synthesis->last.shard, err))
-        return err->code;
+    if (sb_writer_place(synthesis->writer, entry.size, &entry.shard, &entry.offset) ||
+        settle_last(synthesis, entry.shard != synthesis->last.shard))
+        return sb_error()->code;
     synthesis->last = entry;
     synthesis->last.path = NULL;
-    return sb_writer_add_file(synthesis->writer, &entry, err);
+    return sb_writer_add_file(synthesis->writer, &entry);
 }
 
-static enum sb_code add_all(struct synthesis *synthesis, uint64_t count, struct sb_error *err)
+static enum sb_code add_all(struct synthesis *synthesis, uint64_t count)
 {
     const struct settings *settings = synthesis->settings;
     struct sb_permutation order;
@@ -200,13 +199,12 @@ static enum sb_code add_all(struct synthesis *synthesis, uint64_t count, struct 
     for (uint64_t i = 0; code == SB_OK && i < count; i++) {
         uint64_t place = settings->shuffle ? sb_permutation_at(&order, i) : i;
 
-        code = add_one(synthesis, (uint64_t)settings->first + place, err);
+        code = add_one(synthesis, (uint64_t)settings->first + place);
     }
-    return code ? code : settle_last(synthesis, true, err);
+    return code ? code : settle_last(synthesis, true);
 }
 
-static enum sb_code make(const struct settings *settings, const char *path, uint64_t count,
-                         struct sb_error *err)
+static enum sb_code make(const struct settings *settings, const char *path, uint64_t count)
 {
     struct sb_writer_options options = {.mode = settings->append ? SB_APPEND : SB_CREATE,
                                         .shard_size = settings->shard_size};
@@ -214,14 +212,14 @@ static enum sb_code make(const struct settings *settings, const char *path, uint
     enum sb_code code;
 
     if (!synthesis)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     synthesis->settings = settings;
     fill_tables(synthesis);
-    code = sb_writer_open(&synthesis->writer, path, &options, err);
+    code = sb_writer_open(&synthesis->writer, path, &options);
     if (code == SB_OK)
-        code = add_all(synthesis, count, err);
+        code = add_all(synthesis, count);
     if (code == SB_OK)
-        code = sb_writer_commit(synthesis->writer, err);
+        code = sb_writer_commit(synthesis->writer);
     sb_writer_free(synthesis->writer);
     free(synthesis);
     return code;
@@ -308,7 +306,6 @@ int main(int argc, char **argv)
     struct settings settings = {
         .depth = 2, .per_directory = 1000, .fanout = 100, .length = 40, .low = 64, .high = 64};
     double start = now();
-    struct sb_error err;
     int64_t count = 0;
     bool fine = parse_options(argc, argv, &settings);
 
@@ -323,8 +320,8 @@ int main(int argc, char **argv)
     }
     if (settings.list)
         return 0;
-    if (make(&settings, argv[optind], (uint64_t)count, &err)) {
-        fprintf(stderr, "make_archive: %s\n", err.text);
+    if (make(&settings, argv[optind], (uint64_t)count)) {
+        fprintf(stderr, "make_archive: %s\n", sb_error()->text);
         return 1;
     }
     printf("%.6f\n", now() - start);

@@ -17,11 +17,9 @@
 
 #define VALUES_MAX 1000000
 
-static struct sb_error err;
-
 static int fail(void)
 {
-    fprintf(stderr, "make_items: %s\n", err.text);
+    fprintf(stderr, "make_items: %s\n", sb_error()->text);
     return 1;
 }
 
@@ -51,11 +49,11 @@ static enum sb_code write_row(struct sb_cache_writer *writer, const char *name, 
 
     array.data_size = count * (int64_t)sizeof(*values);
     key.size = (size_t)snprintf(text, sizeof(text), "%s:%lld", name, (long long)row);
-    if (sb_cache_writer_begin_row(writer, &form, &key, array.data_size, &order, &err) ||
-        sb_cache_writer_value(writer, &array, &err) ||
-        sb_cache_writer_write(writer, values, (size_t)array.data_size, &err))
-        return err.code;
-    return sb_cache_writer_end_row(writer, &err);
+    if (sb_cache_writer_begin_row(writer, &form, &key, array.data_size, &order) ||
+        sb_cache_writer_value(writer, &array) ||
+        sb_cache_writer_write(writer, values, (size_t)array.data_size))
+        return sb_error()->code;
+    return sb_cache_writer_end_row(writer);
 }
 
 static int make_cache(const char *path, int64_t keys, int64_t count, uint32_t *values)
@@ -65,7 +63,7 @@ static int make_cache(const char *path, int64_t keys, int64_t count, uint32_t *v
     struct sb_cache_writer *writer;
     enum sb_code code;
 
-    if (sb_cache_writer_open(&writer, &options, &err))
+    if (sb_cache_writer_open(&writer, &options))
         return fail();
     code = SB_OK;
     for (int64_t i = 0; code == SB_OK && i < keys; i++) {
@@ -73,7 +71,7 @@ static int make_cache(const char *path, int64_t keys, int64_t count, uint32_t *v
         code = write_row(writer, slash ? slash + 1 : path, i, values, count);
     }
     if (code == SB_OK)
-        code = sb_cache_writer_commit(writer, &err);
+        code = sb_cache_writer_commit(writer);
     sb_cache_writer_free(writer);
     return code ? fail() : 0;
 }
@@ -83,12 +81,12 @@ static enum sb_code write_item(struct sb_syrah_writer *writer, int64_t item, con
 {
     int64_t size = count * (int64_t)sizeof(*values);
 
-    if (sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_FLOAT32, size, &err) ||
-        sb_syrah_writer_write(writer, values, (size_t)size, &err) ||
-        sb_syrah_writer_array(writer, "label", 5, SB_DTYPE_INT64, sizeof(item), &err) ||
-        sb_syrah_writer_write(writer, &item, sizeof(item), &err))
-        return err.code;
-    return sb_syrah_writer_end_item(writer, &err);
+    if (sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_FLOAT32, size) ||
+        sb_syrah_writer_write(writer, values, (size_t)size) ||
+        sb_syrah_writer_array(writer, "label", 5, SB_DTYPE_INT64, sizeof(item)) ||
+        sb_syrah_writer_write(writer, &item, sizeof(item)))
+        return sb_error()->code;
+    return sb_syrah_writer_end_item(writer);
 }
 
 static int make_syrah(const char *path, int64_t items, int64_t count, uint32_t *values)
@@ -97,14 +95,14 @@ static int make_syrah(const char *path, int64_t items, int64_t count, uint32_t *
     struct sb_syrah_writer *writer;
     enum sb_code code = SB_OK;
 
-    if (sb_syrah_writer_open(&writer, &options, &err))
+    if (sb_syrah_writer_open(&writer, &options))
         return fail();
     for (int64_t i = 0; code == SB_OK && i < items; i++) {
         draw(values, count);
         code = write_item(writer, i, values, count);
     }
     if (code == SB_OK)
-        code = sb_syrah_writer_commit(writer, &err);
+        code = sb_syrah_writer_commit(writer);
     sb_syrah_writer_free(writer);
     return code ? fail() : 0;
 }

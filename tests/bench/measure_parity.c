@@ -14,8 +14,6 @@
 
 #define TIMES 3
 
-static struct sb_error err;
-
 static double clock_of(clockid_t id)
 {
     struct timespec time;
@@ -46,7 +44,7 @@ static void require(enum sb_code code)
 {
     if (!code)
         return;
-    fprintf(stderr, "measure_parity: %s\n", err.text);
+    fprintf(stderr, "measure_parity: %s\n", sb_error()->text);
     exit(2);
 }
 
@@ -62,7 +60,7 @@ static void measure_make(const struct sb_file *file, const struct sb_parity_opti
 
     for (int i = 0; i < TIMES; i++) {
         begin(&m);
-        require(sb_parity_make(file, options, &err));
+        require(sb_parity_make(file, options));
         end(&m, &best);
     }
     print("make", &best, file->st.st_size);
@@ -76,25 +74,24 @@ static void measure_check(const struct sb_parity *parity, const struct sb_file *
 
     for (int i = 0; i < TIMES; i++) {
         begin(&m);
-        require(sb_parity_check(&bad, parity, file, &options, &err));
+        require(sb_parity_check(&bad, parity, file, &options));
         end(&m, &best);
         sb_parity_bad_free(bad);
     }
     print("check", &best, file->st.st_size);
 }
 
-static enum sb_code take(void *context, int64_t offset, const void *bytes, size_t size,
-                         struct sb_error *error)
+static enum sb_code take(void *context, int64_t offset, const void *bytes, size_t size)
 {
-    (void)offset, (void)bytes, (void)error;
+    (void)offset, (void)bytes;
     *(int64_t *)context += (int64_t)size;
     return SB_OK;
 }
 
-static enum sb_code lose(void *context, int64_t offset, size_t size, struct sb_error *error)
+static enum sb_code lose(void *context, int64_t offset, size_t size)
 {
     (void)context, (void)offset, (void)size;
-    return sb_fail(error, SB_DAMAGED, "a piece is lost");
+    return sb_fail(SB_DAMAGED, "a piece is lost");
 }
 
 /* As if the first pieces of parity's size were bad. */
@@ -113,11 +110,11 @@ static void measure_mend(const struct sb_parity *parity, const struct sb_file *f
         struct sb_parity_bad *bad;
 
         bytes = 0;
-        require(sb_parity_check(&bad, parity, file, &none, &err));
+        require(sb_parity_check(&bad, parity, file, &none));
         for (uint32_t piece = 0; piece < section.checks && piece < section.pieces; piece++)
-            require(sb_parity_bad_add(bad, 0, piece, &err));
+            require(sb_parity_bad_add(bad, 0, piece));
         begin(&m);
-        require(sb_parity_mend(parity, file, bad, &mender, &err));
+        require(sb_parity_mend(parity, file, bad, &mender));
         end(&m, &best);
         sb_parity_bad_free(bad);
     }
@@ -153,13 +150,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: measure_parity [-t THREADS] [-r PER_MILLE] FILE\n");
         return 2;
     }
-    require(sb_parity_redundancy(per_mille, &options.data, &options.parity, &err));
-    require(sb_file_open(&file, argv[optind], "file", &err));
+    require(sb_parity_redundancy(per_mille, &options.data, &options.parity));
+    require(sb_file_open(&file, argv[optind], "file"));
     options.path = path = with_suffix(argv[optind], ".parity");
     options.temporary = temporary = with_suffix(argv[optind], ".parity.new");
     printf("%u + %u, threads: %u\n", options.data, options.parity, options.threads);
     measure_make(file, &options);
-    require(sb_parity_open(&parity, options.path, &err));
+    require(sb_parity_open(&parity, options.path));
     measure_check(parity, file);
     measure_mend(parity, file);
     sb_parity_free(parity);

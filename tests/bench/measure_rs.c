@@ -95,7 +95,6 @@ static void measure(struct measurement *m, unsigned parity)
 int main(int argc, char **argv)
 {
     struct measurement m = {.words = 1, .run = 1, .size = 16384, .pieces = 240};
-    struct sb_error err;
     unsigned parity = 12;
     int option;
 
@@ -115,8 +114,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: measure_rs [-w WORDS] [-r RUN] [-s SIZE] [DATA PARITY]\n");
         return 2;
     }
-    if (sb_rs_encoder(&m.rs, m.pieces, parity, &err)) {
-        fprintf(stderr, "measure_rs: %s\n", err.text);
+    if (sb_rs_encoder(&m.rs, m.pieces, parity)) {
+        fprintf(stderr, "measure_rs: %s\n", sb_error()->text);
         return 2;
     }
     measure(&m, parity);

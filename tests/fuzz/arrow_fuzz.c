@@ -26,11 +26,10 @@ static bool take(struct sb_buf *out, const struct sb_arrow *arrow, size_t column
 {
     const struct sb_arrow_column *of = sb_arrow_column(arrow, column);
     struct sb_arrow_value value;
-    struct sb_error err;
     int64_t size;
 
     sb_buf_clear(out);
-    if (sb_arrow_value(arrow, column, row, &value, &err))
+    if (sb_arrow_value(arrow, column, row, &value))
         return false;
     REQUIRE(value.count >= 0 && value.offset >= 0 && value.offset <= file_size);
     if (is_bits(of)) {
@@ -47,9 +46,9 @@ static bool take(struct sb_buf *out, const struct sb_arrow *arrow, size_t column
     return true;
 }
 
-static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code collect(void *context, const void *data, size_t size)
 {
-    return sb_buf_add(context, data, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(context, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 /* Rows that are whole go into a file of their own; how many. */
@@ -58,7 +57,6 @@ static int64_t rewrite(const struct sb_arrow *arrow, struct sb_arrow_writer *wri
 {
     int64_t kept = 0, output = 0;
     struct sb_buf value = {0};
-    struct sb_error err;
 
     for (int64_t row = 0; row < sb_arrow_rows(arrow) && row < ROWS_MAX; row++) {
         bool whole = true;
@@ -68,8 +66,8 @@ static int64_t rewrite(const struct sb_arrow *arrow, struct sb_arrow_writer *wri
             output += (int64_t)value.size + 1;
             if (!whole || output > OUTPUT_MAX)
                 break;
-            REQUIRE(!sb_arrow_writer_add(writer, column, value.data, value.size, &err));
-            REQUIRE(!sb_arrow_writer_end_value(writer, column, &err));
+            REQUIRE(!sb_arrow_writer_add(writer, column, value.data, value.size));
+            REQUIRE(!sb_arrow_writer_end_value(writer, column));
         }
         if (output > OUTPUT_MAX)
             break;
@@ -118,18 +116,17 @@ static void write_and_read(const struct sb_arrow *arrow, int64_t size)
     int64_t rows[ROWS_MAX] = {0};
     struct sb_arrow_writer *writer;
     struct sb_arrow *again;
-    struct sb_error err;
     int64_t kept;
 
     if (schema.column_count == 0)
         return;
     schema.columns = sb_arrow_column(arrow, 0);
     schema.pairs = schema.pair_count ? sb_arrow_pair(arrow, 0) : NULL;
-    REQUIRE(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    REQUIRE(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     kept = rewrite(arrow, writer, size, rows);
-    REQUIRE(sb_arrow_writer_finish(writer, collect, &file, &err) == SB_OK);
+    REQUIRE(sb_arrow_writer_finish(writer, collect, &file) == SB_OK);
     sb_arrow_writer_free(writer);
-    REQUIRE(sb_arrow_open(&again, file.data, (int64_t)file.size, &err) == SB_OK);
+    REQUIRE(sb_arrow_open(&again, file.data, (int64_t)file.size) == SB_OK);
     REQUIRE(sb_arrow_rows(again) == kept);
     compare(arrow, size, again, (int64_t)file.size, rows);
     sb_arrow_free(again);
@@ -139,9 +136,8 @@ static void write_and_read(const struct sb_arrow *arrow, int64_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sb_arrow *arrow;
-    struct sb_error err;
 
-    if (sb_arrow_open(&arrow, data, (int64_t)size, &err))
+    if (sb_arrow_open(&arrow, data, (int64_t)size))
         return 0;
     write_and_read(arrow, (int64_t)size);
     sb_arrow_free(arrow);

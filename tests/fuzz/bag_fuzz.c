@@ -33,7 +33,7 @@ struct streamed {
     size_t loaded;
 };
 
-static enum sb_code compare(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code compare(void *context, const void *data, size_t size)
 {
     struct streamed *streamed = context;
     size_t at = (size_t)streamed->size;
@@ -44,19 +44,18 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
         streamed->differs = true;
     streamed->size += (int64_t)size;
     output += (int64_t)size;
-    return output > OUTPUT_MAX ? sb_fail(err, SB_LIMIT, "enough") : SB_OK;
+    return output > OUTPUT_MAX ? sb_fail(SB_LIMIT, "enough") : SB_OK;
 }
 
 static void read_record(struct sb_bag_reader *reader, struct sb_bag_window *window,
                         const struct sb_extent *extent)
 {
     struct streamed streamed = {0};
-    struct sb_error err;
     int64_t declared;
-    enum sb_code sized = sb_bag_window_size(window, reader, extent, &declared, &err);
+    enum sb_code sized = sb_bag_window_size(window, reader, extent, &declared);
     enum sb_code loaded =
-        sb_bag_window_load(window, reader, extent, room, sizeof(room), &streamed.loaded, &err);
-    enum sb_code code = sb_bag_stream(reader, extent, compare, &streamed, &err);
+        sb_bag_window_load(window, reader, extent, room, sizeof(room), &streamed.loaded);
+    enum sb_code code = sb_bag_stream(reader, extent, compare, &streamed);
 
     if (code == SB_LIMIT)
         return;
@@ -82,17 +81,16 @@ static void read_bag(struct sb_bag *bag)
     struct sb_bag_window window = {0};
     struct sb_extent extent;
     struct sb_bag_reader *reader;
-    struct sb_error err;
     size_t good;
 
-    if (sb_bag_reader_new(&reader, bag, &err))
+    if (sb_bag_reader_new(&reader, bag))
         abort();
     for (int64_t i = 0; i < sb_bag_count(bag) && i < RECORDS_MAX && output <= OUTPUT_MAX; i++) {
         struct sb_place place = sb_bag_place_of(bag, i);
 
         if (sb_bag_record_at(bag, place) != i)
             abort();
-        if (sb_bag_extents(reader, place, 1, &extent, &good, &err))
+        if (sb_bag_extents(reader, place, 1, &extent, &good))
             continue;
         check_extent(bag, &extent);
         read_record(reader, &window, &extent);
@@ -134,7 +132,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sb_bag_options options = {0};
     size_t limits = 0;
-    struct sb_error err;
     struct sb_bag *bag;
 
     if (size < 2)
@@ -147,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         limits = data[1] * (size_t)8 < size - 2 ? data[1] * (size_t)8 : size - 2;
     write_file(bag_path, data + 2, size - 2 - limits);
     write_file(limits_path, data + size - limits, limits);
-    if (sb_bag_open(&bag, bag_path, &options, NULL, &err))
+    if (sb_bag_open(&bag, bag_path, &options, NULL))
         return 0;
     read_bag(bag);
     sb_bag_free(bag);

@@ -75,17 +75,17 @@ struct taken {
     int64_t size;
 };
 
-static enum sb_code take(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code take(void *context, const void *data, size_t size)
 {
     struct taken *taken = context;
 
     REQUIRE(size > 0 && size <= (1 << 20));
     touch(data, size);
     taken->size += (int64_t)size;
-    return taken->size > MEMBER_MAX ? sb_fail(err, SB_LIMIT, "enough") : SB_OK;
+    return taken->size > MEMBER_MAX ? sb_fail(SB_LIMIT, "enough") : SB_OK;
 }
 
-static enum sb_code load(struct sb_loader *loader, struct sb_member *member, struct sb_error *err)
+static enum sb_code load(struct sb_loader *loader, struct sb_member *member)
 {
     struct sb_events events = {0};
     struct taken taken = {0};
@@ -93,12 +93,12 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, str
     enum sb_code code;
 
     REQUIRE(room);
-    code = sb_loader_load(loader, member, room, LOAD_ROOM, &events, err);
+    code = sb_loader_load(loader, member, room, LOAD_ROOM, &events);
     if (code == SB_OK) {
         REQUIRE(member->entry.size >= 0 && member->entry.size <= LOAD_ROOM);
         touch(room, (size_t)member->entry.size);
     } else if (code == SB_LIMIT) {
-        code = sb_loader_stream(loader, member, take, &taken, &events, err);
+        code = sb_loader_stream(loader, member, take, &taken, &events);
         REQUIRE(code != SB_OK || taken.size == member->entry.size || events.text.size);
     }
     sb_events_report(&events, &notify);
@@ -107,8 +107,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, str
     return code;
 }
 
-static enum sb_code read_blocks(struct sb_source *source, const struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code read_blocks(struct sb_source *source, const struct sb_member *member)
 {
     const int64_t size = member->entry.size;
     int64_t seen = 0;
@@ -116,7 +115,7 @@ static enum sb_code read_blocks(struct sb_source *source, const struct sb_member
     size_t some;
     enum sb_code code;
 
-    while ((code = sb_source_block(source, &data, &some, err)) == SB_OK && seen < MEMBER_MAX) {
+    while ((code = sb_source_block(source, &data, &some)) == SB_OK && seen < MEMBER_MAX) {
         REQUIRE(some > 0);
         touch(data, some);
         seen += (int64_t)some;
@@ -129,12 +128,11 @@ static void read_all(struct sb_source *source)
 {
     struct sb_loader *loader = NULL;
     struct sb_member member;
-    struct sb_error err;
     int64_t members = 0;
 
-    if (source->loads && sb_loader_open(source, &loader, &err))
+    if (source->loads && sb_loader_open(source, &loader))
         return;
-    while (sb_source_next(source, &member, &err) == SB_OK) {
+    while (sb_source_next(source, &member) == SB_OK) {
         bool bytes = member.entry.type != SB_DIR && !member.hard_link && !member.special;
 
         use_member(&member);
@@ -142,8 +140,8 @@ static void read_all(struct sb_source *source)
         if (++members % 3 == 0 || !bytes)
             continue;
         if (loader)
-            (void)!load(loader, &member, &err);
-        else if (read_blocks(source, &member, &err))
+            (void)!load(loader, &member);
+        else if (read_blocks(source, &member))
             break;
     }
     sb_loader_free(loader);
@@ -156,11 +154,10 @@ static void convert_all(struct sb_source *source)
         .duplicates = SB_DUPLICATE_LAST, .max_size = OUTPUT_MAX, .threads = 1, .notify = &notify};
     struct sb_sink *sink;
     int64_t members = 0;
-    struct sb_error err;
 
-    REQUIRE(sb_sink_open_tar(&sink, &to, &err) == SB_OK);
-    if (sb_transfer(source, sink, &options, &members, &err) == SB_OK)
-        (void)!sb_sink_commit(sink, &err);
+    REQUIRE(sb_sink_open_tar(&sink, &to) == SB_OK);
+    if (sb_transfer(source, sink, &options, &members) == SB_OK)
+        (void)!sb_sink_commit(sink);
     sb_sink_free(sink);
 }
 
@@ -170,14 +167,13 @@ static void with_source(int fd, void (*use)(struct sb_source *source))
     const struct sb_source_options source_options = {.max_size = OUTPUT_MAX};
     struct sb_source *source;
     struct sb_input input;
-    struct sb_error err;
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (sb_input_open(&input, path, SB_UNKNOWN, &err))
+    if (sb_input_open(&input, path, SB_UNKNOWN))
         return;
     if ((input.type.kind == SB_TAR || input.type.kind == SB_CPIO || input.type.kind == SB_ZIP) &&
-        sb_source_open(&source, &input, &source_options, &notify, &err) == SB_OK) {
+        sb_source_open(&source, &input, &source_options, &notify) == SB_OK) {
         use(source);
         sb_source_free(source);
     }

@@ -26,11 +26,10 @@ struct unpacked {
     uLong sum;
 };
 
-static enum sb_code take(void *context, const uint8_t **data, size_t *size, struct sb_error *err)
+static enum sb_code take(void *context, const uint8_t **data, size_t *size)
 {
     struct packed *packed = context;
 
-    (void)err;
     *data = packed->data;
     *size = packed->piece < packed->size ? packed->piece : packed->size;
     packed->data += *size;
@@ -42,13 +41,12 @@ static struct unpacked unpack(struct packed packed, size_t capacity)
 {
     struct unpacked out = {.size = 0};
     struct sb_zip_deflate64 *inflater;
-    struct sb_error err;
     size_t got = capacity;
 
-    if (sb_zip_deflate64_new(&inflater, take, &packed, &err))
+    if (sb_zip_deflate64_new(&inflater, take, &packed))
         abort();
     while (!out.code && got == capacity && out.size < OUTPUT_MAX) {
-        out.code = sb_zip_deflate64_read(inflater, room, capacity, &got, &err);
+        out.code = sb_zip_deflate64_read(inflater, room, capacity, &got);
         if (out.code)
             break;
         out.size += got;

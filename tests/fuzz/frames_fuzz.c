@@ -52,7 +52,7 @@ static enum sb_code read_record(struct sb_frame_reader *reader, const struct sb_
     int64_t seen = 0;
     enum sb_code code;
 
-    while ((code = sb_frame_reader_block(reader, &data, &size, &outcome->err)) == SB_OK) {
+    while ((code = INTO(&outcome->err, sb_frame_reader_block(reader, &data, &size))) == SB_OK) {
         REQUIRE(size > 0);
         keep(&outcome->bytes, data, size);
         seen += (int64_t)size;
@@ -69,10 +69,11 @@ static void read_all(struct sb_input *input, enum sb_framing framing, bool pass,
     struct sb_frame frame;
 
     *outcome = (struct outcome){.code = SB_OK};
-    REQUIRE(sb_frame_reader_open(&reader, input, framing, &(struct sb_feed_options){0}, &notify,
-                                 &outcome->err) == SB_OK);
+    REQUIRE(INTO(&outcome->err, sb_frame_reader_open(&reader, input, framing,
+                                                     &(struct sb_feed_options){0}, &notify)) ==
+            SB_OK);
     while (!outcome->code) {
-        outcome->code = sb_frame_reader_next(reader, &frame, &outcome->err);
+        outcome->code = INTO(&outcome->err, sb_frame_reader_next(reader, &frame));
         if (outcome->code)
             break;
         REQUIRE(frame.number == outcome->records && frame.size >= 0);
@@ -94,13 +95,12 @@ static void read_pipe(const void *data, size_t size, size_t head, enum sb_framin
                       bool pass, struct outcome *outcome)
 {
     struct sb_input input = {.name = "input", .path = "-", .type.kind = SB_FRAMES};
-    struct sb_error err;
     int ends[2];
 
     REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
     REQUIRE(write(ends[1], (const char *)data + head, size - head) == (ssize_t)(size - head));
     close(ends[1]);
-    REQUIRE(sb_file_take(&input.pipe, ends[0], "input", &err) == SB_OK);
+    REQUIRE(sb_file_take(&input.pipe, ends[0], "input") == SB_OK);
     keep(&input.head, data, head);
     read_all(&input, framing, pass, outcome);
     sb_input_close(&input);
@@ -118,19 +118,18 @@ static void frame_again(const struct outcome *outcome)
     struct sb_framer *framer;
     struct sb_buf framed = {0};
     struct outcome again;
-    struct sb_error err;
 
     if (outcome->bytes.size > 60000 || outcome->records > 500)
         return;
-    REQUIRE(sb_framer_new(&framer, SB_FRAMING_U64, &err) == SB_OK);
+    REQUIRE(sb_framer_new(&framer, SB_FRAMING_U64) == SB_OK);
     for (int64_t i = 0; i < outcome->records; i++) {
         struct sb_framed record = {.index = i};
 
         memcpy(&record.size, outcome->sizes.data + (size_t)i * sizeof(record.size),
                sizeof(record.size));
-        REQUIRE(sb_framer_begin(framer, &record, &framed, &err) == SB_OK);
-        REQUIRE(sb_framer_data(framer, at, (size_t)record.size, &framed, &err) == SB_OK);
-        REQUIRE(sb_framer_end(framer, &framed, &err) == SB_OK);
+        REQUIRE(sb_framer_begin(framer, &record, &framed) == SB_OK);
+        REQUIRE(sb_framer_data(framer, at, (size_t)record.size, &framed) == SB_OK);
+        REQUIRE(sb_framer_end(framer, &framed) == SB_OK);
         at += record.size;
     }
     sb_framer_free(framer);

@@ -64,17 +64,16 @@ static void walk(struct sb_archive *archive, const struct sb_query *query)
 {
     struct sb_cursor *cursor;
     struct sb_entry entry, found;
-    struct sb_error err;
     long rows = 0;
 
-    if (sb_cursor_open(&cursor, archive, query, &err))
+    if (sb_cursor_open(&cursor, archive, query))
         return;
-    while (sb_cursor_next(cursor, &entry, &err) == SB_OK) {
+    while (sb_cursor_next(cursor, &entry) == SB_OK) {
         use_entry(&entry);
         if (++rows > ROWS_MAX)
             abort();
         if (rows % 7 == 0 &&
-            sb_archive_lookup(archive, entry.path, entry.path_size, &found, &err) == SB_OK)
+            sb_archive_lookup(archive, entry.path, entry.path_size, &found) == SB_OK)
             use_entry(&found);
     }
     sb_cursor_free(cursor);
@@ -86,12 +85,11 @@ static void select_some(struct sb_archive *archive)
     char *const arguments[] = {pattern, literal, absent, all};
     struct sb_select *select;
     struct sb_entry entry;
-    struct sb_error err;
     long rows = 0;
 
-    if (sb_select_new(&select, archive, arguments, 4, SB_REACH_SUBTREE, &err))
+    if (sb_select_new(&select, archive, arguments, 4, SB_REACH_SUBTREE))
         return;
-    while (sb_select_next(select, &entry, &err) == SB_OK) {
+    while (sb_select_next(select, &entry) == SB_OK) {
         use_entry(&entry);
         if (++rows > ROWS_MAX)
             abort();
@@ -111,26 +109,24 @@ static void read_everything(struct sb_archive *archive)
     };
     struct sb_shards *shards;
     struct sb_entry entry;
-    struct sb_error err;
     uint32_t count;
 
     for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++)
         walk(archive, &queries[i]);
     select_some(archive);
-    if (sb_archive_lookup(archive, "", 0, &entry, &err) == SB_OK)
+    if (sb_archive_lookup(archive, "", 0, &entry) == SB_OK)
         use_entry(&entry);
-    (void)!sb_archive_shard_count(archive, &count, &err);
-    if (sb_shards_open(&shards, archive, &err) == SB_OK)
+    (void)!sb_archive_shard_count(archive, &count);
+    if (sb_shards_open(&shards, archive) == SB_OK)
         sb_shards_free(shards);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sb_archive *archive;
-    struct sb_error err;
 
     write_index(data, size);
-    if (sb_archive_open(&archive, index_path, &err) == SB_OK) {
+    if (sb_archive_open(&archive, index_path) == SB_OK) {
         read_everything(archive);
         sb_archive_free(archive);
     }

@@ -110,10 +110,9 @@ static void seal_tables(void)
     seal_blocks();
 }
 
-static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
-                                struct sb_error *err)
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
-    (void)context, (void)err;
+    (void)context;
     REQUIRE(size > 0 && size <= SB_PARITY_PIECE_MOST);
     if (!forged) {
         REQUIRE(offset + (int64_t)size <= (int64_t)file_size);
@@ -122,9 +121,9 @@ static enum sb_code take_mended(void *context, int64_t offset, const void *bytes
     return SB_OK;
 }
 
-static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size)
 {
-    (void)context, (void)offset, (void)size, (void)err;
+    (void)context, (void)offset, (void)size;
     return SB_OK;
 }
 
@@ -135,17 +134,16 @@ static void check_and_mend(void)
     struct sb_parity_bad *bad = NULL;
     struct sb_parity *parity;
     struct sb_file *file;
-    struct sb_error err;
 
-    if (sb_parity_open(&parity, parity_path, &err))
+    if (sb_parity_open(&parity, parity_path))
         return;
-    REQUIRE(sb_file_open(&file, data_path, "file", &err) == SB_OK);
-    if (sb_parity_check(&bad, parity, file, &options, &err) == SB_OK) {
+    REQUIRE(sb_file_open(&file, data_path, "file") == SB_OK);
+    if (sb_parity_check(&bad, parity, file, &options) == SB_OK) {
         REQUIRE(bad->data >= 0 && bad->rest >= 0 && bad->unknown >= 0);
-        REQUIRE(sb_parity_mend(parity, file, bad, &mender, &err) == SB_OK ||
-                err.code != SB_DAMAGED);
+        REQUIRE(sb_parity_mend(parity, file, bad, &mender) == SB_OK ||
+                sb_error()->code != SB_DAMAGED);
     } else {
-        REQUIRE(err.code == SB_DAMAGED);
+        REQUIRE(sb_error()->code == SB_DAMAGED);
     }
     sb_parity_bad_free(bad);
     sb_file_free(file);
@@ -163,14 +161,13 @@ static void make_parity(unsigned long chosen)
                                         .words = code[2],
                                         .threads = 1};
     struct sb_file *file;
-    struct sb_error err;
 
     file_size = (chosen & 255) * 257;
     for (size_t i = 0; i < file_size; i++)
         file_bytes[i] = (unsigned char)(i * 2654435761u >> 11);
     write_file(data_path, file_bytes, file_size);
-    REQUIRE(sb_file_open(&file, data_path, "file", &err) == SB_OK);
-    REQUIRE(sb_parity_make(file, &options, &err) == SB_OK);
+    REQUIRE(sb_file_open(&file, data_path, "file") == SB_OK);
+    REQUIRE(sb_parity_make(file, &options) == SB_OK);
     sb_file_free(file);
     read_parity();
 }

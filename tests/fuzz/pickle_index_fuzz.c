@@ -17,7 +17,7 @@ struct table {
     struct sb_buf written;
 };
 
-static enum sb_code take(void *context, const struct sb_pickle_entry *entry, struct sb_error *err)
+static enum sb_code take(void *context, const struct sb_pickle_entry *entry)
 {
     struct table *table = context;
 
@@ -25,23 +25,22 @@ static enum sb_code take(void *context, const struct sb_pickle_entry *entry, str
         (size_t)(entry->key - table->data) > table->size - entry->key_size || entry->segment < 0 ||
         entry->row < 0)
         abort();
-    return sb_pickle_index_add(&table->writer, entry, err);
+    return sb_pickle_index_add(&table->writer, entry);
 }
 
-static enum sb_code collect(void *out, const void *data, size_t size, struct sb_error *err)
+static enum sb_code collect(void *out, const void *data, size_t size)
 {
-    return sb_buf_add(out, data, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(out, data, size) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code rewrite(struct table *table, struct sb_error *err)
+static enum sb_code rewrite(struct table *table)
 {
-    struct sb_error ignored;
     enum sb_code code;
 
-    if (sb_pickle_index_begin(&table->writer, collect, &table->written, err))
+    if (sb_pickle_index_begin(&table->writer, collect, &table->written))
         abort();
-    code = sb_pickle_index_read(table->data, table->size, take, table, err);
-    if (sb_pickle_index_end(&table->writer, &ignored))
+    code = sb_pickle_index_read(table->data, table->size, take, table);
+    if (IGNORED(sb_pickle_index_end(&table->writer)))
         abort();
     return code;
 }
@@ -49,14 +48,13 @@ static enum sb_code rewrite(struct table *table, struct sb_error *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct table first = {.data = (const char *)data, .size = size}, second = {0};
-    struct sb_error err;
-    enum sb_code code = rewrite(&first, &err);
+    enum sb_code code = rewrite(&first);
 
     if (code != SB_OK && code != SB_FORMAT)
         abort();
     second.data = first.written.data;
     second.size = first.written.size;
-    if (rewrite(&second, &err))
+    if (rewrite(&second))
         abort();
     if (second.written.size != first.written.size ||
         memcmp(second.written.data, first.written.data, first.written.size) != 0)

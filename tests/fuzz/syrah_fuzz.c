@@ -36,11 +36,10 @@ static void count_defect(void *context, const struct sb_defect *defect)
 
 static struct sb_file *file_of(const uint8_t *data, size_t size)
 {
-    struct sb_error err;
     int fd = memfd_create("syrah", MFD_CLOEXEC);
     struct sb_file *file;
 
-    if (fd < 0 || sb_write_full(fd, data, size, "x", &err) || sb_file_take(&file, fd, "x", &err))
+    if (fd < 0 || sb_write_full(fd, data, size, "x") || sb_file_take(&file, fd, "x"))
         abort();
     return file;
 }
@@ -49,11 +48,9 @@ static void read_extent(const struct sb_syrah *syrah, const struct sb_extent *ex
 {
     int64_t end = sb_syrah_data_end(syrah);
     size_t size = extent->size < ROOM ? (size_t)extent->size : ROOM;
-    struct sb_error err;
 
     if (extent->offset < SB_SYRAH_HEADER || extent->size < 0 || extent->offset > end ||
-        extent->size > end - extent->offset ||
-        sb_syrah_read(syrah, extent->offset, room, size, &err))
+        extent->size > end - extent->offset || sb_syrah_read(syrah, extent->offset, room, size))
         abort();
 }
 
@@ -61,14 +58,13 @@ static void read_array(const struct sb_syrah *syrah, uint32_t array)
 {
     const struct sb_syrah_array *said = sb_syrah_array(syrah, array);
     struct sb_extent extent;
-    struct sb_error err;
     size_t good;
 
     if (said->dtype == SB_DTYPE_NONE ||
         sb_syrah_find(syrah, said->name, strlen(said->name)) != array)
         abort();
     for (int64_t item = 0; item < sb_syrah_count(syrah); item++) {
-        enum sb_code code = sb_syrah_extents(syrah, array, item, 1, &extent, &good, &err);
+        enum sb_code code = sb_syrah_extents(syrah, array, item, 1, &extent, &good);
 
         if (code && code != SB_DAMAGED)
             abort();
@@ -84,8 +80,7 @@ static void verify(struct sb_file *file, bool opened)
     const struct sb_verify_events events = {.found = count_defect};
     struct sb_verify_syrah_result counts;
     struct sb_verify_result result;
-    struct sb_error err;
-    enum sb_code code = sb_verify_syrah(file, &options, &events, &result, &counts, &err);
+    enum sb_code code = sb_verify_syrah(file, &options, &events, &result, &counts);
 
     if (opened && (code || others != refused || result.defects != others + overlaps))
         abort();
@@ -97,8 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sb_syrah *syrah;
     struct sb_file *file = file_of(data, size);
-    struct sb_error err;
-    bool opened = !sb_syrah_open(&syrah, file, &err);
+    bool opened = !sb_syrah_open(&syrah, file);
 
     refused = others = overlaps = 0;
     for (uint32_t i = 0; opened && i < sb_syrah_array_count(syrah); i++)

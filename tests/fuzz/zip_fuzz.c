@@ -28,7 +28,7 @@ struct streamed {
     int64_t declared;
 };
 
-static enum sb_code count(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code count(void *context, const void *data, size_t size)
 {
     struct streamed *streamed = context;
 
@@ -37,21 +37,20 @@ static enum sb_code count(void *context, const void *data, size_t size, struct s
     output += (int64_t)size;
     if (size == 0 || streamed->size > streamed->declared)
         abort();
-    return output > OUTPUT_MAX ? sb_fail(err, SB_LIMIT, "enough") : SB_OK;
+    return output > OUTPUT_MAX ? sb_fail(SB_LIMIT, "enough") : SB_OK;
 }
 
 static void read_bytes(struct sb_loader *loader, struct sb_member *member)
 {
     struct streamed streamed = {.declared = member->entry.size};
     struct sb_events events = {.text = {0}};
-    struct sb_error err;
     enum sb_code loaded = SB_LIMIT, code;
 
     if (output > OUTPUT_MAX)
         return;
     if (member->entry.size <= ROOM)
-        loaded = sb_loader_load(loader, member, room, sizeof(room), &events, &err);
-    code = sb_loader_stream(loader, member, count, &streamed, &events, &err);
+        loaded = sb_loader_load(loader, member, room, sizeof(room), &events);
+    code = sb_loader_stream(loader, member, count, &streamed, &events);
     if (loaded != SB_LIMIT && loaded != code && code != SB_LIMIT)
         abort();
     if (code == SB_OK && streamed.size != member->entry.size)
@@ -74,14 +73,13 @@ static void read_zip(struct sb_input *input, bool no_check)
     struct sb_source *source;
     struct sb_loader *loader;
     struct sb_member member;
-    struct sb_error err;
     long members = 0;
 
-    if (sb_source_open_zip(&source, input, &source_options, NULL, &err))
+    if (sb_source_open_zip(&source, input, &source_options, NULL))
         return;
-    if (sb_loader_open(source, &loader, &err))
+    if (sb_loader_open(source, &loader))
         abort();
-    while (sb_source_next(source, &member, &err) == SB_OK) {
+    while (sb_source_next(source, &member) == SB_OK) {
         if (++members > MEMBERS_MAX)
             abort();
         check_member(&member);
@@ -97,11 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct sb_context charset, *former;
     struct sb_input input = {.path = "zip", .name = "zip"};
     int fd = memfd_create("zip", MFD_CLOEXEC);
-    struct sb_error err;
 
     output = 0;
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
-        sb_file_take(&input.file, fd, "zip", &err))
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size || sb_file_take(&input.file, fd, "zip"))
         abort();
     read_zip(&input, false);
     charset.charset = "SHIFT_JIS";

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct sb_error err;
 static char told[4096];
 static const char *test_directory;
 
@@ -31,10 +30,9 @@ static inline void hear(void *context, enum sb_level level, const char *kind, co
 
 static const struct sb_notify notify = {.call = hear};
 
-static inline enum sb_code write_block(void *context, const void *data, size_t size,
-                                       struct sb_error *error)
+static inline enum sb_code write_block(void *context, const void *data, size_t size)
 {
-    return sb_write_full(*(int *)context, data, size, "segment", error);
+    return sb_write_full(*(int *)context, data, size, "segment");
 }
 
 static inline char *segment_path(const char *dir, int number)
@@ -49,15 +47,15 @@ static inline void finish(struct sb_arrow_writer *writer, const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-    CHECK(sb_arrow_writer_finish(writer, write_block, &fd, &err) == SB_OK);
+    CHECK(sb_arrow_writer_finish(writer, write_block, &fd) == SB_OK);
     CHECK(close(fd) == 0);
     sb_arrow_writer_free(writer);
 }
 
 static inline void add(struct sb_arrow_writer *writer, size_t column, const void *data, size_t size)
 {
-    CHECK(sb_arrow_writer_add(writer, column, data, size, &err) == SB_OK);
-    CHECK(sb_arrow_writer_end_value(writer, column, &err) == SB_OK);
+    CHECK(sb_arrow_writer_add(writer, column, data, size) == SB_OK);
+    CHECK(sb_arrow_writer_end_value(writer, column) == SB_OK);
 }
 
 static inline void make_cache(const char *dir)
@@ -91,7 +89,7 @@ static inline void make_segment(const char *dir, int number, const char *rows)
     int64_t value, one = 1;
     char key[100], *end;
 
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     while (*(rows += strspn(rows, " "))) {
         take_word(key, &rows);
         value = strtol(rows, &end, 10);
@@ -111,14 +109,13 @@ static inline void write_file(const char *dir, const char *name, const void *dat
 
     snprintf(path, sizeof(path), "%s/%s", dir, name);
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    CHECK(sb_write_full(fd, data, size, name, &err) == SB_OK);
+    CHECK(sb_write_full(fd, data, size, name) == SB_OK);
     CHECK(close(fd) == 0);
 }
 
-static inline enum sb_code add_to_index(void *out, const void *data, size_t size,
-                                        struct sb_error *error)
+static inline enum sb_code add_to_index(void *out, const void *data, size_t size)
 {
-    return sb_buf_add(out, data, size) ? sb_fail_memory(error) : SB_OK;
+    return sb_buf_add(out, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 /* index.pkl: "key=segment:row ..."; `cut` bytes are missing at its end. */
@@ -128,7 +125,7 @@ static inline void make_index(const char *dir, const char *entries, size_t cut)
     struct sb_buf out = {0};
     char key[100], *end;
 
-    CHECK(sb_pickle_index_begin(&writer, add_to_index, &out, &err) == SB_OK);
+    CHECK(sb_pickle_index_begin(&writer, add_to_index, &out) == SB_OK);
     while (*(entries += strspn(entries, " "))) {
         struct sb_pickle_entry entry = {.key = key};
 
@@ -137,9 +134,9 @@ static inline void make_index(const char *dir, const char *entries, size_t cut)
         entry.segment = strtol(entries, &end, 10);
         entry.row = strtol(end + 1, &end, 10);
         entries = end;
-        CHECK(sb_pickle_index_add(&writer, &entry, &err) == SB_OK);
+        CHECK(sb_pickle_index_add(&writer, &entry) == SB_OK);
     }
-    CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
+    CHECK(sb_pickle_index_end(&writer) == SB_OK);
     write_file(dir, "index.pkl", out.data, out.size - cut);
     sb_buf_release(&out);
 }
@@ -148,7 +145,7 @@ static inline struct sb_cache *open_cache(const char *dir)
 {
     struct sb_cache *cache = NULL;
 
-    CHECK(sb_cache_open(&cache, &dir, 1, &notify, &err) == SB_OK);
+    CHECK(sb_cache_open(&cache, &dir, 1, &notify) == SB_OK);
     return cache;
 }
 

@@ -40,14 +40,13 @@ static void add_to_sum(struct pass *pass)
     pass->count++;
 }
 
-static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defect,
-                               struct sb_error *err)
+static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defect)
 {
     struct sb_buf name = {0};
-    enum sb_code code = sb_mover_name(pass->mover, row, &name, err);
+    enum sb_code code = sb_mover_name(pass->mover, row, &name);
 
     if (code == SB_OK)
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
                        pass->mover->hold.path, name.data ? name.data : "", defect);
     sb_buf_release(&name);
@@ -77,31 +76,30 @@ static const char *defect_of(const struct pass *pass)
     return NULL;
 }
 
-static enum sb_code check_row(struct pass *pass, struct sb_error *err)
+static enum sb_code check_row(struct pass *pass)
 {
     const char *defect = defect_of(pass);
 
-    return defect ? fail_about(pass, sqlite3_column_int64(pass->rows, 0), defect, err) : SB_OK;
+    return defect ? fail_about(pass, sqlite3_column_int64(pass->rows, 0), defect) : SB_OK;
 }
 
-static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *extent,
-                                struct sb_error *err)
+static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *extent)
 {
     const struct sb_mover_file *held = &pass->held;
     bool same = held->offset == extent->offset && held->size == extent->size;
     struct sb_buf first = {0}, second = {0};
-    enum sb_code code = sb_mover_name(pass->mover, held->row, &first, err);
+    enum sb_code code = sb_mover_name(pass->mover, held->row, &first);
 
     if (code == SB_OK)
-        code = sb_mover_name(pass->mover, extent->row, &second, err);
+        code = sb_mover_name(pass->mover, extent->row, &second);
     if (code == SB_OK && same)
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: %s and %s are the same bytes of shard %05u, as hard links of a wrapped "
                        "tar are, so nothing is moved; 'shardbox convert' makes an archive that has "
                        "bytes for each",
                        pass->mover->hold.path, first.data, second.data, extent->shard);
     else if (code == SB_OK)
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
                        "'shardbox verify' names all such files",
                        pass->mover->hold.path, first.data, second.data, extent->shard,
@@ -111,7 +109,7 @@ static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *e
     return code;
 }
 
-static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
+static enum sb_code check_extent(struct pass *pass)
 {
     struct sb_mover_file extent = {
         .row = sqlite3_column_int64(pass->rows, 0),
@@ -122,39 +120,37 @@ static enum sb_code check_extent(struct pass *pass, struct sb_error *err)
     const struct sb_mover_file *held = &pass->held;
 
     if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
-        return sb_fail(err, SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
+        return sb_fail(SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
                        pass->mover->hold.file, pass->mover->by_address.data);
     pass->shard = extent.shard;
     pass->offset = extent.offset;
     if (extent.size == 0)
         return SB_OK;
     if (pass->any && held->shard == extent.shard && held->offset + held->size > extent.offset)
-        return fail_shared(pass, &extent, err);
+        return fail_shared(pass, &extent);
     pass->mover->shards[extent.shard].used += extent.size;
     pass->held = extent;
     pass->any = true;
     return SB_OK;
 }
 
-static enum sb_code run_pass(struct pass *pass, char *sql,
-                             enum sb_code (*check)(struct pass *pass, struct sb_error *err),
-                             struct sb_error *err)
+static enum sb_code run_pass(struct pass *pass, char *sql, enum sb_code (*check)(struct pass *pass))
 {
     enum sb_code code =
-        sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql, err) : sb_fail_memory(err);
+        sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql) : sb_fail_memory();
 
     sqlite3_free(sql);
-    while (sb_database_row(pass->rows, &code, err)) {
+    while (sb_database_row(pass->rows, &code)) {
         add_to_sum(pass);
-        code = check(pass, err);
+        code = check(pass);
         if (code == SB_OK)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
     sqlite3_finalize(pass->rows);
     return code;
 }
 
-enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_check(struct sb_mover *mover)
 {
     struct pass table = {.mover = mover}, index = {.mover = mover};
     enum sb_code code;
@@ -162,16 +158,16 @@ enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err)
     code = run_pass(&table,
                     sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
                                     " FROM main.files NOT INDEXED"),
-                    check_row, err);
+                    check_row);
     if (code == SB_OK)
         code = run_pass(&index,
                         sqlite3_mprintf("SELECT rowid, shard, offset, size"
                                         " FROM main.files INDEXED BY \"%w\""
                                         " ORDER BY shard, offset",
                                         mover->by_address.data),
-                        check_extent, err);
+                        check_extent);
     if (code == SB_OK && (table.count != index.count || table.sum != index.sum))
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: index '%s' is damaged, it does not fit the table; run 'shardbox "
                        "verify'",
                        mover->hold.file, mover->by_address.data);

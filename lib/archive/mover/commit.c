@@ -25,10 +25,10 @@ struct range {
 };
 
 enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
-                           int64_t offset, struct sb_error *err)
+                           int64_t offset)
 {
-    if (sb_grow(&mover->queue, &mover->queue_capacity, mover->queued, sizeof(*mover->queue), err))
-        return err->code;
+    if (sb_grow(&mover->queue, &mover->queue_capacity, mover->queued, sizeof(*mover->queue)))
+        return sb_error()->code;
     mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
     return SB_OK;
 }
@@ -65,7 +65,7 @@ static int compare_ranges(const void *a, const void *b)
 }
 
 /* A mistake in a caller's plan must not cost data. */
-static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code refuse_taken(struct sb_mover *mover)
 {
     enum sb_code code = SB_OK;
     struct range *ranges;
@@ -74,22 +74,22 @@ static enum sb_code refuse_taken(struct sb_mover *mover, struct sb_error *err)
 
     ranges = find_ranges(mover, &count);
     if (!ranges)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     qsort(ranges, count, sizeof(*ranges), compare_ranges);
     for (size_t i = 0; code == SB_OK && i < count; i++) {
-        code = sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end, err);
+        code = sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end);
         if (i > 0 && ranges[i - 1].shard == ranges[i].shard && ranges[i - 1].end > end)
             end = ranges[i - 1].end;
         if (code == SB_OK && end > ranges[i].begin)
-            code = sb_fail(err, SB_INVALID,
-                           "%s: shard %05u, byte %lld: taken, so nothing is moved there",
-                           mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
+            code =
+                sb_fail(SB_INVALID, "%s: shard %05u, byte %lld: taken, so nothing is moved there",
+                        mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
     }
     free(ranges);
     return code;
 }
 
-static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code update_rows(struct sb_mover *mover)
 {
     enum sb_code code = SB_OK;
 
@@ -99,32 +99,32 @@ static enum sb_code update_rows(struct sb_mover *mover, struct sb_error *err)
         sqlite3_bind_int64(mover->update, 1, move->from.row);
         sqlite3_bind_int64(mover->update, 2, move->shard);
         sqlite3_bind_int64(mover->update, 3, move->offset);
-        code = sb_database_step(mover->update, err);
+        code = sb_database_step(mover->update);
         if (code == SB_OK && sqlite3_changes(mover->db) != 1)
-            code = sb_fail(err, SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'",
-                           mover->hold.file);
+            code =
+                sb_fail(SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'", mover->hold.file);
     }
     return code;
 }
 
 /* Begins the next transaction; another program may write between two of them. */
-static enum sb_code begin_again(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code begin_again(struct sb_mover *mover)
 {
-    enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE", err);
+    enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE");
     int64_t version = mover->version;
 
     if (code == SB_OK)
-        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version, err);
+        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version);
     if (code)
         return code;
     if (version == mover->version && !sb_database_has_moved(mover->db))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED,
+    return sb_fail(SB_CHANGED,
                    "%s: another program changed it meanwhile; it is whole, so run this again",
                    mover->hold.file);
 }
 
-enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_commit_index(struct sb_mover *mover)
 {
     enum sb_code code;
 
@@ -133,21 +133,21 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err)
      * kept.
      */
     mover->broken = true;
-    code = sb_database_run(mover->db, "COMMIT", err);
+    code = sb_database_run(mover->db, "COMMIT");
     if (code == SB_OK)
-        code = begin_again(mover, err);
+        code = begin_again(mover);
     mover->broken = code != SB_OK;
     return code;
 }
 
 /* The records of linked files no longer hold. */
-static enum sb_code unwatch_dirty(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code unwatch_dirty(struct sb_mover *mover)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
         if (mover->shards[i].dirty)
-            code = sb_linked_unwatch(mover->db, i, err);
+            code = sb_linked_unwatch(mover->db, i);
     }
     return code;
 }
@@ -169,15 +169,15 @@ static void settle(struct sb_mover *mover)
     mover->queued = 0;
 }
 
-static enum sb_code fail_stopped(const struct sb_mover *mover, struct sb_error *err)
+static enum sb_code fail_stopped(const struct sb_mover *mover)
 {
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: ended at a damaged file, which is not moved; bring it back with 'shardbox "
                    "verify --repair' or --repair-from, or remove it, and run this again",
                    mover->hold.path);
 }
 
-enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_commit(struct sb_mover *mover)
 {
     bool stopped;
     enum sb_code code;
@@ -185,53 +185,53 @@ enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err)
     if (mover->queued == 0)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
-    code = refuse_taken(mover, err);
+        return sb_fail_interrupt();
+    code = refuse_taken(mover);
     mover->stop = mover->queued;
     if (code == SB_OK)
-        code = sb_mover_copy(mover, err);
+        code = sb_mover_copy(mover);
     stopped = mover->stop < mover->queued;
     mover->queued = mover->stop;
     if (code == SB_OK)
-        code = sb_mover_sync(mover, err);
+        code = sb_mover_sync(mover);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code == SB_OK)
-        code = update_rows(mover, err);
+        code = update_rows(mover);
     if (code == SB_OK)
-        code = unwatch_dirty(mover, err);
+        code = unwatch_dirty(mover);
     if (code == SB_OK)
-        code = sb_shard_count_record(mover->db, mover->shard_count, err);
+        code = sb_shard_count_record(mover->db, mover->shard_count);
     if (code == SB_OK)
-        code = sb_mover_commit_index(mover, err);
+        code = sb_mover_commit_index(mover);
     if (code == SB_OK)
         settle(mover);
-    return code == SB_OK && stopped ? fail_stopped(mover, err) : code;
+    return code == SB_OK && stopped ? fail_stopped(mover) : code;
 }
 
 /* Records the number of the archive's shards, in a transaction of its own. */
-static enum sb_code commit_count(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+static enum sb_code commit_count(struct sb_mover *mover, uint32_t count)
 {
-    enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file);
 
     if (code == SB_OK)
-        code = sb_shard_count_record(mover->db, count, err);
+        code = sb_shard_count_record(mover->db, count);
     if (code == SB_OK)
-        code = sb_linked_drop_from(mover->db, count, err);
-    return code ? code : sb_mover_commit_index(mover, err);
+        code = sb_linked_drop_from(mover->db, count);
+    return code ? code : sb_mover_commit_index(mover);
 }
 
 /* Users of the first shard may use the others too: its files are moved into them. */
-static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_error *err)
+static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode)
 {
-    char *path = sb_mover_shard_path(mover, 0, err);
+    char *path = sb_mover_shard_path(mover, 0);
     enum sb_code code = SB_OK;
     struct stat st;
 
     if (!path)
-        return err->code;
+        return sb_error()->code;
     if (stat(path, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
     else
         *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
     free(path);
@@ -239,16 +239,16 @@ static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode, struct sb_er
 }
 
 /* Notes that the shard is removed unless the index counts it. */
-static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+static enum sb_code note_gone(struct sb_mover *mover, uint32_t number)
 {
-    char *path = sb_mover_shard_path(mover, number, err);
+    char *path = sb_mover_shard_path(mover, number);
     struct sb_look look = {0};
-    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+    enum sb_code code = path ? sb_look_at(path, &look) : sb_error()->code;
 
     free(path);
     if (code || !look.there)
         return code;
-    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity);
 }
 
 /*
@@ -256,39 +256,37 @@ static enum sb_code note_gone(struct sb_mover *mover, uint32_t number, struct sb
  * removed unless the index counts it.
  */
 static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t mode,
-                               const char *made, struct sb_error *err)
+                               const char *made)
 {
     struct sb_look look;
     struct stat st;
     int fd;
-    enum sb_code code = sb_hold_make_file(made, &fd, err);
+    enum sb_code code = sb_hold_make_file(made, &fd);
 
     if (code)
         return code;
     if (fchmod(fd, mode) || fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", made);
+        code = sb_fail_errno(errno, "%s", made);
     else
-        code = sb_look_into(fd, made, &look, err);
+        code = sb_look_into(fd, made, &look);
     close(fd);
     if (code)
         return code;
     mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
-    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity);
 }
 
-static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode,
-                               struct sb_error *err)
+static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode)
 {
-    char *path = sb_mover_shard_path(mover, number, err);
-    char *made = path ? sb_shard_name(mover->hold.note.path, 0, err) : NULL;
+    char *path = sb_mover_shard_path(mover, number);
+    char *made = path ? sb_shard_name(mover->hold.note.path, 0) : NULL;
     struct sb_look look;
-    enum sb_code code = made ? make_empty(mover, number, mode, made, err) : err->code;
+    enum sb_code code = made ? make_empty(mover, number, mode, made) : sb_error()->code;
 
     if (code == SB_OK)
-        code = sb_look_at(path, &look, err);
+        code = sb_look_at(path, &look);
     if (code == SB_OK)
-        code =
-            sb_is_empty_file(&look) ? sb_rename(made, path, err) : sb_rename_new(made, path, err);
+        code = sb_is_empty_file(&look) ? sb_rename(made, path) : sb_rename_new(made, path);
     free(made);
     free(path);
     return code;
@@ -298,25 +296,25 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
  * Removes the shard if it is still the emptied one: no index counts it, so another program may have
  * taken its name.
  */
-static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number, struct sb_error *err)
+static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number)
 {
     const struct mover_shard *known = &mover->shards[number];
-    char *path = sb_mover_shard_path(mover, number, err);
-    enum sb_code code = path ? sb_note_confirm(&mover->hold.note, err) : err->code;
+    char *path = sb_mover_shard_path(mover, number);
+    enum sb_code code = path ? sb_note_confirm(&mover->hold.note) : sb_error()->code;
     struct stat st;
 
     if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
         st.st_ino == known->inode && st.st_size == 0) {
-        code = sb_protect_drop(path, err);
+        code = sb_protect_drop(path);
         if (code == SB_OK && unlink(path) && errno != ENOENT)
-            code = sb_fail_errno(err, errno, "%s", path);
+            code = sb_fail_errno(errno, "%s", path);
     }
     free(path);
     return code;
 }
 
 /* The files first: a killed run leaves empty ones, which the next one removes. */
-enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count)
 {
     uint32_t old = mover->shard_count;
     struct mover_shard *grown;
@@ -324,40 +322,39 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count, struct 
     mode_t mode = 0;
 
     if (count > SB_SHARD_MAX + 1 - old)
-        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
-                       SB_SHARD_MAX + 1);
+        return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
     grown = reallocarray(mover->shards, old + count, sizeof(*grown));
     if (!grown)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     mover->shards = grown;
     memset(grown + old, 0, count * sizeof(*grown));
-    code = find_mode(mover, &mode, err);
+    code = find_mode(mover, &mode);
     for (uint32_t i = old; code == SB_OK && i < old + count; i++)
-        code = make_shard(mover, i, mode, err);
+        code = make_shard(mover, i, mode);
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path, err);
+        code = sb_sync_directory_of(mover->hold.path);
     if (code == SB_OK)
-        code = commit_count(mover, old + count, err);
+        code = commit_count(mover, old + count);
     if (code == SB_OK)
         mover->counted = mover->shard_count += count;
     return code;
 }
 
-enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count, struct sb_error *err)
+enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count)
 {
-    enum sb_code code = sb_shard_count_filled(mover->db, mover->hold.path, count, err);
+    enum sb_code code = sb_shard_count_filled(mover->db, mover->hold.path, count);
 
     if (code == SB_OK && *count == 0)
         *count = 1;
     return code;
 }
 
-enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++)
-        code = note_gone(mover, i, err);
+        code = note_gone(mover, i);
     return code;
 }
 
@@ -366,10 +363,10 @@ enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count, struc
  * are removed, the last one first. So no killed run leaves unexplained bytes, or a gap in the
  * numbers.
  */
-enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, struct sb_error *err)
+enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep)
 {
     uint32_t filled;
-    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
+    enum sb_code code = sb_mover_shards_filled(mover, &filled);
 
     if (code)
         return code;
@@ -378,20 +375,20 @@ enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep, s
     if (keep >= mover->shard_count)
         return SB_OK;
     for (uint32_t i = keep; code == SB_OK && i < mover->shard_count; i++)
-        code = sb_mover_shorten(mover, i, 0, err);
+        code = sb_mover_shorten(mover, i, 0);
     if (code == SB_OK)
-        code = sb_mover_note_surplus(mover, keep, err);
+        code = sb_mover_note_surplus(mover, keep);
     if (code == SB_OK)
-        code = commit_count(mover, keep, err);
+        code = commit_count(mover, keep);
     if (code == SB_OK)
         mover->counted = keep;
     sb_mover_close_targets(mover);
     while (code == SB_OK && mover->shard_count > keep) {
-        code = remove_shard(mover, mover->shard_count - 1, err);
+        code = remove_shard(mover, mover->shard_count - 1);
         if (code == SB_OK)
             mover->shard_count--;
     }
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path, err);
-    return code ? code : sb_mover_reopen_shards(mover, err);
+        code = sb_sync_directory_of(mover->hold.path);
+    return code ? code : sb_mover_reopen_shards(mover);
 }

@@ -95,7 +95,7 @@ static bool comes_in_parts(const struct move *move)
     return move->from.size > BLOCK_BYTES;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct copying *copying = context;
     struct sb_mover *mover = copying->mover;
@@ -117,11 +117,11 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     else
         take_files(copying, block);
     mover->shards[first->shard].dirty = true;
-    return sb_mover_target(mover, first->shard, &block->fd, err);
+    return sb_mover_target(mover, first->shard, &block->fd);
 }
 
 /* Adjacent files are read at once. */
-static enum sb_code read_files(struct sb_mover *mover, struct block *block, struct sb_error *err)
+static enum sb_code read_files(struct sb_mover *mover, struct block *block)
 {
     const struct move *move = &mover->queue[block->first], *end = move + block->count;
     enum sb_code code = SB_OK;
@@ -137,13 +137,13 @@ static enum sb_code read_files(struct sb_mover *mover, struct block *block, stru
         } while (move < end && move->from.shard == first->from.shard &&
                  move->from.offset == first->from.offset + size);
         code = sb_shards_read(mover->reading, first->from.shard, first->from.offset, data,
-                              (size_t)size, err);
+                              (size_t)size);
         data += size;
     }
     return code;
 }
 
-static enum sb_code make_space(struct block *block, struct sb_error *err)
+static enum sb_code make_space(struct block *block)
 {
     bool *grown;
 
@@ -152,11 +152,11 @@ static enum sb_code make_space(struct block *block, struct sb_error *err)
     if (block->count > block->capacity) {
         grown = reallocarray(block->damaged, block->count, sizeof(*grown));
         if (!grown)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         block->damaged = grown;
         block->capacity = block->count;
     }
-    return block->data ? SB_OK : sb_fail_memory(err);
+    return block->data ? SB_OK : sb_fail_memory();
 }
 
 static void check_files(const struct sb_mover *mover, struct block *block)
@@ -171,48 +171,47 @@ static void check_files(const struct sb_mover *mover, struct block *block)
     }
 }
 
-static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct copying *copying = context;
     struct sb_mover *mover = copying->mover;
     struct block *block = slot;
     const struct move *first = &mover->queue[block->first];
     int64_t offset = first->offset + block->at;
-    enum sb_code code = make_space(block, err);
+    enum sb_code code = make_space(block);
 
     (void)turns;
     if (code)
         return code;
     if (block->hole) {
         block->crc32c = sb_crc32c_zeros(0, block->size);
-        return sb_pwrite_hole(block->fd, offset, block->size, mover->hold.path, err);
+        return sb_pwrite_hole(block->fd, offset, block->size, mover->hold.path);
     }
     if (comes_in_parts(first)) {
         code = sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
-                              block->data, (size_t)block->size, err);
+                              block->data, (size_t)block->size);
         if (code == SB_OK)
             block->crc32c = sb_crc32c(0, block->data, (size_t)block->size);
     } else {
-        code = read_files(mover, block, err);
+        code = read_files(mover, block);
         if (code == SB_OK)
             check_files(mover, block);
     }
     if (code == SB_OK)
-        code = sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path,
-                              err);
+        code =
+            sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path);
     /* So that the sync before the commit has little left to do. */
     if (code == SB_OK && block->size >= WRITE_BEHIND_BYTES)
         sync_file_range(block->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);
     return code;
 }
 
-static enum sb_code report(struct sb_mover *mover, const struct sb_mover_file *file, bool mended,
-                           struct sb_error *err)
+static enum sb_code report(struct sb_mover *mover, const struct sb_mover_file *file, bool mended)
 {
     struct sb_buf name = {0};
     enum sb_code code;
 
-    code = sb_mover_name(mover, file->row, &name, err);
+    code = sb_mover_name(mover, file->row, &name);
     if (code == SB_OK)
         sb_report(mover->options.notify, mended ? SB_WARNING : SB_PROBLEM, "checksum",
                   name.data ? name.data : "",
@@ -229,12 +228,11 @@ struct place {
     const char *name;
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct place *place = context;
-    enum sb_code code = data
-                            ? sb_pwrite_full(place->fd, data, size, place->at, place->name, err)
-                            : sb_pwrite_hole(place->fd, place->at, (int64_t)size, place->name, err);
+    enum sb_code code = data ? sb_pwrite_full(place->fd, data, size, place->at, place->name)
+                             : sb_pwrite_hole(place->fd, place->at, (int64_t)size, place->name);
 
     place->at += (int64_t)size;
     return code;
@@ -242,7 +240,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
 
 /* The bytes that it should have go to its new place: the old one, whose bytes are wrong, is free
  * then. Otherwise it stays there, where its parity is, and what comes after it is not moved. */
-static enum sb_code mend(struct sb_mover *mover, size_t number, int fd, struct sb_error *err)
+static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
 {
     const struct move *move = &mover->queue[number];
     struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
@@ -253,24 +251,23 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd, struct s
 
     if (number >= mover->stop)
         return SB_OK;
-    shard = sb_mover_shard_path(mover, move->from.shard, err);
+    shard = sb_mover_shard_path(mover, move->from.shard);
     code = shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c,
-                                  &made, &right, err)
-                 : err->code;
+                                  &made, &right)
+                 : sb_error()->code;
     if (code == SB_OK && right)
-        code = sb_spool_feed_sparse(&made, write_block, &place, err);
+        code = sb_spool_feed_sparse(&made, write_block, &place);
     else if (code == SB_OK)
         mover->stop = number;
     if (code == SB_OK)
-        code = report(mover, &move->from, right, err);
+        code = report(mover, &move->from, right);
     sb_spool_release(&made);
     free(shard);
     return code;
 }
 
 /* After the last part of a file its checksum can be compared. */
-static enum sb_code drain_part(struct copying *copying, const struct block *block,
-                               struct sb_error *err)
+static enum sb_code drain_part(struct copying *copying, const struct block *block)
 {
     const struct sb_mover_file *file = &copying->mover->queue[block->first].from;
 
@@ -279,10 +276,10 @@ static enum sb_code drain_part(struct copying *copying, const struct block *bloc
                           : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
     if (block->at + block->size < file->size || !file->has_crc || copying->crc32c == file->crc32c)
         return SB_OK;
-    return mend(copying->mover, block->first, block->fd, err);
+    return mend(copying->mover, block->first, block->fd);
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct copying *copying = context;
     struct sb_mover *mover = copying->mover;
@@ -290,11 +287,11 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     if (comes_in_parts(&mover->queue[block->first]))
-        code = drain_part(copying, block, err);
+        code = drain_part(copying, block);
     else
         for (size_t i = 0; code == SB_OK && i < block->count; i++) {
             if (block->damaged[i])
-                code = mend(mover, block->first + i, block->fd, err);
+                code = mend(mover, block->first + i, block->fd);
         }
     sb_count_up(&mover->moved, block->size);
     if (mover->options.progress)
@@ -314,15 +311,14 @@ static unsigned choose_threads(const struct sb_mover *mover)
     return most < THREADS ? most : THREADS;
 }
 
-enum sb_code sb_mover_copy(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_copy(struct sb_mover *mover)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = copy, .drain = drain};
     struct copying copying = {.mover = mover};
     struct block blocks[SLOTS] = {0};
     enum sb_code code;
 
-    code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, choose_threads(mover),
-                           err);
+    code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, choose_threads(mover));
     for (size_t i = 0; i < SLOTS; i++) {
         free(blocks[i].data);
         free(blocks[i].damaged);

@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum sb_code find_archive(struct sb_mover *mover, const char *archive, struct sb_error *err)
+static enum sb_code find_archive(struct sb_mover *mover, const char *archive)
 {
-    enum sb_code code = sb_hold_find(&mover->hold, archive, mover->options.follow, err);
+    enum sb_code code = sb_hold_find(&mover->hold, archive, mover->options.follow);
 
     if (code == SB_OK && !mover->hold.file)
-        code = sb_fail_errno(err, ENOENT, "%s", archive);
+        code = sb_fail_errno(ENOENT, "%s", archive);
     return code;
 }
 
@@ -29,7 +29,7 @@ static enum sb_code find_archive(struct sb_mover *mover, const char *archive, st
  * A commit that freed bytes must be on disk before they are overwritten, and the program that made
  * it may not have synced it.
  */
-static enum sb_code sync_index(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code sync_index(struct sb_mover *mover)
 {
     sqlite3_file *handle = NULL;
     int rc;
@@ -37,42 +37,42 @@ static enum sb_code sync_index(struct sb_mover *mover, struct sb_error *err)
     sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
     rc = handle->pMethods->xSync(handle, SQLITE_SYNC_NORMAL);
     if (rc != SQLITE_OK)
-        return sb_fail(err, SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
-    return sb_sync_directory_of(mover->hold.file, err);
+        return sb_fail(SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
+    return sb_sync_directory_of(mover->hold.file);
 }
 
-static enum sb_code open_to_write(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code open_to_write(struct sb_mover *mover)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct sb_hold *hold = &mover->hold;
-    enum sb_code code = sb_hold_take(hold, err);
+    enum sb_code code = sb_hold_take(hold);
 
     if (code == SB_OK)
-        code = sb_hold_open(hold, &mover->db, &options, err);
+        code = sb_hold_open(hold, &mover->db, &options);
     if (code == SB_OK) {
         mover->settled = true;
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
     }
     if (code == SB_OK)
-        code = sync_index(mover, err);
+        code = sync_index(mover);
     if (code == SB_OK)
-        code = sb_register_parent_functions(mover->db, err);
+        code = sb_register_parent_functions(mover->db);
     return code;
 }
 
-static enum sb_code open_to_look(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code open_to_look(struct sb_mover *mover)
 {
-    enum sb_code code = sb_database_open(&mover->db, mover->hold.file, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&mover->db, mover->hold.file, SB_DB_READ);
     struct sb_pending pending = {0};
 
     if (code == SB_OK)
-        code = sb_hold_vet(mover->db, mover->hold.path, mover->hold.file, err);
+        code = sb_hold_vet(mover->db, mover->hold.path, mover->hold.file);
     if (code == SB_OK)
-        code = sb_database_run(mover->db, "BEGIN", err);
+        code = sb_database_run(mover->db, "BEGIN");
     if (code == SB_OK)
-        code = sb_pending_read(mover->db, mover->hold.path, &pending, err);
+        code = sb_pending_read(mover->db, mover->hold.path, &pending);
     if (code == SB_OK && pending.suffix)
-        code = sb_fail(err, SB_LOCKED,
+        code = sb_fail(SB_LOCKED,
                        "%s: its last writer has not finished; when none is at work, the next one "
                        "finishes for it",
                        mover->hold.path);
@@ -80,79 +80,75 @@ static enum sb_code open_to_look(struct sb_mover *mover, struct sb_error *err)
 }
 
 /* Look-ups are by address: without that index each would be a sort. */
-static enum sb_code find_address_index(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code find_address_index(struct sb_mover *mover)
 {
     struct sb_layout layout;
-    enum sb_code code = sb_schema_inspect(mover->db, &layout, true, err);
+    enum sb_code code = sb_schema_inspect(mover->db, &layout, true);
 
     if (code == SB_OK && layout.files_by_address.size == 0)
-        code = sb_fail(err, SB_FORMAT,
+        code = sb_fail(SB_FORMAT,
                        "%s: its index by address is missing; run 'shardbox upgrade %s' first",
                        mover->hold.file, mover->hold.path);
     if (code == SB_OK &&
         sb_buf_set(&mover->by_address, layout.files_by_address.data, layout.files_by_address.size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sb_layout_release(&layout);
     return code;
 }
 
 static enum sb_code prepare_by_address(struct sb_mover *mover, sqlite3_stmt **out,
-                                       const char *columns, const char *rest, struct sb_error *err)
+                                       const char *columns, const char *rest)
 {
     char *sql = sqlite3_mprintf("SELECT %s FROM main.files INDEXED BY \"%w\" WHERE %s", columns,
                                 mover->by_address.data, rest);
     enum sb_code code;
 
     if (!sql)
-        return sb_fail_memory(err);
-    code = sb_database_prepare(mover->db, out, sql, err);
+        return sb_fail_memory();
+    code = sb_database_prepare(mover->db, out, sql);
     sqlite3_free(sql);
     return code;
 }
 
-static enum sb_code prepare(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code prepare(struct sb_mover *mover)
 {
     static const char columns[] = "rowid, shard, offset, size, crc32c";
-    enum sb_code code = find_address_index(mover, err);
+    enum sb_code code = find_address_index(mover);
 
     if (code == SB_OK)
         code = prepare_by_address(mover, &mover->next[0], columns,
-                                  "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid", err);
+                                  "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid");
     if (code == SB_OK)
         code = prepare_by_address(mover, &mover->next[1], columns,
-                                  "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid", err);
+                                  "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid");
     if (code == SB_OK)
         code = prepare_by_address(mover, &mover->last[0], columns,
-                                  "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC",
-                                  err);
+                                  "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC");
     if (code == SB_OK)
         code = prepare_by_address(mover, &mover->last[1], columns,
                                   "(shard, offset) < (?1, ?2)"
-                                  " ORDER BY shard DESC, offset DESC, rowid DESC",
-                                  err);
+                                  " ORDER BY shard DESC, offset DESC, rowid DESC");
     if (code == SB_OK)
         code = prepare_by_address(mover, &mover->end_before, "offset + size",
                                   "shard = ?1 AND offset < ?2 AND size > 0"
-                                  " ORDER BY offset DESC LIMIT 1",
-                                  err);
+                                  " ORDER BY offset DESC LIMIT 1");
     if (code == SB_OK)
         code = sb_database_prepare(mover->db, &mover->path_of,
-                                   "SELECT path FROM main.files WHERE rowid = ?1", err);
+                                   "SELECT path FROM main.files WHERE rowid = ?1");
     if (code == SB_OK && !mover->options.dry_run)
         code = sb_database_prepare(mover->db, &mover->update,
                                    "UPDATE main.files SET shard = ?2, offset = ?3"
-                                   " WHERE rowid = ?1",
-                                   err);
+                                   " WHERE rowid = ?1");
     return code;
 }
 
-char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
 {
-    return sb_shard_name(mover->hold.path, shard, err);
+    return sb_shard_name(mover->hold.path, shard);
 }
 
 /* Counts the existing shards, from 0 without a gap, with their sizes. */
-static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code count_shards(struct sb_mover *mover)
 {
     struct mover_shard *grown;
     enum sb_code code = SB_OK;
@@ -160,18 +156,18 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
     char *path;
 
     while (code == SB_OK && mover->shard_count <= SB_SHARD_MAX) {
-        path = sb_mover_shard_path(mover, mover->shard_count, err);
+        path = sb_mover_shard_path(mover, mover->shard_count);
         if (!path)
-            return err->code;
+            return sb_error()->code;
         if (stat(path, &st)) {
             free(path);
             break;
         }
         grown = reallocarray(mover->shards, mover->shard_count + 1, sizeof(*grown));
         if (!grown)
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else if (!S_ISREG(st.st_mode))
-            code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", path);
+            code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
         if (grown)
             mover->shards = grown;
         if (code == SB_OK)
@@ -182,60 +178,60 @@ static enum sb_code count_shards(struct sb_mover *mover, struct sb_error *err)
     return code;
 }
 
-static enum sb_code look_at_shards(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code look_at_shards(struct sb_mover *mover)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_existing(mover->db, mover->hold.path, &in_use, err);
+    enum sb_code code = sb_shard_count_existing(mover->db, mover->hold.path, &in_use);
 
     if (code == SB_OK)
-        code = count_shards(mover, err);
+        code = count_shards(mover);
     if (code)
         return code;
     mover->counted = mover->shard_count;
     if (mover->shard_count < in_use || mover->shard_count == 0)
-        return sb_fail(err, SB_NOENT,
+        return sb_fail(SB_NOENT,
                        "%s-shard-%05u: missing; files can be moved only if every shard exists",
                        mover->hold.path, mover->shard_count);
     if (mover->options.force)
         in_use = mover->shard_count;
     /* An archive without files has a shard too. */
-    code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1, err);
-    return code ? code : sb_mover_reopen_shards(mover, err);
+    code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1);
+    return code ? code : sb_mover_reopen_shards(mover);
 }
 
-enum sb_code sb_mover_reopen_shards(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_reopen_shards(struct sb_mover *mover)
 {
     sb_shards_free(mover->reading);
     mover->reading = NULL;
-    return sb_shards_open_at(&mover->reading, mover->hold.path, err);
+    return sb_shards_open_at(&mover->reading, mover->hold.path);
 }
 
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
-                           const struct sb_mover_options *options, struct sb_error *err)
+                           const struct sb_mover_options *options)
 {
     struct sb_mover *mover = calloc(1, sizeof(*mover));
     enum sb_code code;
 
     *out = NULL;
     if (!mover)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     mover->hold = SB_HOLD_NONE;
     for (size_t i = 0; i < TARGETS_MOST; i++)
         mover->targets[i].fd = -1;
     mover->options = *options;
-    code = find_archive(mover, archive, err);
+    code = find_archive(mover, archive);
     if (code == SB_OK)
-        code = options->dry_run ? open_to_look(mover, err) : open_to_write(mover, err);
+        code = options->dry_run ? open_to_look(mover) : open_to_write(mover);
     if (code == SB_OK)
-        code = sb_remade_refuse(mover->db, mover->hold.path, err);
+        code = sb_remade_refuse(mover->db, mover->hold.path);
     if (code == SB_OK)
-        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version, err);
+        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version);
     if (code == SB_OK)
-        code = look_at_shards(mover, err);
+        code = look_at_shards(mover);
     if (code == SB_OK)
-        code = prepare(mover, err);
+        code = prepare(mover);
     if (code == SB_OK)
-        code = sb_mover_check(mover, err);
+        code = sb_mover_check(mover);
     if (code) {
         sb_mover_free(mover);
         return code;
@@ -250,11 +246,10 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
  */
 static void cut_back(struct sb_mover *mover)
 {
-    struct sb_error ignored;
     int fd;
 
     for (uint32_t i = 0; i < mover->shard_count; i++) {
-        if (!mover->shards[i].dirty || sb_mover_target(mover, i, &fd, &ignored))
+        if (!mover->shards[i].dirty || IGNORED(sb_mover_target(mover, i, &fd)))
             continue;
         /* Best effort: after the last file they do no harm. */
         if (ftruncate(fd, mover->shards[i].size))
@@ -268,20 +263,19 @@ static void cut_back(struct sb_mover *mover)
  */
 static bool undo(struct sb_mover *mover)
 {
-    struct sb_error ignored;
     uint32_t counted = 0;
 
     if (!mover->settled || mover->broken)
         return false;
     if (!sqlite3_get_autocommit(mover->db))
         cut_back(mover);
-    else if (sb_hold_begin(&mover->hold, mover->db, &ignored) ||
-             sb_shard_count_in_use(mover->db, mover->hold.path, &counted, &ignored))
+    else if (IGNORED(sb_hold_begin(&mover->hold, mover->db)) ||
+             IGNORED(sb_shard_count_in_use(mover->db, mover->hold.path, &counted)))
         return false;
     if (counted < mover->counted)
         counted = mover->counted;
     return sb_settle_undo(&mover->hold, counted) &&
-           sb_settle_remove_gone(&mover->hold, counted, &ignored) == SB_OK;
+           IGNORED(sb_settle_remove_gone(&mover->hold, counted)) == SB_OK;
 }
 
 void sb_mover_free(struct sb_mover *mover)
@@ -328,38 +322,38 @@ int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard)
     return mover->shards[shard].used;
 }
 
-static enum sb_code refuse_links(struct sb_mover *mover, const char *path, struct sb_error *err)
+static enum sb_code refuse_links(struct sb_mover *mover, const char *path)
 {
     struct stat st;
 
     if (lstat(path, &st))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (S_ISLNK(st.st_mode) && !mover->options.follow)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: a symbolic link, whose file other archives may use; --follow writes "
                        "into it all the same, and destroys those",
                        path);
     if (S_ISREG(st.st_mode) && st.st_nlink > 1 && !mover->options.follow)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has %ju hard links, by which other archives may use it; --follow "
                        "writes into it all the same, and destroys those",
                        path, (uintmax_t)st.st_nlink);
     if (!mover->options.dry_run && access(path, W_OK))
-        return sb_fail(err, SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
+        return sb_fail(SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
     return SB_OK;
 }
 
-enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
 {
     enum sb_code code;
     char *path;
 
     if (mover->shards[shard].writable)
         return SB_OK;
-    path = sb_mover_shard_path(mover, shard, err);
+    path = sb_mover_shard_path(mover, shard);
     if (!path)
-        return err->code;
-    code = refuse_links(mover, path, err);
+        return sb_error()->code;
+    code = refuse_links(mover, path);
     mover->shards[shard].writable = code == SB_OK;
     free(path);
     return code;
@@ -380,7 +374,7 @@ static void take_extent(sqlite3_stmt *row, struct sb_mover_file *out)
 /* Adds rows of the statement that are after or before the extent at *key. */
 static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
                                const struct sb_mover_file *key, struct sb_mover_file *extents,
-                               size_t capacity, size_t *count, struct sb_error *err)
+                               size_t capacity, size_t *count)
 {
     int rc = SQLITE_DONE;
 
@@ -391,12 +385,12 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
         take_extent(rows, &extents[(*count)++]);
     sqlite3_reset(rows);
-    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db, err);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db);
 }
 
 enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
                             bool backwards, struct sb_mover_file *extents, size_t capacity,
-                            size_t *count, struct sb_error *err)
+                            size_t *count)
 {
     const struct sb_mover_file beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
     sqlite3_stmt **rows = backwards ? mover->last : mover->next;
@@ -405,36 +399,34 @@ enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *
     *count = 0;
     if (!after)
         after = backwards ? &end : &beginning;
-    code = fetch_some(mover, rows[0], after, extents, capacity, count, err);
+    code = fetch_some(mover, rows[0], after, extents, capacity, count);
     if (code == SB_OK && *count < capacity)
-        code = fetch_some(mover, rows[1], after, extents, capacity, count, err);
+        code = fetch_some(mover, rows[1], after, extents, capacity, count);
     return code;
 }
 
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,
-                                 int64_t *end, struct sb_error *err)
+                                 int64_t *end)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_int64(mover->end_before, 1, shard);
     sqlite3_bind_int64(mover->end_before, 2, limit);
-    *end = sb_database_row(mover->end_before, &code, err)
-               ? sqlite3_column_int64(mover->end_before, 0)
-               : 0;
+    *end =
+        sb_database_row(mover->end_before, &code) ? sqlite3_column_int64(mover->end_before, 0) : 0;
     sqlite3_reset(mover->end_before);
     return code;
 }
 
-enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out,
-                           struct sb_error *err)
+enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_int64(mover->path_of, 1, row);
-    (void)sb_database_row(mover->path_of, &code, err);
+    (void)sb_database_row(mover->path_of, &code);
     if (!code && sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
                             (size_t)sqlite3_column_bytes(mover->path_of, 0)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sqlite3_reset(mover->path_of);
     return code;
 }

@@ -74,7 +74,7 @@ struct sb_mover_options {
  * be used, lies past its shard's end, or shares bytes with another.
  */
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
-                           const struct sb_mover_options *options, struct sb_error *err) SB_CHECKED;
+                           const struct sb_mover_options *options) SB_CHECKED;
 void sb_mover_free(struct sb_mover *mover); /* NULL is allowed; the queue is dropped */
 
 /* The index, for read-only queries. No statement may be between two rows at a commit. */
@@ -88,15 +88,13 @@ int64_t sb_mover_shard_size(const struct sb_mover *mover, uint32_t shard);
 int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard);
 
 /* The number of shards up to the last one with a file; at least one. */
-enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count) SB_CHECKED;
 
 /*
  * SB_INVALID, with the reason, if a shard may not be written into: a symbolic link, a file with
  * several links, one without permission. To be called before anything is moved into or out of it.
  */
-enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard) SB_CHECKED;
 
 /*
  * Up to `capacity` extents in order of (shard, offset, row) that come after `after`, or with
@@ -105,11 +103,11 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard,
  */
 enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *after,
                             bool backwards, struct sb_mover_file *extents, size_t capacity,
-                            size_t *count, struct sb_error *err) SB_CHECKED;
+                            size_t *count) SB_CHECKED;
 
 /* Queues a move. Extents that are adjacent in both positions are copied in large blocks. */
 enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
-                           int64_t offset, struct sb_error *err) SB_CHECKED;
+                           int64_t offset) SB_CHECKED;
 
 /*
  * See above. Every byte is checked against its checksum. The right bytes of a damaged file are made
@@ -117,28 +115,25 @@ enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *f
  * where they are: SB_DAMAGED, after the commit. Both are reported. Does nothing with an empty
  * queue.
  */
-enum sb_code sb_mover_commit(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_commit(struct sb_mover *mover) SB_CHECKED;
 
 /*
  * Makes the next `count` shards, empty. Their number is recorded in the index, with 0 too, before
  * they can hold anything.
  */
-enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count) SB_CHECKED;
 
 /*
  * Cuts off the bytes after `size`, where no file is, and syncs. The queue must be empty. A shard
  * that is emptied, and is a link or has other links, is replaced by an empty file: the other file
  * loses nothing, and `follow` is not needed.
  */
-enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size) SB_CHECKED;
 
 /*
  * Removes the last shards, down to the last one with a file, or to the first `keep` of them. One
  * always remains. The queue must be empty. Of links only the link is removed.
  */
-enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep,
-                                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep) SB_CHECKED;
 
 #endif

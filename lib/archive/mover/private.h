@@ -72,52 +72,49 @@ struct sb_mover {
     sqlite3_stmt *update;
 };
 
-/* mover.c: the file name of a shard; NULL with err set. The caller frees it. */
-char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, struct sb_error *err);
+/* mover.c: the file name of a shard; NULL: it failed. The caller frees it. */
+char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard);
 
 /* Forgets what is known of the shards' files; called when they have changed. */
-enum sb_code sb_mover_reopen_shards(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_reopen_shards(struct sb_mover *mover) SB_CHECKED;
 
 /*
  * The end of the last file of the shard that begins before `limit`, 0 if there is none. Empty files
  * do not count.
  */
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,
-                                 int64_t *end, struct sb_error *err) SB_CHECKED;
+                                 int64_t *end) SB_CHECKED;
 
 /* The path of a row, for messages. */
-enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out) SB_CHECKED;
 
 /* mover/check.c: see sb_mover_open. */
-enum sb_code sb_mover_check(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_check(struct sb_mover *mover) SB_CHECKED;
 
 /* mover/target.c: a descriptor to write to the shard; the mover owns it. */
-enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
 
 /* Replaces a shard by an empty file; *file is its stat. Not synced. */
-enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path,
+                                struct stat *file) SB_CHECKED;
 
 /*
  * Records in the note that the shards from this number on are removed once the index no longer
  * counts them. Not synced.
  */
-enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count) SB_CHECKED;
 
 /* Syncs every shard that was written to. */
-enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_sync(struct sb_mover *mover) SB_CHECKED;
 
 /* mover/copy.c: copies the bytes of the queue. */
-enum sb_code sb_mover_copy(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_copy(struct sb_mover *mover) SB_CHECKED;
 
 /*
  * mover/commit.c: commits the write transaction and starts the next. SB_CHANGED if another
  * connection committed in between.
  */
-enum sb_code sb_mover_commit_index(struct sb_mover *mover, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mover_commit_index(struct sb_mover *mover) SB_CHECKED;
 
 #endif

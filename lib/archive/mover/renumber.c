@@ -21,11 +21,11 @@
 #include <unistd.h>
 
 enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
-                                 bool *there, struct sb_error *err)
+                                 bool *there)
 {
     struct sb_config_row row;
     int64_t from = 0;
-    enum sb_code code = sb_config_get(db, SB_CONFIG_RENUMBER, &row, err);
+    enum sb_code code = sb_config_get(db, SB_CONFIG_RENUMBER, &row);
 
     *there = row.number >= 0 && row.number <= SB_SHARD_MAX && row.text &&
              sb_parse_integer(row.text, 0, row.number, &from);
@@ -49,78 +49,78 @@ static void release_names(struct names *names)
 
 /* The caller releases the names, also after an error. */
 static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
-                               uint32_t second, struct sb_error *err)
+                               uint32_t second)
 {
     *names = (struct names){
-        .first = sb_shard_name(archive, first, err),
-        .second = sb_shard_name(archive, second, err),
+        .first = sb_shard_name(archive, first),
+        .second = sb_shard_name(archive, second),
     };
-    return names->first && names->second ? SB_OK : sb_fail_memory(err);
+    return names->first && names->second ? SB_OK : sb_fail_memory();
 }
 
 /* A temporary name under which a second name is prepared; the next writer removes it. */
-static char *name_through(const struct sb_mover *mover, struct sb_error *err)
+static char *name_through(const struct sb_mover *mover)
 {
-    return sb_shard_name(mover->hold.note.path, 0, err);
+    return sb_shard_name(mover->hold.note.path, 0);
 }
 
-static enum sb_code note_links(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code note_links(struct sb_mover *mover)
 {
-    enum sb_code code = sb_note_links(&mover->hold.note, 0, err);
+    enum sb_code code = sb_note_links(&mover->hold.note, 0);
 
-    return code ? code : sb_note_sync(&mover->hold.note, err);
+    return code ? code : sb_note_sync(&mover->hold.note);
 }
 
 /* Checked before all files are moved, not after. */
-static enum sb_code need_hard_links(struct sb_mover *mover, struct sb_error *err)
+static enum sb_code need_hard_links(struct sb_mover *mover)
 {
-    char *through = name_through(mover, err);
-    char *shard = through ? sb_shard_name(mover->hold.path, 0, err) : NULL;
+    char *through = name_through(mover);
+    char *shard = through ? sb_shard_name(mover->hold.path, 0) : NULL;
     enum sb_code code;
 
     if (!shard) {
         free(through);
-        return err->code;
+        return sb_error()->code;
     }
-    code = note_links(mover, err);
+    code = note_links(mover);
     if (code == SB_OK && linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
-        code = sb_fail_errno(err, errno,
+        code = sb_fail_errno(errno,
                              "%s: shards get their numbers by hard links, which cannot be made "
                              "here; 'shardbox convert --shard-size' makes a new archive",
                              mover->hold.path);
     if (code == SB_OK && unlink(through))
-        code = sb_fail_errno(err, errno, "%s", through);
+        code = sb_fail_errno(errno, "%s", through);
     free(shard);
     free(through);
     return code;
 }
 
 static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *renumbering,
-                             int64_t shard_size, struct sb_error *err)
+                             int64_t shard_size)
 {
     int64_t to = renumbering->to;
     char from[16];
-    enum sb_code code = sb_config_put(db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size, err);
+    enum sb_code code = sb_config_put(db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size);
 
     snprintf(from, sizeof(from), "%u", renumbering->from);
-    return code ? code : sb_config_put(db, SB_CONFIG_RENUMBER, from, &to, err);
+    return code ? code : sb_config_put(db, SB_CONFIG_RENUMBER, from, &to);
 }
 
 enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                  int64_t shard_size, struct sb_error *err)
+                                  int64_t shard_size)
 {
-    enum sb_code code = need_hard_links(mover, err);
+    enum sb_code code = need_hard_links(mover);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code == SB_OK)
-        code = put_rows(mover->db, renumbering, shard_size, err);
-    return code ? code : sb_mover_commit_index(mover, err);
+        code = put_rows(mover->db, renumbering, shard_size);
+    return code ? code : sb_mover_commit_index(mover);
 }
 
 /* SB_INVALID for a file in a shard that is about to be replaced or removed. */
 static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                uint32_t count, struct sb_error *err)
+                                uint32_t count)
 {
     char query[160];
     int64_t shard;
@@ -130,31 +130,30 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
              "SELECT shard FROM main.files WHERE shard >= %u AND shard < %u"
              " UNION ALL SELECT shard FROM main.files WHERE shard >= %u LIMIT 1",
              renumbering->from, renumbering->to, renumbering->to + count);
-    code = sb_database_integer(mover->db, query, -1, &shard, err);
+    code = sb_database_integer(mover->db, query, -1, &shard);
     if (code == SB_OK && shard >= 0)
-        code = sb_fail(err, SB_INVALID, "%s: shard %05lld has files and cannot go",
-                       mover->hold.path, (long long)shard);
+        code = sb_fail(SB_INVALID, "%s: shard %05lld has files and cannot go", mover->hold.path,
+                       (long long)shard);
     return code;
 }
 
 /* Gives the shard a second number, in place of the shard that has it. */
-static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number,
-                               struct sb_error *err)
+static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number)
 {
-    char *through = name_through(mover, err);
+    char *through = name_through(mover);
     struct names names;
-    enum sb_code code = make_names(&names, mover->hold.path, shard, number, err);
+    enum sb_code code = make_names(&names, mover->hold.path, shard, number);
 
     if (!through)
-        code = err->code;
+        code = sb_error()->code;
     if (code == SB_OK)
-        code = sb_note_confirm(&mover->hold.note, err);
+        code = sb_note_confirm(&mover->hold.note);
     if (through && code == SB_OK && link(names.first, through))
-        code = sb_fail_errno(err, errno, "%s", names.second);
+        code = sb_fail_errno(errno, "%s", names.second);
     if (code == SB_OK)
-        code = sb_protect_drop(names.second, err);
+        code = sb_protect_drop(names.second);
     if (code == SB_OK)
-        code = sb_rename(through, names.second, err);
+        code = sb_rename(through, names.second);
     release_names(&names);
     free(through);
     return code;
@@ -168,17 +167,17 @@ struct renumbering_rows {
 };
 
 /* Changes some rows of a shard; *all: there are no more. */
-static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, struct sb_error *err)
+static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all)
 {
     struct sb_mover *mover = rows->mover;
     enum sb_code code = SB_OK;
 
     if (rows->changed == 0)
-        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code)
         return code;
     sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
-    code = sb_database_step(rows->update, err);
+    code = sb_database_step(rows->update);
     if (code)
         return code;
     rows->changed += sqlite3_changes(mover->db);
@@ -187,12 +186,11 @@ static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all, stru
         return SB_OK;
     rows->changed = 0;
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
-    return sb_mover_commit_index(mover, err);
+        return sb_fail_interrupt();
+    return sb_mover_commit_index(mover);
 }
 
-static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number,
-                                   struct sb_error *err)
+static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number)
 {
     enum sb_code code = SB_OK;
     bool all = false;
@@ -200,82 +198,81 @@ static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard
     sqlite3_bind_int64(rows->update, 1, number);
     sqlite3_bind_int64(rows->update, 2, shard);
     while (code == SB_OK && !all)
-        code = renumber_some(rows, &all, err);
+        code = renumber_some(rows, &all);
     return code;
 }
 
 static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                  uint32_t count, struct sb_error *err)
+                                  uint32_t count)
 {
     struct renumbering_rows rows = {.mover = mover};
     enum sb_code code = sb_database_prepare(mover->db, &rows.update,
                                             "UPDATE main.files SET shard = ?1 WHERE rowid IN"
                                             " (SELECT rowid FROM main.files WHERE shard = ?2"
-                                            " ORDER BY shard, offset, rowid LIMIT ?3)",
-                                            err);
+                                            " ORDER BY shard, offset, rowid LIMIT ?3)");
 
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = renumber_shard(&rows, renumbering->to + i, renumbering->from + i, err);
+        code = renumber_shard(&rows, renumbering->to + i, renumbering->from + i);
     sqlite3_finalize(rows.update);
     return code;
 }
 
 /* From here on the index no longer counts the shards, and the note lists them for removal. */
-static enum sb_code put_end(struct sb_mover *mover, uint32_t count, struct sb_error *err)
+static enum sb_code put_end(struct sb_mover *mover, uint32_t count)
 {
-    enum sb_code code = sb_mover_note_surplus(mover, count, err);
+    enum sb_code code = sb_mover_note_surplus(mover, count);
 
     if (code == SB_OK)
-        code = sb_note_sync(&mover->hold.note, err);
+        code = sb_note_sync(&mover->hold.note);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code == SB_OK)
-        code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER, err);
-    return code ? code : sb_shard_count_record(mover->db, count, err);
+        code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER);
+    return code ? code : sb_shard_count_record(mover->db, count);
 }
 
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                   uint32_t count, struct sb_error *err)
+                                   uint32_t count)
 {
     uint32_t left = renumbering->from + count;
-    enum sb_code code = refuse_lost(mover, renumbering, count, err);
+    enum sb_code code = refuse_lost(mover, renumbering, count);
 
     sb_mover_close_targets(mover);
     /* Also for a run that continues a killed one. */
     if (code == SB_OK)
-        code = note_links(mover, err);
+        code = note_links(mover);
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = link_shard(mover, renumbering->to + i, renumbering->from + i, err);
+        code = link_shard(mover, renumbering->to + i, renumbering->from + i);
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path, err);
+        code = sb_sync_directory_of(mover->hold.path);
     if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file, err);
+        code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code == SB_OK)
-        code = sb_linked_drop_from(mover->db, renumbering->from, err);
+        code = sb_linked_drop_from(mover->db, renumbering->from);
     if (code == SB_OK)
-        code = renumber_rows(mover, renumbering, count, err);
+        code = renumber_rows(mover, renumbering, count);
     if (code == SB_OK)
-        code = put_end(mover, left, err);
+        code = put_end(mover, left);
     if (code == SB_OK)
-        code = sb_mover_commit_index(mover, err);
+        code = sb_mover_commit_index(mover);
     if (code)
         return code;
-    code = sb_settle_remove_gone(&mover->hold, left, err);
+    code = sb_settle_remove_gone(&mover->hold, left);
     if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path, err);
+        code = sb_sync_directory_of(mover->hold.path);
     /* The next writer carries out what the note says. */
     mover->broken = code != SB_OK;
     return code;
 }
 
-static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has, struct sb_error *err)
+static enum sb_code has_files(struct sqlite3 *db, uint32_t shard, bool *has)
 {
     char query[80];
     int64_t found;
     enum sb_code code;
 
     snprintf(query, sizeof(query), "SELECT 1 FROM main.files WHERE shard = %u LIMIT 1", shard);
-    code = sb_database_integer(db, query, 0, &found, err);
+    code = sb_database_integer(db, query, 0, &found);
     *has = found != 0;
     return code;
 }
@@ -291,19 +288,19 @@ static bool is_same_file(const char *a, const char *b)
 
 /* If some rows of a shard have its new number, changes all of them. */
 static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
-                                  uint32_t number, struct sb_error *err)
+                                  uint32_t number)
 {
     struct names names;
     bool begun = false;
     char sql[80];
-    enum sb_code code = make_names(&names, hold->path, shard, number, err);
+    enum sb_code code = make_names(&names, hold->path, shard, number);
 
     if (code == SB_OK && is_same_file(names.first, names.second))
-        code = has_files(db, number, &begun, err);
+        code = has_files(db, number, &begun);
     if (begun) {
         snprintf(sql, sizeof(sql), "UPDATE main.files SET shard = %u WHERE shard = %u", number,
                  shard);
-        code = sb_database_run(db, sql, err);
+        code = sb_database_run(db, sql);
     }
     release_names(&names);
     return code;
@@ -311,24 +308,24 @@ static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db
 
 /* Leaves the file only the number that rows have. */
 static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
-                               uint32_t number, struct sb_error *err)
+                               uint32_t number)
 {
     struct names names;
     bool first_used = true, second_used = true;
     struct stat file;
-    enum sb_code code = make_names(&names, hold->path, shard, number, err);
+    enum sb_code code = make_names(&names, hold->path, shard, number);
 
     if (code || !is_same_file(names.first, names.second))
         goto out;
-    code = has_files(db, shard, &first_used, err);
+    code = has_files(db, shard, &first_used);
     if (code == SB_OK)
-        code = has_files(db, number, &second_used, err);
+        code = has_files(db, number, &second_used);
     if (code == SB_OK && second_used && !first_used) {
         release_names(&names);
-        code = make_names(&names, hold->path, number, shard, err);
+        code = make_names(&names, hold->path, number, shard);
     }
     if (code == SB_OK && !(first_used && second_used))
-        code = sb_mover_put_empty(hold, names.second, &file, err);
+        code = sb_mover_put_empty(hold, names.second, &file);
 out:
     release_names(&names);
     return code;
@@ -339,33 +336,31 @@ static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db
                                   const struct sb_renumbering *renumbering,
                                   enum sb_code (*each)(const struct sb_hold *hold,
                                                        struct sqlite3 *db, uint32_t shard,
-                                                       uint32_t number, struct sb_error *err),
-                                  struct sb_error *err)
+                                                       uint32_t number))
 {
     uint32_t distance = renumbering->to - renumbering->from;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = renumbering->from; code == SB_OK && i < renumbering->to; i++)
-        code = each(hold, db, i + distance, i, err);
+        code = each(hold, db, i + distance, i);
     return code;
 }
 
 /* Rows are committed before a name that they had is removed. */
-enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
-                                       struct sb_error *err)
+enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db)
 {
     struct sb_renumbering renumbering;
     bool there;
-    enum sb_code code = sb_renumbering_read(db, &renumbering, &there, err);
+    enum sb_code code = sb_renumbering_read(db, &renumbering, &there);
 
     if (code || !there)
         return code;
-    code = for_each_pair(hold, db, &renumbering, complete_rows, err);
+    code = for_each_pair(hold, db, &renumbering, complete_rows);
     if (code == SB_OK)
-        code = sb_database_run(db, "COMMIT", err);
+        code = sb_database_run(db, "COMMIT");
     if (code == SB_OK)
-        code = sb_hold_begin(hold, db, err);
+        code = sb_hold_begin(hold, db);
     if (code == SB_OK)
-        code = for_each_pair(hold, db, &renumbering, part_names, err);
-    return code ? code : sb_sync_directory_of(hold->path, err);
+        code = for_each_pair(hold, db, &renumbering, part_names);
+    return code ? code : sb_sync_directory_of(hold->path);
 }

@@ -35,14 +35,14 @@ struct sb_renumbering {
  * nothing is removed because of it alone.
  */
 enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
-                                 bool *there, struct sb_error *err) SB_CHECKED;
+                                 bool *there) SB_CHECKED;
 
 /*
  * Records the beginning, and the new shard size. The queue must be empty. SB_SYSTEM if the file
  * system has no hard links.
  */
 enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                  int64_t shard_size, struct sb_error *err) SB_CHECKED;
+                                  int64_t shard_size) SB_CHECKED;
 
 /*
  * The end, see above, for `count` new shards; shards after them are removed, so that the archive
@@ -51,13 +51,12 @@ enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumb
  * with the same distance between from and to continues it.
  */
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
-                                   uint32_t count, struct sb_error *err) SB_CHECKED;
+                                   uint32_t count) SB_CHECKED;
 
 /*
  * What the next writer does after a killed run, as described above, in the write transaction of db,
  * which is open afterwards too.
  */
-enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db) SB_CHECKED;
 
 #endif

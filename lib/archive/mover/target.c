@@ -15,28 +15,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd,
-                                struct sb_error *err)
+static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
     const struct mover_shard *known = &mover->shards[shard];
-    enum sb_code code = sb_mover_may_write(mover, shard, err);
+    enum sb_code code = sb_mover_may_write(mover, shard);
     struct stat st;
     char *path;
 
     *fd = -1;
     if (code)
         return code;
-    path = sb_mover_shard_path(mover, shard, err);
+    path = sb_mover_shard_path(mover, shard);
     if (!path)
-        return err->code;
+        return sb_error()->code;
     *fd = open(path, flags);
     if (*fd < 0 || fstat(*fd, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
     else if (!S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", path);
+        code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
     else if (st.st_dev != known->device || st.st_ino != known->inode)
-        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+        code = sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
     if (code && *fd >= 0) {
         close(*fd);
         *fd = -1;
@@ -70,7 +69,7 @@ static struct target *make_space(struct sb_mover *mover)
     return oldest;
 }
 
-enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd, struct sb_error *err)
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd)
 {
     struct target *target = find_target(mover, shard);
     enum sb_code code = SB_OK;
@@ -78,7 +77,7 @@ enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd, st
     if (!target) {
         target = make_space(mover);
         target->shard = shard;
-        code = open_target(mover, shard, &target->fd, err);
+        code = open_target(mover, shard, &target->fd);
     }
     target->last_use = ++mover->uses;
     *fd = target->fd;
@@ -94,28 +93,28 @@ void sb_mover_close_targets(struct sb_mover *mover)
     }
 }
 
-static enum sb_code sync_shard(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+static enum sb_code sync_shard(struct sb_mover *mover, uint32_t shard)
 {
-    char *path = sb_mover_shard_path(mover, shard, err);
+    char *path = sb_mover_shard_path(mover, shard);
     enum sb_code code;
     int fd;
 
     if (!path)
-        return err->code;
-    code = sb_mover_target(mover, shard, &fd, err);
+        return sb_error()->code;
+    code = sb_mover_target(mover, shard, &fd);
     if (code == SB_OK)
-        code = sb_fsync(fd, path, err);
+        code = sb_fsync(fd, path);
     free(path);
     return code;
 }
 
-enum sb_code sb_mover_sync(struct sb_mover *mover, struct sb_error *err)
+enum sb_code sb_mover_sync(struct sb_mover *mover)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
         if (mover->shards[i].dirty)
-            code = sync_shard(mover, i, err);
+            code = sync_shard(mover, i);
     }
     return code;
 }
@@ -128,67 +127,64 @@ static bool is_shared(const char *path)
     return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
 }
 
-enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file,
-                                struct sb_error *err)
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file)
 {
-    char *made = sb_shard_name(hold->note.path, 0, err);
-    enum sb_code code = made ? sb_note_confirm(&hold->note, err) : err->code;
+    char *made = sb_shard_name(hold->note.path, 0);
+    enum sb_code code = made ? sb_note_confirm(&hold->note) : sb_error()->code;
     int fd = -1;
 
     if (code == SB_OK)
-        code = sb_hold_make_file(made, &fd, err);
+        code = sb_hold_make_file(made, &fd);
     if (code == SB_OK && (fstat(fd, file) || close(fd)))
-        code = sb_fail_errno(err, errno, "%s", made);
+        code = sb_fail_errno(errno, "%s", made);
     if (code == SB_OK)
-        code = sb_protect_drop(path, err);
+        code = sb_protect_drop(path);
     if (code == SB_OK)
-        code = sb_rename(made, path, err);
+        code = sb_rename(made, path);
     free(made);
     return code;
 }
 
 /* Puts an empty file in place of a link, whose target is unchanged. */
-static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path,
-                                     struct sb_error *err)
+static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path)
 {
     struct stat file;
-    enum sb_code code = sb_mover_put_empty(&mover->hold, path, &file, err);
+    enum sb_code code = sb_mover_put_empty(&mover->hold, path, &file);
 
     if (code == SB_OK)
-        code = sb_sync_directory_of(path, err);
+        code = sb_sync_directory_of(path);
     if (code)
         return code;
     mover->shards[shard].device = file.st_dev;
     mover->shards[shard].inode = file.st_ino;
     mover->shards[shard].writable = false;
     sb_mover_close_targets(mover);
-    return sb_mover_reopen_shards(mover, err);
+    return sb_mover_reopen_shards(mover);
 }
 
 /* The record of a linked file will no longer hold. */
-static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard, struct sb_error *err)
+static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard)
 {
     struct sb_linked linked;
-    enum sb_code code = sb_linked_get(mover->db, shard, &linked, err);
+    enum sb_code code = sb_linked_get(mover->db, shard, &linked);
 
     if (code || !linked.watched)
         return code;
-    code = sb_exclude_readers(mover->db, mover->hold.file, err);
+    code = sb_exclude_readers(mover->db, mover->hold.file);
     if (code == SB_OK)
-        code = sb_linked_unwatch(mover->db, shard, err);
-    return code ? code : sb_mover_commit_index(mover, err);
+        code = sb_linked_unwatch(mover->db, shard);
+    return code ? code : sb_mover_commit_index(mover);
 }
 
 /* It gets the time of the index, where it can, so that it is not newer than that, which knows of
  * all that it has. */
-static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size, const char *path,
-                             struct sb_error *err)
+static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size, const char *path)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
     struct stat index;
 
     if (ftruncate(fd, size))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (fstat(mover->hold.fd, &index) == 0) {
         times[1] = index.st_mtim;
         (void)!futimens(fd, times);
@@ -196,39 +192,37 @@ static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size,
     return SB_OK;
 }
 
-static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path,
-                        struct sb_error *err)
+static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path)
 {
     enum sb_code code;
     int fd;
 
     if (size == 0 && is_shared(path))
-        return replace_by_empty(mover, shard, path, err);
-    code = sb_mover_target(mover, shard, &fd, err);
+        return replace_by_empty(mover, shard, path);
+    code = sb_mover_target(mover, shard, &fd);
     if (code == SB_OK)
-        code = cut_file(mover, fd, size, path, err);
-    return code ? code : sb_fsync(fd, path, err);
+        code = cut_file(mover, fd, size, path);
+    return code ? code : sb_fsync(fd, path);
 }
 
-enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size,
-                              struct sb_error *err)
+enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size)
 {
     char *path;
     enum sb_code code;
     int64_t end;
 
-    code = sb_mover_end_before(mover, shard, INT64_MAX, &end, err);
+    code = sb_mover_end_before(mover, shard, INT64_MAX, &end);
     if (code == SB_OK && (mover->queued > 0 || end > size))
-        code = sb_fail(err, SB_INVALID, "%s: shard %05u has files after byte %lld",
-                       mover->hold.path, shard, (long long)size);
+        code = sb_fail(SB_INVALID, "%s: shard %05u has files after byte %lld", mover->hold.path,
+                       shard, (long long)size);
     if (code || size >= mover->shards[shard].size)
         return code;
-    path = sb_mover_shard_path(mover, shard, err);
+    path = sb_mover_shard_path(mover, shard);
     if (!path)
-        return err->code;
-    code = unwatch(mover, shard, err);
+        return sb_error()->code;
+    code = unwatch(mover, shard);
     if (code == SB_OK)
-        code = cut(mover, shard, size, path, err);
+        code = cut(mover, shard, size, path);
     if (code == SB_OK)
         mover->shards[shard].size = size;
     free(path);

@@ -38,68 +38,65 @@ static bool ends_in(const char *name, const char *suffix)
 }
 
 /* Names of other archives' files, which no archive may have. */
-static enum sb_code refuse_name(const char *archive, const char *base, struct sb_error *err)
+static enum sb_code refuse_name(const char *archive, const char *base)
 {
     static const char *const sqlites[] = {"-journal", "-wal", "-shm"};
 
     if (!*base || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
-        return sb_fail(err, SB_INVALID, "%s: a directory's name; an archive needs a file name",
-                       archive);
+        return sb_fail(SB_INVALID, "%s: a directory's name; an archive needs a file name", archive);
     if (ends_in(base, SB_NEW_SUFFIX))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: names in .new are for archives that are being made; choose another",
                        archive);
     if (ends_in(base, SB_OLD_INDEX))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: the name of an index; give that of its archive, without '" SB_OLD_INDEX
                        "'",
                        archive);
     for (size_t i = 0; i < sizeof(sqlites) / sizeof(*sqlites); i++) {
         if (ends_in(base, sqlites[i]))
-            return sb_fail(err, SB_INVALID,
-                           "%s: names in %s are for SQLite's journals; choose another", archive,
-                           sqlites[i]);
+            return sb_fail(SB_INVALID, "%s: names in %s are for SQLite's journals; choose another",
+                           archive, sqlites[i]);
     }
     return SB_OK;
 }
 
-char *sb_hold_path(const char *archive, struct sb_error *err)
+char *sb_hold_path(const char *archive)
 {
-    if (refuse_name(archive, sb_base_name(archive), err) ||
-        sb_remote_refuse(archive, SB_REMOTE_FILES, "", err))
+    if (refuse_name(archive, sb_base_name(archive)) ||
+        sb_remote_refuse(archive, SB_REMOTE_FILES, ""))
         return NULL;
-    return sb_resolve_directory_of(archive, err);
+    return sb_resolve_directory_of(archive);
 }
 
-static enum sb_code fail_links(const char *name, uint32_t links, struct sb_error *err)
+static enum sb_code fail_links(const char *name, uint32_t links)
 {
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: has %u hard links, and would change under all these names; copy it, and "
                    "rename the copy to this name",
                    name, links);
 }
 
-enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_hold_refuse_links(const struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->file, &look, err);
+    enum sb_code code = sb_look_at(hold->file, &look);
 
-    return code || look.links < 2 ? code : fail_links(hold->file, look.links, err);
+    return code || look.links < 2 ? code : fail_links(hold->file, look.links);
 }
 
 /* How many of its names are temporary ones that a run of ours gives an index. */
-static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count,
-                                     struct sb_error *err)
+static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count)
 {
     static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
     enum sb_code code = SB_OK;
 
     *count = 0;
     for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-        char *name = sb_own_name(hold->path, suffixes[i], err);
+        char *name = sb_own_name(hold->path, suffixes[i]);
         struct sb_look look = {0};
 
-        code = name ? sb_look_at(name, &look, err) : err->code;
+        code = name ? sb_look_at(name, &look) : sb_error()->code;
         if (name && strcmp(name, hold->file) != 0)
             *count += sb_is_identical(&look.identity, &hold->index);
         free(name);
@@ -107,22 +104,21 @@ static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count
     return code;
 }
 
-static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links, struct sb_error *err)
+static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links)
 {
     uint32_t half;
-    enum sb_code code = count_half_names(hold, &half, err);
+    enum sb_code code = count_half_names(hold, &half);
 
     hold->half_named = code == SB_OK && half > 0;
-    return code || links == half + 1 ? code : fail_links(hold->file, links, err);
+    return code || links == half + 1 ? code : fail_links(hold->file, links);
 }
 
 /* SB_END: no index has this name, but perhaps a directory. */
-static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *directory,
-                                  struct sb_error *err)
+static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *directory)
 {
     const char *name = hold->file;
     struct sb_look look;
-    enum sb_code code = sb_look_at(name, &look, err);
+    enum sb_code code = sb_look_at(name, &look);
 
     *directory = S_ISDIR(look.mode);
     if (code)
@@ -130,20 +126,20 @@ static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *direc
     if (!look.there || *directory)
         return SB_END;
     if (S_ISLNK(look.mode))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: a symbolic link; give the name of the archive itself to write to it",
                        name);
     if (!S_ISREG(look.mode))
-        return sb_fail(err, SB_FORMAT, "%s: not a regular file", name);
+        return sb_fail(SB_FORMAT, "%s: not a regular file", name);
     hold->index = look.identity;
-    return look.links > 1 && !follow ? look_at_links(hold, look.links, err) : SB_OK;
+    return look.links > 1 && !follow ? look_at_links(hold, look.links) : SB_OK;
 }
 
-static enum sb_code has_shard(const char *archive, bool *has, struct sb_error *err)
+static enum sb_code has_shard(const char *archive, bool *has)
 {
-    char *path = sb_shard_name(archive, 0, err);
+    char *path = sb_shard_name(archive, 0);
     struct sb_look look = {0};
-    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+    enum sb_code code = path ? sb_look_at(path, &look) : sb_error()->code;
 
     *has = look.there;
     free(path);
@@ -151,59 +147,57 @@ static enum sb_code has_shard(const char *archive, bool *has, struct sb_error *e
 }
 
 /* Barecat may have written an archive of exactly that name. */
-static enum sb_code refuse_own_archive(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code refuse_own_archive(const struct sb_hold *hold)
 {
     bool own = false, ours = false;
-    enum sb_code code = has_shard(hold->file, &own, err);
+    enum sb_code code = has_shard(hold->file, &own);
 
     if (code == SB_OK && own)
-        code = has_shard(hold->path, &ours, err);
+        code = has_shard(hold->path, &ours);
     if (code || !own || ours)
         return code;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: an archive with shards of its own, and not the index of %s; rename one of "
                    "them",
                    hold->file, hold->path);
 }
 
 /* SB_END: none, or a dangling link, which is in nobody's way. */
-static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow, struct sb_error *err)
+static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow)
 {
     enum sb_code code;
     bool directory;
 
     free(hold->file);
-    hold->file = sb_own_name(hold->path, SB_OLD_INDEX, err);
+    hold->file = sb_own_name(hold->path, SB_OLD_INDEX);
     if (!hold->file)
-        return err->code;
+        return sb_error()->code;
     if (access(hold->file, F_OK) && errno == ENOENT)
         return SB_END;
-    code = look_at_index(hold, follow, &directory, err);
-    return code ? code : refuse_own_archive(hold, err);
+    code = look_at_index(hold, follow, &directory);
+    return code ? code : refuse_own_archive(hold);
 }
 
-enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow,
-                          struct sb_error *err)
+enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow)
 {
     enum sb_code code;
     bool directory;
 
     *hold = SB_HOLD_NONE;
     hold->follow = follow;
-    hold->path = sb_hold_path(archive, err);
+    hold->path = sb_hold_path(archive);
     hold->file = hold->path ? strdup(hold->path) : NULL;
     if (!hold->file)
-        return hold->path ? sb_fail_memory(err) : err->code;
-    code = look_at_index(hold, follow, &directory, err);
+        return hold->path ? sb_fail_memory() : sb_error()->code;
+    code = look_at_index(hold, follow, &directory);
     if (code != SB_END)
         return code;
-    code = look_at_old_index(hold, follow, err);
+    code = look_at_old_index(hold, follow);
     if (code != SB_END)
         return code;
     free(hold->file);
     hold->file = NULL;
-    return directory ? sb_fail(err, SB_FORMAT, "%s: is a directory, not an archive", hold->path)
-                     : SB_OK;
+    return directory ? sb_fail(SB_FORMAT, "%s: is a directory, not an archive", hold->path) : SB_OK;
 }
 
 /* Process that has one of SQLite's locks on the index, 0 if none on this machine is known. */
@@ -219,29 +213,29 @@ static pid_t sqlite_holder(int fd)
     return lock.l_pid;
 }
 
-static enum sb_code fail_locked(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code fail_locked(const struct sb_hold *hold)
 {
     pid_t holder = sqlite_holder(hold->fd);
     enum sb_code code;
     char *note;
 
     if (holder)
-        return sb_fail(err, SB_LOCKED,
+        return sb_fail(SB_LOCKED,
                        "%s: process %ld is writing this archive; wait for it, or give --wait",
                        hold->file, (long)holder);
-    note = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
-    code = note ? sb_note_fail_locked(note, hold->file, err) : err->code;
+    note = sb_own_name(hold->path, SB_NEW_SUFFIX);
+    code = note ? sb_note_fail_locked(note, hold->file) : sb_error()->code;
     free(note);
     return code;
 }
 
-static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code fail_replaced(const struct sb_hold *hold)
 {
-    return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
+    return sb_fail(SB_LOCKED, "%s: was replaced by another process just now; try again",
                    hold->file);
 }
 
-static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
+static enum sb_code lock_index(struct sb_hold *hold)
 {
     struct sb_look look;
     struct stat st;
@@ -250,93 +244,89 @@ static enum sb_code lock_index(struct sb_hold *hold, struct sb_error *err)
 
     hold->fd = open(hold->file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (hold->fd < 0)
-        return sb_fail_errno(err, errno, "%s", hold->file);
+        return sb_fail_errno(errno, "%s", hold->file);
     if (fstat(hold->fd, &st))
-        return sb_fail_errno(err, errno, "%s", hold->file);
-    code = sb_keep_open(hold, &st, err);
+        return sb_fail_errno(errno, "%s", hold->file);
+    code = sb_keep_open(hold, &st);
     if (code == SB_OK)
-        code = sb_look_into(hold->fd, hold->file, &look, err);
+        code = sb_look_into(hold->fd, hold->file, &look);
     if (code)
         return code;
     if (!sb_is_identical(&look.identity, &hold->index))
-        return fail_replaced(hold, err);
+        return fail_replaced(hold);
     do {
         error_number = sb_lock_first_byte(hold->fd);
-        code = error_number == EACCES || error_number == EAGAIN ? fail_locked(hold, err) : SB_OK;
-    } while (sb_lock_await(&code, &hold->waited, err));
+        code = error_number == EACCES || error_number == EAGAIN ? fail_locked(hold) : SB_OK;
+    } while (sb_lock_await(&code, &hold->waited, sb_error()));
     if (code || error_number == 0)
         return code;
-    return sb_fail_to_lock(err, error_number, hold->file);
+    return sb_fail_to_lock(error_number, hold->file);
 }
 
 /* With both locks: has the index still this name or, if there was none, is there still none? */
-static enum sb_code look_again(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code look_again(const struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->file ? hold->file : hold->path, &look, err);
+    enum sb_code code = sb_look_at(hold->file ? hold->file : hold->path, &look);
 
     if (code)
         return code;
     if (hold->file ? !sb_is_identical(&look.identity, &hold->index)
                    : look.there && !S_ISDIR(look.mode))
-        return sb_fail(err, SB_LOCKED, "%s: was %s by another process just now; try again",
-                       hold->path, hold->file ? "replaced" : "made");
+        return sb_fail(SB_LOCKED, "%s: was %s by another process just now; try again", hold->path,
+                       hold->file ? "replaced" : "made");
     return SB_OK;
 }
 
-static enum sb_code take(struct sb_hold *hold, struct sb_error *err)
+static enum sb_code take(struct sb_hold *hold)
 {
-    enum sb_code code = hold->file ? lock_index(hold, err) : SB_OK;
+    enum sb_code code = hold->file ? lock_index(hold) : SB_OK;
 
     if (code == SB_OK)
-        code = sb_note_take(&hold->note, hold->path, err);
-    return code ? code : look_again(hold, err);
+        code = sb_note_take(&hold->note, hold->path);
+    return code ? code : look_again(hold);
 }
 
 /* Whoever was waited for has put another index in the place of the one that was found. */
-static enum sb_code find_again(struct sb_hold *hold, struct sb_error *err)
+static enum sb_code find_again(struct sb_hold *hold)
 {
     struct sb_hold former;
     unsigned waited = hold->waited;
     enum sb_code code;
 
     sb_hold_move(&former, hold);
-    code = sb_hold_find(hold, former.path, former.follow, err);
+    code = sb_hold_find(hold, former.path, former.follow);
     hold->waited = waited;
     sb_hold_drop(&former, true);
     if (code || hold->file)
         return code;
-    return sb_fail(err, SB_LOCKED, "%s: was removed by another process just now; try again",
-                   hold->path);
+    return sb_fail(SB_LOCKED, "%s: was removed by another process just now; try again", hold->path);
 }
 
-enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_hold_take(struct sb_hold *hold)
 {
-    enum sb_code code = take(hold, err);
-    struct sb_error ignored;
+    enum sb_code code = take(hold);
 
     while (code == SB_LOCKED && hold->file && hold->waited > 0) {
         /* Of an index that is still the same one the time is up. */
-        if (look_again(hold, &ignored) != SB_LOCKED)
+        if (IGNORED(look_again(hold)) != SB_LOCKED)
             return code;
-        code = find_again(hold, err);
+        code = find_again(hold);
         if (code == SB_OK)
-            code = take(hold, err);
+            code = take(hold);
     }
     return code;
 }
 
-enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index,
-                                struct sb_error *err)
+enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index)
 {
     hold->index = *index;
     hold->file = strdup(hold->path);
-    return hold->file ? lock_index(hold, err) : sb_fail_memory(err);
+    return hold->file ? lock_index(hold) : sb_fail_memory();
 }
 
 void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index)
 {
-    struct sb_error ignored;
     struct stat st;
 
     if (hold->fd >= 0) {
@@ -348,7 +338,7 @@ void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index
     hold->index = *index;
     /* Without memory for it, closing the file elsewhere may drop SQLite's lock, but not ours. */
     if (fstat(fd, &st) == 0)
-        (void)!sb_keep_open(hold, &st, &ignored);
+        (void)!IGNORED(sb_keep_open(hold, &st));
 }
 
 /* Before the transaction changes anything: the bridge's read lock would block it. */
@@ -360,13 +350,12 @@ static void end_bridge(struct sb_hold *hold)
 
 void sb_hold_move(struct sb_hold *to, struct sb_hold *from)
 {
-    struct sb_error ignored;
     struct stat st;
 
     *to = *from;
     /* Without memory for it, see sb_hold_adopt. */
     if (to->fd >= 0 && fstat(to->fd, &st) == 0)
-        (void)!sb_keep_open(to, &st, &ignored);
+        (void)!IGNORED(sb_keep_open(to, &st));
     sb_keep_no_longer(from);
     *from = SB_HOLD_NONE;
 }
@@ -389,55 +378,53 @@ void sb_hold_drop(struct sb_hold *hold, bool keep)
 }
 
 static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, const char *path,
-                                  const char *file, struct sb_error *err)
+                                  const char *file)
 {
     if (schema == SB_SCHEMA_03)
         return SB_OK;
     if (schema == SB_SCHEMA_NEWER)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: schema %d.%d is newer than this program, which can only read it", file,
                        major, minor);
-    return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first", file,
-                   path);
+    return sb_fail(SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first", file, path);
 }
 
-enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
-                         struct sb_error *err)
+enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file)
 {
     enum sb_schema schema;
     int major, minor;
-    enum sb_code code = sb_schema_vet(db, &schema, &major, &minor, true, err);
+    enum sb_code code = sb_schema_vet(db, &schema, &major, &minor, true);
 
-    return code ? code : refuse_schema(schema, major, minor, path, file, err);
+    return code ? code : refuse_schema(schema, major, minor, path, file);
 }
 
 /*
  * SQLite unlocks the whole file when its last connection in this process does, so a reading one
  * stays open; it does not mind that the process already has the lock.
  */
-enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd, struct sb_error *err)
+enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd)
 {
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SB_SQLITE_RESERVED, .l_len = 1};
-    enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ);
 
     if (code == SB_OK)
-        code = sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema", err);
+        code = sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema");
     if (code == SB_OK && fcntl(fd, F_SETLK, &lock))
-        code = sb_fail_errno(err, errno, "%s: cannot be locked", from);
+        code = sb_fail_errno(errno, "%s: cannot be locked", from);
     return code;
 }
 
-enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db)
 {
     enum sb_code code;
 
     sqlite3_busy_timeout(db, 0);
     do {
-        code = sb_database_run(db, "BEGIN IMMEDIATE", err);
+        code = sb_database_run(db, "BEGIN IMMEDIATE");
         if (code == SB_LOCKED)
-            code = fail_locked(hold, err);
-    } while (sb_lock_await(&code, &hold->waited, err));
+            code = fail_locked(hold);
+    } while (sb_lock_await(&code, &hold->waited, sb_error()));
     sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
     end_bridge(hold);
     if (code)
@@ -445,53 +432,51 @@ enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db, struct sb_e
     if (!sb_database_has_moved(db))
         return SB_OK;
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return fail_replaced(hold, err);
+    return fail_replaced(hold);
 }
 
 enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
-                          const struct sb_hold_options *options, struct sb_error *err)
+                          const struct sb_hold_options *options)
 {
     enum sb_schema schema = SB_SCHEMA_03;
     int major, minor;
-    enum sb_code code = sb_context_now->protects ? sb_pieces_prove(hold->file, err) : SB_OK;
+    enum sb_code code = sb_context_now->protects ? sb_pieces_prove(hold->file) : SB_OK;
 
     if (code == SB_OK)
-        code = sb_database_open(db, hold->file, SB_DB_WRITE, err);
+        code = sb_database_open(db, hold->file, SB_DB_WRITE);
     if (code == SB_OK)
-        code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file, err)
-                                  : sb_schema_vet(*db, &schema, &major, &minor, false, err);
+        code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file)
+                                  : sb_schema_vet(*db, &schema, &major, &minor, false);
     /*
      * EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
      */
     if (code == SB_OK)
-        code = sb_database_run(*db,
-                               options->keeps_mode
-                                   ? "PRAGMA synchronous=EXTRA"
-                                   : "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA",
-                               err);
+        code = sb_database_run(*db, options->keeps_mode
+                                        ? "PRAGMA synchronous=EXTRA"
+                                        : "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA");
     if (code == SB_OK)
-        code = sb_hold_begin(hold, *db, err);
+        code = sb_hold_begin(hold, *db);
     /* SQLite found it by name. */
     if (code == SB_OK)
-        code = look_again(hold, err);
+        code = look_again(hold);
     if (code == SB_OK)
-        code = schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold, err) : sb_settle(hold, *db, err);
-    return code || schema != SB_SCHEMA_03 ? code : sb_renumbering_part_names(hold, *db, err);
+        code = schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold) : sb_settle(hold, *db);
+    return code || schema != SB_SCHEMA_03 ? code : sb_renumbering_part_names(hold, *db);
 }
 
-enum sb_code sb_hold_settle(const char *archive, struct sb_error *err)
+enum sb_code sb_hold_settle(const char *archive)
 {
     const struct sb_hold_options options = {.to_change = true};
     struct sqlite3 *db = NULL;
     struct sb_hold hold;
-    enum sb_code code = sb_hold_find(&hold, archive, false, err);
+    enum sb_code code = sb_hold_find(&hold, archive, false);
 
     if (code == SB_OK && !hold.file)
-        code = sb_fail(err, SB_NOENT, "%s: no such archive", hold.path);
+        code = sb_fail(SB_NOENT, "%s: no such archive", hold.path);
     if (code == SB_OK)
-        code = sb_hold_take(&hold, err);
+        code = sb_hold_take(&hold);
     if (code == SB_OK)
-        code = sb_hold_open(&hold, &db, &options, err);
+        code = sb_hold_open(&hold, &db, &options);
     sb_database_close(db);
     sb_hold_drop(&hold, code != SB_OK);
     return code;
@@ -502,44 +487,43 @@ static int make_file(const char *path)
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-enum sb_code sb_hold_make_file(const char *path, int *fd, struct sb_error *err)
+enum sb_code sb_hold_make_file(const char *path, int *fd)
 {
     struct sb_look look;
     enum sb_code code;
 
     *fd = make_file(path);
     if (*fd < 0 && errno == EEXIST) {
-        code = sb_look_at(path, &look, err);
+        code = sb_look_at(path, &look);
         if (code)
             return code;
         if (look.there && !sb_is_empty_file(&look))
-            return sb_fail(err, SB_EXISTS,
+            return sb_fail(SB_EXISTS,
                            "%s: in the way, and not left by an interrupted run; move it, or "
                            "choose another name for the archive",
                            path);
         if (look.there && unlink(path))
-            return sb_fail_errno(err, errno, "%s", path);
+            return sb_fail_errno(errno, "%s", path);
         *fd = make_file(path);
     }
-    return *fd < 0 ? sb_fail_errno(err, errno, "%s", path) : SB_OK;
+    return *fd < 0 ? sb_fail_errno(errno, "%s", path) : SB_OK;
 }
 
-static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc,
-                                    struct sb_error *err)
+static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc)
 {
     int error_number = 0;
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
     if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(err, file);
-    return sb_fail(err, SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
+        return sb_fail_without_locks(file);
+    return sb_fail(SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
 }
 
 /*
  * Takes the lock directly, not through the pager: the pager knows only its own lock and releases
  * both. Writing a page early to get it would leave a journal after an error.
  */
-enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_error *err)
+enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file)
 {
     const int wait = sb_lock_wait(COMMIT_WAIT_MILLISECONDS);
     sqlite3_file *handle = NULL;
@@ -551,14 +535,14 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file, struct sb_
         if (rc == SQLITE_OK)
             return SB_OK;
         if (rc != SQLITE_BUSY)
-            return fail_to_exclude(db, file, rc, err);
+            return fail_to_exclude(db, file, rc);
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         if (waited >= wait)
             break;
         usleep(RETRY_MILLISECONDS * 1000);
     }
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: readers kept it open for %d seconds, so it was not changed; try again",
                    file, wait / 1000);
 }

@@ -40,11 +40,10 @@ struct sb_hold {
  * written too. SB_OK also if there is none. SB_INVALID for a name that no archive may have. Nothing
  * is locked. sb_hold_drop frees the strings, to be called after an error too.
  */
-enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow) SB_CHECKED;
 
 /* The same refusal of several hard links, for an index that was found with `follow`. */
-enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_refuse_links(const struct sb_hold *hold) SB_CHECKED;
 
 /*
  * Takes the locks, after sb_hold_find. While another process holds one, waits as the context
@@ -53,13 +52,13 @@ enum sb_code sb_hold_refuse_links(const struct sb_hold *hold, struct sb_error *e
  * removed since. note.text is what a killed run left: to be settled (settle.h) before anything
  * else.
  */
-enum sb_code sb_hold_take(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_take(struct sb_hold *hold) SB_CHECKED;
 
 /*
- * The path as sb_hold_find has it; the caller frees it; NULL with err set for a name that no
+ * The path as sb_hold_find has it; the caller frees it; NULL: it failed, as for a name that no
  * archive may have.
  */
-char *sb_hold_path(const char *archive, struct sb_error *err);
+char *sb_hold_path(const char *archive);
 
 struct sb_hold_options {
     bool to_change;  /* only a schema that we write; else any that we read, to be replaced */
@@ -72,30 +71,26 @@ struct sb_hold_options {
  * drops the hold, also after an error.
  */
 enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
-                          const struct sb_hold_options *options, struct sb_error *err) SB_CHECKED;
+                          const struct sb_hold_options *options) SB_CHECKED;
 
 /*
  * Called before an index, at `from` with the descriptor fd, replaces the one that is held: takes
  * SQLite's lock of a writer on it, which lasts until the transaction of the next sb_hold_open, so
  * that Barecat does not write between the two.
  */
-enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd) SB_CHECKED;
 
 /* Starts a write transaction again, as sb_hold_open does. */
-enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db) SB_CHECKED;
 
 /* Is db of the schema that we write? Else SB_FORMAT, and what to do. */
-enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file) SB_CHECKED;
 
 /*
  * Locks an index that has appeared under the archive's name since sb_hold_take, and has this
  * identity.
  */
-enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_take_index(struct sb_hold *hold, const struct sb_identity *index) SB_CHECKED;
 
 /* Another index has replaced the locked one: the hold takes over its descriptor, with its lock. */
 void sb_hold_adopt(struct sb_hold *hold, int fd, const struct sb_identity *index);
@@ -113,20 +108,19 @@ void sb_hold_drop(struct sb_hold *hold, bool keep);
  * All steps: takes the locks, settles what a killed run left, releases them. SB_OK also if there
  * was nothing to do; SB_NOENT without an archive.
  */
-enum sb_code sb_hold_settle(const char *archive, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_settle(const char *archive) SB_CHECKED;
 
 /*
  * Makes an empty file under one of the names in .new. An existing empty file is a killed run's, and
  * is replaced; SB_EXISTS for any other. *fd is open for writing, and the caller closes it.
  */
-enum sb_code sb_hold_make_file(const char *path, int *fd, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hold_make_file(const char *path, int *fd) SB_CHECKED;
 
 /*
  * In a write transaction, before the first change: takes the exclusive lock once and for all.
  * Otherwise a transaction that outgrows its cache would request it again and again, and keep new
  * readers out meanwhile. Waits a minute for readers to finish, then SB_LOCKED.
  */
-enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file) SB_CHECKED;
 
 #endif

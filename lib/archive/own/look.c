@@ -53,7 +53,7 @@ static void take(const struct statx *st, const char *path, int fd, struct sb_loo
         out->identity.born = 0;
 }
 
-enum sb_code sb_look_at(const char *path, struct sb_look *out, struct sb_error *err)
+enum sb_code sb_look_at(const char *path, struct sb_look *out)
 {
     struct statx st;
 
@@ -61,17 +61,17 @@ enum sb_code sb_look_at(const char *path, struct sb_look *out, struct sb_error *
     if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, WANTED, &st) == 0)
         take(&st, path, -1, out);
     else if (errno != ENOENT && errno != ENOTDIR)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     return SB_OK;
 }
 
-enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out, struct sb_error *err)
+enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out)
 {
     struct statx st;
 
     *out = (struct sb_look){0};
     if (statx(fd, "", AT_EMPTY_PATH, WANTED, &st))
-        return sb_fail_errno(err, errno, "%s", what);
+        return sb_fail_errno(errno, "%s", what);
     take(&st, what, fd, out);
     return SB_OK;
 }

@@ -31,11 +31,10 @@ struct sb_look {
 };
 
 /* Of the name itself, not of the target of a symbolic link. SB_OK also where nothing is there. */
-enum sb_code sb_look_at(const char *path, struct sb_look *out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_look_at(const char *path, struct sb_look *out) SB_CHECKED;
 
 /* Of an open file; `what` is its name for messages. */
-enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out) SB_CHECKED;
 
 /* False where either is {0}. */
 bool sb_is_identical(const struct sb_identity *a, const struct sb_identity *b);

@@ -17,71 +17,68 @@
 #include <unistd.h>
 
 /* Takes the lock now that it will need under its final name. */
-static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold,
-                                  struct sb_error *err)
+static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_into(index->fd, index->path, &look, err);
+    enum sb_code code = sb_look_into(index->fd, index->path, &look);
     int error_number;
 
     if (code)
         return code;
     index->identity = look.identity;
-    code = sb_note_index(&hold->note, &index->identity, err);
+    code = sb_note_index(&hold->note, &index->identity);
     if (code == SB_OK)
-        code = sb_note_sync(&hold->note, err);
+        code = sb_note_sync(&hold->note);
     if (code)
         return code;
     error_number = sb_lock_first_byte(index->fd);
-    return error_number ? sb_fail_to_lock(err, error_number, index->path) : SB_OK;
+    return error_number ? sb_fail_to_lock(error_number, index->path) : SB_OK;
 }
 
-static enum sb_code make_tables(struct sb_new_index *index, const char *journal_mode,
-                                struct sb_error *err)
+static enum sb_code make_tables(struct sb_new_index *index, const char *journal_mode)
 {
     char pragmas[200];
     /* SQLite would play a journal into the new index. */
-    enum sb_code code = sb_journal_refuse(index->path, err);
+    enum sb_code code = sb_journal_refuse(index->path);
 
     if (code == SB_OK)
-        code = sb_database_open(&index->db, index->path, SB_DB_CREATE, err);
+        code = sb_database_open(&index->db, index->path, SB_DB_CREATE);
 
     snprintf(pragmas, sizeof(pragmas),
              "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
              "PRAGMA cache_size=-24576; PRAGMA page_size=4096; BEGIN",
              journal_mode);
     if (code == SB_OK)
-        code = sb_register_parent_functions(index->db, err);
+        code = sb_register_parent_functions(index->db);
     if (code == SB_OK)
-        code = sb_database_run(index->db, pragmas, err);
+        code = sb_database_run(index->db, pragmas);
     if (code == SB_OK)
-        code = sb_database_run(index->db, sb_ddl_tables, err);
-    return code ? code : sb_database_run(index->db, "COMMIT; BEGIN EXCLUSIVE", err);
+        code = sb_database_run(index->db, sb_ddl_tables);
+    return code ? code : sb_database_run(index->db, "COMMIT; BEGIN EXCLUSIVE");
 }
 
 enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
-                               const char *journal_mode, struct sb_error *err)
+                               const char *journal_mode)
 {
     enum sb_code code;
 
     *index = SB_NEW_INDEX_NONE;
-    index->path = sb_own_name(hold->path, SB_NEW_INDEX, err);
-    code = index->path ? sb_hold_make_file(index->path, &index->fd, err) : err->code;
+    index->path = sb_own_name(hold->path, SB_NEW_INDEX);
+    code = index->path ? sb_hold_make_file(index->path, &index->fd) : sb_error()->code;
     if (code == SB_OK)
-        code = note_and_lock(index, hold, err);
-    return code ? code : make_tables(index, journal_mode, err);
+        code = note_and_lock(index, hold);
+    return code ? code : make_tables(index, journal_mode);
 }
 
-enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold,
-                                   struct sb_error *err)
+enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold)
 {
-    enum sb_code code = sb_database_run(index->db, "COMMIT", err);
+    enum sb_code code = sb_database_run(index->db, "COMMIT");
 
     if (code == SB_OK)
-        code = sb_fsync(index->fd, index->path, err);
+        code = sb_fsync(index->fd, index->path);
     if (code == SB_OK)
-        code = sb_note_whole(&hold->note, err);
-    return code ? code : sb_note_sync(&hold->note, err);
+        code = sb_note_whole(&hold->note);
+    return code ? code : sb_note_sync(&hold->note);
 }
 
 void sb_new_index_close(struct sb_new_index *index)
@@ -99,10 +96,10 @@ void sb_new_index_release(struct sb_new_index *index)
     *index = SB_NEW_INDEX_NONE;
 }
 
-static enum sb_code fail_replaced(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code fail_replaced(const struct sb_hold *hold)
 {
     return sb_fail(
-        err, SB_CHANGED,
+        SB_CHANGED,
         "%s: was replaced by another program meanwhile; nothing was changed, so run this "
         "again",
         hold->path);
@@ -114,24 +111,23 @@ static enum sb_code exchange(const char *from, const char *to)
 }
 
 /* Where names cannot be exchanged, the check comes just before the renaming. */
-static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bool *committed,
-                                struct sb_error *err)
+static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bool *committed)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->path, &look, err);
+    enum sb_code code = sb_look_at(hold->path, &look);
 
     if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
-        code = fail_replaced(hold, err);
+        code = fail_replaced(hold);
     if (code == SB_OK)
-        code = sb_rename(from, hold->path, err);
+        code = sb_rename(from, hold->path);
     *committed = code == SB_OK;
     return code;
 }
 
-static enum sb_code fail_taken(const char *from, struct sb_error *err)
+static enum sb_code fail_taken(const char *from)
 {
     return sb_fail(
-        err, SB_CHANGED,
+        SB_CHANGED,
         "%s: was replaced by another file while it was made; nothing was changed, so run "
         "this again",
         from);
@@ -139,12 +135,12 @@ static enum sb_code fail_taken(const char *from, struct sb_error *err)
 
 /* Has this name the file that was made? */
 static enum sb_code check_made(const char *name, const char *from,
-                               const struct sb_identity *identity, struct sb_error *err)
+                               const struct sb_identity *identity)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(name, &look, err);
+    enum sb_code code = sb_look_at(name, &look);
 
-    return code || sb_is_identical(&look.identity, identity) ? code : fail_taken(from, err);
+    return code || sb_is_identical(&look.identity, identity) ? code : fail_taken(from);
 }
 
 /*
@@ -152,64 +148,60 @@ static enum sb_code check_made(const char *name, const char *from,
  * is killed meanwhile leaves that under the new one's name (settle.h).
  */
 static enum sb_code replace(const struct sb_hold *hold, const char *from,
-                            const struct sb_identity *identity, bool *committed,
-                            struct sb_error *err)
+                            const struct sb_identity *identity, bool *committed)
 {
     struct sb_look look;
     enum sb_code code;
 
     if (exchange(from, hold->path)) {
         if (errno == EINVAL || errno == ENOSYS)
-            return rename_over(hold, from, committed, err);
-        return sb_fail_errno(err, errno, "%s: cannot be put in place of %s", from, hold->path);
+            return rename_over(hold, from, committed);
+        return sb_fail_errno(errno, "%s: cannot be put in place of %s", from, hold->path);
     }
     *committed = true;
-    code = check_made(hold->path, from, identity, err);
+    code = check_made(hold->path, from, identity);
     if (code == SB_OK)
-        code = sb_look_at(from, &look, err);
+        code = sb_look_at(from, &look);
     if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
-        code = fail_replaced(hold, err);
+        code = fail_replaced(hold);
     if (code == SB_CHANGED)
         *committed = exchange(from, hold->path) != SB_OK;
     if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path, err);
+        code = sb_sync_directory_of(hold->path);
     if (code == SB_OK && unlink(from))
-        code = sb_fail_errno(err, errno, "%s: cannot be removed", from);
+        code = sb_fail_errno(errno, "%s: cannot be removed", from);
     return code;
 }
 
 /* Without an existing index. */
 static enum sb_code rename_first(const struct sb_hold *hold, const char *from,
-                                 const struct sb_identity *identity, bool *committed,
-                                 struct sb_error *err)
+                                 const struct sb_identity *identity, bool *committed)
 {
-    struct sb_error ignored;
-    enum sb_code code = sb_rename_new(from, hold->path, err);
+    enum sb_code code = sb_rename_new(from, hold->path);
 
     *committed = code == SB_OK;
     if (code == SB_OK)
-        code = check_made(hold->path, from, identity, err);
+        code = check_made(hold->path, from, identity);
     if (code == SB_CHANGED)
-        *committed = sb_rename_new(hold->path, from, &ignored) != SB_OK;
+        *committed = IGNORED(sb_rename_new(hold->path, from)) != SB_OK;
     return code;
 }
 
 /* The index under its old name, which the hold has locked. */
 static enum sb_code remove_old_name(const struct sb_hold *hold, const char *old,
-                                    const struct sb_identity *identity, struct sb_error *err)
+                                    const struct sb_identity *identity)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(old, &look, err);
+    enum sb_code code = sb_look_at(old, &look);
 
     if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path, err);
+        code = sb_sync_directory_of(hold->path);
     if (code == SB_OK && sb_is_identical(&look.identity, identity) && unlink(old))
-        code = sb_fail_errno(err, errno, "%s: cannot be removed", old);
+        code = sb_fail_errno(errno, "%s: cannot be removed", old);
     return code;
 }
 
-static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity,
-                              struct sb_error *err)
+static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity)
 {
     const struct sb_identity before = hold->index;
     char *old = hold->file && strcmp(hold->file, hold->path) != 0 ? hold->file : NULL;
@@ -221,43 +213,42 @@ static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_ide
         return code;
     hold->file = strdup(hold->path);
     if (!hold->file && code == SB_OK)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code == SB_OK && old)
-        code = remove_old_name(hold, old, &before, err);
+        code = remove_old_name(hold, old, &before);
     free(old);
     return code;
 }
 
 enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
-                                const struct sb_identity *identity, bool *committed,
-                                struct sb_error *err)
+                                const struct sb_identity *identity, bool *committed)
 {
     bool replaces = hold->file && strcmp(hold->file, hold->path) == 0;
     bool is_part = strcmp(from + strlen(hold->path), SB_PART) == 0;
-    enum sb_code code = sb_journal_refuse(hold->path, err), after;
+    enum sb_code code = sb_journal_refuse(hold->path), after;
 
     *committed = false;
     if (code == SB_OK)
-        code = sb_note_confirm(&hold->note, err);
+        code = sb_note_confirm(&hold->note);
     if (code == SB_OK)
-        code = check_made(from, from, identity, err);
+        code = check_made(from, from, identity);
     /* The names of the files that it refers to are on disk. */
     if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path, err);
+        code = sb_sync_directory_of(hold->path);
     if (code)
         return code;
     if (!replaces) {
-        code = rename_first(hold, from, identity, committed, err);
+        code = rename_first(hold, from, identity, committed);
     } else if (is_part) {
         /* The name of a part means that there is one to continue: no other index may have it. */
-        code = rename_over(hold, from, committed, err);
+        code = rename_over(hold, from, committed);
     } else {
-        code = replace(hold, from, identity, committed, err);
+        code = replace(hold, from, identity, committed);
     }
     if (!*committed || code == SB_CHANGED)
         return code;
-    after = take_over(hold, fd, identity, err);
+    after = take_over(hold, fd, identity);
     if (code == SB_OK && after == SB_OK && (!replaces || is_part))
-        code = sb_sync_directory_of(hold->path, err);
+        code = sb_sync_directory_of(hold->path);
     return code ? code : after;
 }

@@ -26,14 +26,13 @@ struct sb_new_index {
  * statement may have to be undone, else OFF.
  */
 enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
-                               const char *journal_mode, struct sb_error *err) SB_CHECKED;
+                               const char *journal_mode) SB_CHECKED;
 
 /*
  * Commits and syncs it. All files that it refers to must be on disk. The note records that it is
  * complete.
  */
-enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold) SB_CHECKED;
 
 /* Closes the connection; the file stays. */
 void sb_new_index_close(struct sb_new_index *index);
@@ -49,7 +48,6 @@ void sb_new_index_release(struct sb_new_index *index);
  * index, and owns fd. Synced.
  */
 enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
-                                const struct sb_identity *identity, bool *committed,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_identity *identity, bool *committed) SB_CHECKED;
 
 #endif

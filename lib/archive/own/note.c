@@ -39,14 +39,14 @@ static void release_text(struct sb_note_text *text)
 }
 
 static enum sb_code put_claim(struct sb_claims *claims, uint32_t number,
-                              const struct sb_identity *file, struct sb_error *err)
+                              const struct sb_identity *file)
 {
     if (number >= claims->count) {
         uint32_t count = number < SB_SHARD_MAX / 2 ? (number + 8) * 2 : SB_SHARD_MAX + 1;
         struct sb_identity *at = reallocarray(claims->at, count, sizeof(*at));
 
         if (!at)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         memset(at + claims->count, 0, (count - claims->count) * sizeof(*at));
         claims->at = at;
         claims->count = count;
@@ -132,7 +132,7 @@ static bool take_aim(const char *line, struct sb_note_text *text)
 }
 
 /* SB_END for a line that makes no sense. */
-static enum sb_code take_line(const char *line, struct sb_note_text *text, struct sb_error *err)
+static enum sb_code take_line(const char *line, struct sb_note_text *text)
 {
     struct sb_identity file;
     uint32_t number;
@@ -159,15 +159,14 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text, struc
     for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
         rest = after(line, claim_words[i]);
         if (rest)
-            return take_numbered(rest, &number, &file)
-                       ? put_claim(&text->claims[i], number, &file, err)
-                       : SB_END;
+            return take_numbered(rest, &number, &file) ? put_claim(&text->claims[i], number, &file)
+                                                       : SB_END;
     }
     return SB_END;
 }
 
 /* Modifies the text. A last line without a newline was not completely written. */
-static enum sb_code parse(struct sb_note *note, char *text, struct sb_error *err)
+static enum sb_code parse(struct sb_note *note, char *text)
 {
     enum sb_code code = SB_OK;
     char *end;
@@ -177,12 +176,11 @@ static enum sb_code parse(struct sb_note *note, char *text, struct sb_error *err
         if (!note->text.whole)
             note->whole_at = lines - text;
         if (strncmp(lines, MARK, strlen(MARK)) != 0)
-            code = take_line(lines, &note->text, err);
+            code = take_line(lines, &note->text);
     }
     if (code == SB_END)
-        code =
-            sb_fail(err, SB_FORMAT,
-                    "%s: was left by a run of another release, which must finish it", note->path);
+        code = sb_fail(SB_FORMAT, "%s: was left by a run of another release, which must finish it",
+                       note->path);
     return code;
 }
 
@@ -196,9 +194,9 @@ static void let_go(struct sb_note *note)
     *note = (struct sb_note){.fd = -1, .text = nothing};
 }
 
-static enum sb_code refuse_not_ours(const char *path, struct sb_error *err)
+static enum sb_code refuse_not_ours(const char *path)
 {
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: in the way, and not left by an interrupted run; move it, or choose "
                    "another name for the archive",
                    path);
@@ -224,7 +222,7 @@ static uint64_t read_maker(const char *note_path, char *line, size_t capacity, c
     return pid;
 }
 
-enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct sb_error *err)
+enum sb_code sb_note_fail_locked(const char *note_path, const char *path)
 {
     char line[LINE_SIZE];
     const char *host;
@@ -232,16 +230,16 @@ enum sb_code sb_note_fail_locked(const char *note_path, const char *path, struct
     uint64_t pid = read_maker(note_path, line, sizeof(line), &host);
 
     if (pid == 0)
-        return sb_fail(err, SB_LOCKED,
+        return sb_fail(SB_LOCKED,
                        "%s: another process, perhaps on another machine, is writing this archive; "
                        "wait for it, or give --wait",
                        path);
     if (uname(&here) == 0 && strncmp(here.nodename, host, HOST_MOST) == 0)
-        return sb_fail(err, SB_LOCKED,
+        return sb_fail(SB_LOCKED,
                        "%s: process %" PRIu64
                        " is writing this archive; wait for it, or give --wait",
                        path, pid);
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: process %" PRIu64
                    " on %s is writing this archive; wait for it, or give --wait",
                    path, pid, host);
@@ -258,8 +256,7 @@ static bool is_all_zeros(const struct sb_buf *bytes)
  * An empty file may be taken over without loss; also one of zeros, as a power failure may leave a
  * first page. Anything else must begin as a note.
  */
-static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
-                              struct sb_error *err)
+static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
 {
     struct sb_buf bytes = {0};
     size_t got = 0;
@@ -268,15 +265,15 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
     if (look->size == 0)
         return SB_OK;
     if (look->size > TEXT_MOST)
-        return refuse_not_ours(note->path, err);
+        return refuse_not_ours(note->path);
     if (sb_buf_reserve(&bytes, (size_t)look->size))
-        return sb_fail_memory(err);
-    code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path, err);
+        return sb_fail_memory();
+    code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path);
     bytes.size = got;
     bytes.data[got] = '\0';
     if (code == SB_OK && !is_all_zeros(&bytes))
-        code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data, err)
-                                                            : refuse_not_ours(note->path, err);
+        code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data)
+                                                            : refuse_not_ours(note->path);
     sb_buf_release(&bytes);
     return code;
 }
@@ -285,8 +282,7 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look,
  * Where the sticky bit keeps a user from removing our files, his note must not make us remove them.
  * In any other directory he needs none.
  */
-static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look,
-                                   struct sb_error *err)
+static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look)
 {
     const char *slash = strrchr(note->path, '/');
     struct sb_look directory = {0};
@@ -296,17 +292,17 @@ static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_l
     if (look->size == 0 || look->owner == geteuid() || look->owner == 0)
         return SB_OK;
     path = slash > note->path ? strndup(note->path, (size_t)(slash - note->path)) : strdup("/");
-    code = path ? sb_look_at(path, &directory, err) : sb_fail_memory(err);
+    code = path ? sb_look_at(path, &directory) : sb_fail_memory();
     free(path);
     if (code || !(directory.mode & S_ISVTX))
         return code;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: of user %u, and in this directory everybody may make files, so its "
                    "content is not trusted; have it removed",
                    note->path, (unsigned)look->owner);
 }
 
-static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *err)
+static enum sb_code lock(struct sb_note *note, bool was_there)
 {
     int error_number;
     unsigned tries = 0;
@@ -315,100 +311,97 @@ static enum sb_code lock(struct sb_note *note, bool was_there, struct sb_error *
     do {
         error_number = sb_lock_first_byte(note->fd);
         code = error_number == EACCES || error_number == EAGAIN
-                   ? sb_note_fail_locked(note->path, note->path, err)
+                   ? sb_note_fail_locked(note->path, note->path)
                    : SB_OK;
-    } while (sb_lock_await(&code, &tries, err));
+    } while (sb_lock_await(&code, &tries, sb_error()));
     if (code || error_number == 0)
         return code;
     if (!was_there)
         unlink(note->path);
-    return sb_fail_to_lock(err, error_number, note->path);
+    return sb_fail_to_lock(error_number, note->path);
 }
 
 /* SB_END: the opened file no longer has this name. */
-static enum sb_code try_to_take(struct sb_note *note, struct sb_error *err)
+static enum sb_code try_to_take(struct sb_note *note)
 {
     struct sb_look before, opened, after_lock;
-    enum sb_code code = sb_look_at(note->path, &before, err);
+    enum sb_code code = sb_look_at(note->path, &before);
 
     if (code)
         return code;
     if (before.there && !S_ISREG(before.mode))
-        return sb_fail(err, SB_EXISTS, "%s: in the way, and not a file of ours; remove it",
-                       note->path);
+        return sb_fail(SB_EXISTS, "%s: in the way, and not a file of ours; remove it", note->path);
     note->fd = open(note->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (note->fd < 0)
-        return sb_fail_errno(err, errno, "%s", note->path);
-    code = lock(note, before.there, err);
+        return sb_fail_errno(errno, "%s", note->path);
+    code = lock(note, before.there);
     if (code == SB_OK)
-        code = sb_look_into(note->fd, note->path, &opened, err);
+        code = sb_look_into(note->fd, note->path, &opened);
     if (code == SB_OK)
-        code = sb_look_at(note->path, &after_lock, err);
+        code = sb_look_at(note->path, &after_lock);
     if (code)
         return code;
     if (!sb_is_identical(&opened.identity, &after_lock.identity))
         return SB_END;
     if (opened.links != 1)
-        return refuse_not_ours(note->path, err);
+        return refuse_not_ours(note->path);
     note->was_left = before.there;
     note->identity = opened.identity;
     note->size = opened.size;
-    code = refuse_foreign(note, &opened, err);
-    return code ? code : read_text(note, &opened, err);
+    code = refuse_foreign(note, &opened);
+    return code ? code : read_text(note, &opened);
 }
 
-enum sb_code sb_note_take(struct sb_note *note, const char *archive, struct sb_error *err)
+enum sb_code sb_note_take(struct sb_note *note, const char *archive)
 {
     enum sb_code code = SB_END;
 
     *note = (struct sb_note){.fd = -1, .text = nothing};
-    note->path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    note->path = sb_own_name(archive, SB_NEW_SUFFIX);
     if (!note->path)
-        return err->code;
+        return sb_error()->code;
     for (int i = 0; code == SB_END && i < TRIES; i++) {
         if (note->fd >= 0)
             close(note->fd);
         note->fd = -1;
-        code = try_to_take(note, err);
+        code = try_to_take(note);
     }
     if (code == SB_END)
-        code =
-            sb_fail(err, SB_LOCKED,
-                    "%s: other processes make and remove it all the time; try again", note->path);
+        code = sb_fail(SB_LOCKED, "%s: other processes make and remove it all the time; try again",
+                       note->path);
     if (code)
         let_go(note);
     return code;
 }
 
-enum sb_code sb_note_confirm(const struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_confirm(const struct sb_note *note)
 {
     bool named = false;
-    enum sb_code code = sb_is_named(note->fd, note->path, &named, err);
+    enum sb_code code = sb_is_named(note->fd, note->path, &named);
 
     if (code || named)
         return code;
     return sb_fail(
-        err, SB_LOCKED,
+        SB_LOCKED,
         "%s: was moved away, alone or with its directory, while this run held it; put it "
         "back, and run this again",
         note->path);
 }
 
-enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
-                           struct sb_error *err)
+enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows)
 {
     struct sb_note note = {.fd = -1, .text = nothing};
     struct sb_look look;
     enum sb_code code;
 
     *knows = true;
-    note.path = sb_own_name(archive, SB_NEW_SUFFIX, err);
+    note.path = sb_own_name(archive, SB_NEW_SUFFIX);
     if (!note.path)
-        return err->code;
+        return sb_error()->code;
     note.fd = open(note.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    code = note.fd < 0 ? SB_END : sb_look_into(note.fd, note.path, &look, err);
+    code = note.fd < 0 ? SB_END : sb_look_into(note.fd, note.path, &look);
     if (code == SB_OK)
-        code = read_text(&note, &look, err);
+        code = read_text(&note, &look);
     /* A copied note identifies copied files by the identities of the originals. */
     if (code == SB_OK && note.text.aim != SB_AIM_NONE &&
         sb_is_identical(&note.text.self, &look.identity))
@@ -431,10 +424,9 @@ static bool is_worth_keeping(const struct sb_note *note)
 
 void sb_note_drop(struct sb_note *note, bool keep)
 {
-    struct sb_error ignored;
 
     if (note->fd >= 0 && !(keep && is_worth_keeping(note)) &&
-        sb_note_confirm(note, &ignored) == SB_OK)
+        IGNORED(sb_note_confirm(note)) == SB_OK)
         unlink(note->path);
     let_go(note);
 }
@@ -443,7 +435,7 @@ void sb_note_drop(struct sb_note *note, bool keep)
  * The opening is written again with the first line: after a power failure the second of two writes
  * may be there without the first.
  */
-static enum sb_code add(struct sb_note *note, const char *line, struct sb_error *err)
+static enum sb_code add(struct sb_note *note, const char *line)
 {
     char text[SB_NOTE_OPENING + LINE_SIZE];
     size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
@@ -451,19 +443,19 @@ static enum sb_code add(struct sb_note *note, const char *line, struct sb_error 
 
     *note->opening = '\0';
     note->size = at + (off_t)size;
-    return sb_pwrite_full(note->fd, text, size, at, note->path, err);
+    return sb_pwrite_full(note->fd, text, size, at, note->path);
 }
 
 /* Applies the line here too, as the next run would. */
-static enum sb_code say(struct sb_note *note, const char *line, struct sb_error *err)
+static enum sb_code say(struct sb_note *note, const char *line)
 {
-    enum sb_code code = take_line(line, &note->text, err);
+    enum sb_code code = take_line(line, &note->text);
 
-    return code ? code : add(note, line, err);
+    return code ? code : add(note, line);
 }
 
 /* Synced, because new lines could reach the disk among old ones. */
-enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_clear(struct sb_note *note)
 {
     release_text(&note->text);
     note->was_left = false;
@@ -471,19 +463,19 @@ enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err)
     if (note->size == 0)
         return SB_OK;
     if (ftruncate(note->fd, 0))
-        return sb_fail_errno(err, errno, "%s", note->path);
+        return sb_fail_errno(errno, "%s", note->path);
     note->size = 0;
-    return sb_note_sync(note, err);
+    return sb_note_sync(note);
 }
 
 enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
-                           const struct sb_identity *subject, struct sb_error *err)
+                           const struct sb_identity *subject)
 {
     struct utsname here;
     char aimed[LINE_SIZE] = "make";
     enum sb_code code;
 
-    code = sb_note_clear(note, err);
+    code = sb_note_clear(note);
     if (code)
         return code;
     note->text.aim = aim;
@@ -502,71 +494,69 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
     if (aim != SB_AIM_CHANGE)
         return SB_OK;
     note->size = (off_t)strlen(note->opening);
-    return sb_pwrite_full(note->fd, note->opening, strlen(note->opening), 0, note->path, err);
+    return sb_pwrite_full(note->fd, note->opening, strlen(note->opening), 0, note->path);
 }
 
-enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
-                           struct sb_error *err)
+enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index)
 {
     char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "index %" PRIu64 ".%" PRId64, index->inode, index->born);
-    return say(note, line, err);
+    return say(note, line);
 }
 
-enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_whole(struct sb_note *note)
 {
     note->whole_at = note->size;
-    return say(note, "whole", err);
+    return say(note, "whole");
 }
 
-enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from, struct sb_error *err)
+enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from)
 {
     char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "grows %" PRIu32 " %" PRId64, shard, from);
-    return say(note, line, err);
+    return say(note, line);
 }
 
-enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_unsay_whole(struct sb_note *note)
 {
-    struct sb_error ignored;
 
     if (!note->text.whole)
         return SB_OK;
     note->text.whole = false;
     if (ftruncate(note->fd, note->whole_at))
-        return sb_fail_errno(err, errno, "%s", note->path);
+        return sb_fail_errno(errno, "%s", note->path);
     note->size = note->whole_at;
     /*
      * Continues if the sync fails, to remove what can be removed: after a kill the file is valid
      * unsynced.
      */
-    (void)!sb_note_sync(note, &ignored);
+    (void)!IGNORED(sb_note_sync(note));
     return SB_OK;
 }
 
-enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err)
+enum sb_code sb_note_links(struct sb_note *note, uint32_t number)
 {
     char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "links %" PRIu32, number);
-    return say(note, line, err);
+    return say(note, line);
 }
 
 enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
-                           const struct sb_identity *file, struct sb_error *err)
+                           const struct sb_identity *file)
 {
     char line[LINE_SIZE];
 
     snprintf(line, sizeof(line), "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number,
              file->inode, file->born);
-    return say(note, line, err);
+    return say(note, line);
 }
 
-enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err)
+enum sb_code sb_note_sync(struct sb_note *note)
 {
-    return sb_fsync(note->fd, note->path, err);
+    return sb_fsync(note->fd, note->path);
 }
 
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,

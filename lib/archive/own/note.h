@@ -81,22 +81,21 @@ struct sb_note {
  * remove only their own (as /tmp), SB_EXISTS also for a file of another user, which could have our
  * files removed.
  */
-enum sb_code sb_note_take(struct sb_note *note, const char *archive,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_take(struct sb_note *note, const char *archive) SB_CHECKED;
 
 /*
  * SB_LOCKED if the note is no longer the file of its name: it, or its directory, was moved, and
  * files under the archive's names may now be another's. To be called before any of them is removed
  * or renamed.
  */
-enum sb_code sb_note_confirm(const struct sb_note *note, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_confirm(const struct sb_note *note) SB_CHECKED;
 
 /*
  * *knows: false if the note beside the archive, whoever holds it, is about another index than this
  * one.
  */
-enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
+                           bool *knows) SB_CHECKED;
 
 /*
  * Releases the lock. `keep`: the file stays for the next writer, unless it cannot name any other
@@ -105,30 +104,28 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
 void sb_note_drop(struct sb_note *note, bool keep);
 
 /* All that the note recorded is settled: empties the file, which stays locked. */
-enum sb_code sb_note_clear(struct sb_note *note, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_clear(struct sb_note *note) SB_CHECKED;
 
 /*
  * Begins the text anew; subject: NULL for SB_AIM_MAKE. All that it recorded before must be settled.
  */
 enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
-                           const struct sb_identity *subject, struct sb_error *err) SB_CHECKED;
+                           const struct sb_identity *subject) SB_CHECKED;
 
 /* Each adds a line, which is on disk after sb_note_sync. */
-enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_note_whole(struct sb_note *note, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_note_links(struct sb_note *note, uint32_t number, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index) SB_CHECKED;
+enum sb_code sb_note_whole(struct sb_note *note) SB_CHECKED;
+enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from) SB_CHECKED;
+enum sb_code sb_note_links(struct sb_note *note, uint32_t number) SB_CHECKED;
 
 /*
  * Removes the line `whole`, and those after it, before the files that they name are removed. Synced
  * if that works.
  */
-enum sb_code sb_note_unsay_whole(struct sb_note *note, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_unsay_whole(struct sb_note *note) SB_CHECKED;
 enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
-                           const struct sb_identity *file, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_note_sync(struct sb_note *note, struct sb_error *err) SB_CHECKED;
+                           const struct sb_identity *file) SB_CHECKED;
+enum sb_code sb_note_sync(struct sb_note *note) SB_CHECKED;
 
 /* Has the note a claim of this kind for this number and file? */
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
@@ -138,7 +135,6 @@ bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_
  * SB_LOCKED for `path`, which another process is writing: the message names the process of the
  * archive's note, if any.
  */
-enum sb_code sb_note_fail_locked(const char *note_path, const char *path,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_note_fail_locked(const char *note_path, const char *path) SB_CHECKED;
 
 #endif

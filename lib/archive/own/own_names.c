@@ -9,23 +9,23 @@
 #define SHARD        "-shard-"
 #define SHARD_DIGITS 5
 
-char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err)
+char *sb_shard_name(const char *prefix, uint32_t shard)
 {
     char *name;
 
     if (asprintf(&name, "%s" SHARD "%05u", prefix, shard) >= 0)
         return name;
-    sb_fail_memory(err);
+    sb_fail_memory();
     return NULL;
 }
 
-char *sb_own_name(const char *path, const char *suffix, struct sb_error *err)
+char *sb_own_name(const char *path, const char *suffix)
 {
     char *name;
 
     if (asprintf(&name, "%s%s", path, suffix) >= 0)
         return name;
-    sb_fail_memory(err);
+    sb_fail_memory();
     return NULL;
 }
 

@@ -30,11 +30,11 @@
 #define SB_PART       ".part"
 #define SB_REPAIR_END "-before-repair"
 
-/* PREFIX-shard-NNNNN; the caller frees it. NULL with err set: no memory. */
-char *sb_shard_name(const char *prefix, uint32_t shard, struct sb_error *err);
+/* PREFIX-shard-NNNNN; the caller frees it. NULL: no memory. */
+char *sb_shard_name(const char *prefix, uint32_t shard);
 
 /* PATH followed by a suffix, likewise. */
-char *sb_own_name(const char *path, const char *suffix, struct sb_error *err);
+char *sb_own_name(const char *path, const char *suffix);
 
 enum sb_own_kind {
     SB_OWN_NONE,      /* not an archive's */

@@ -13,16 +13,15 @@
 #include <stdbool.h>
 
 /* "ARCHIVE.part", as sb_hold_path has it; the caller frees it. */
-char *sb_part_path(const char *archive, struct sb_error *err);
+char *sb_part_path(const char *archive);
 
 /*
  * *there: it exists, and progress, which the caller releases, is how far it is. SB_EXISTS for
  * something of that name that no run of ours left.
  */
-enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *progress,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *progress) SB_CHECKED;
 
 /* Removes the part with its shards. If this is killed, the next run completes it. */
-enum sb_code sb_part_remove(const char *part, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_remove(const char *part) SB_CHECKED;
 
 #endif

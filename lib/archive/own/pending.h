@@ -20,8 +20,7 @@ struct sqlite3;
  * Writes that row, inside the caller's transaction: shards with numbers below count may have names
  * with the prefix, which is the last component of the path `prefix`.
  */
-enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t count,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pending_record(struct sqlite3 *db, const char *prefix, uint32_t count) SB_CHECKED;
 
 /* The content of the row. */
 struct sb_pending {
@@ -32,8 +31,8 @@ struct sb_pending {
 /*
  * SB_DAMAGED for a row that is not as we write it. Files may be in more shards: Barecat adds some.
  */
-enum sb_code sb_pending_read(struct sqlite3 *db, const char *archive, struct sb_pending *pending,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pending_read(struct sqlite3 *db, const char *archive,
+                             struct sb_pending *pending) SB_CHECKED;
 
 /*
  * The part after the archive's own name of a prefix that we may have written: ".new", ".part", or
@@ -46,7 +45,6 @@ const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_
  * or of one that follows these without a gap. The archive needs those names, or Barecat, which
  * counts the shards that it finds, would treat the file as a shard.
  */
-enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from) SB_CHECKED;
 
 #endif

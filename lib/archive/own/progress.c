@@ -43,103 +43,99 @@ void sb_progress_release(struct sb_progress *progress)
     *progress = (struct sb_progress){0};
 }
 
-static enum sb_code fail_senseless(sqlite3 *db, const char *key, struct sb_error *err)
+static enum sb_code fail_senseless(sqlite3 *db, const char *key)
 {
-    return sb_fail(err, SB_DAMAGED, "%s: the config row %s%s makes no sense",
+    return sb_fail(SB_DAMAGED, "%s: the config row %s%s makes no sense",
                    sqlite3_db_filename(db, "main"), SB_CONFIG_PROGRESS, key);
 }
 
 /* The row with this key; SB_NOENT without one. */
-static enum sb_code find(sqlite3_stmt *row, const char *key, struct sb_error *err)
+static enum sb_code find(sqlite3_stmt *row, const char *key)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_reset(row);
     sqlite3_bind_text(row, 1, key, -1, SQLITE_STATIC);
-    if (sb_database_row(row, &code, err) || code)
+    if (sb_database_row(row, &code) || code)
         return code;
-    return sb_fail(err, SB_NOENT, "no run is under way");
+    return sb_fail(SB_NOENT, "no run is under way");
 }
 
-static enum sb_code load_number(sqlite3_stmt *row, const char *key, int64_t *out,
-                                struct sb_error *err)
+static enum sb_code load_number(sqlite3_stmt *row, const char *key, int64_t *out)
 {
-    enum sb_code code = find(row, key, err);
+    enum sb_code code = find(row, key);
 
     if (code == SB_OK)
         *out = sqlite3_column_int64(row, 1);
     if (code == SB_NOENT ||
         (code == SB_OK && (sqlite3_column_type(row, 1) != SQLITE_INTEGER || *out < 0)))
-        return fail_senseless(sqlite3_db_handle(row), key, err);
+        return fail_senseless(sqlite3_db_handle(row), key);
     return code;
 }
 
-static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf *out,
-                              struct sb_error *err)
+static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf *out)
 {
-    enum sb_code code = find(row, key, err);
+    enum sb_code code = find(row, key);
 
     if (code == SB_NOENT || (code == SB_OK && sqlite3_column_type(row, 0) != SQLITE_TEXT))
-        return fail_senseless(sqlite3_db_handle(row), key, err);
+        return fail_senseless(sqlite3_db_handle(row), key);
     if (code == SB_OK && sb_buf_set(out, (const char *)sqlite3_column_text(row, 0),
                                     (size_t)sqlite3_column_bytes(row, 0)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
-static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress, struct sb_error *err)
+static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)
 {
-    enum sb_code code = find(row, "state", err);
+    enum sb_code code = find(row, "state");
 
     for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
         code = load_number(row, numbers[i].key,
-                           (int64_t *)(void *)((char *)progress + numbers[i].field), err);
+                           (int64_t *)(void *)((char *)progress + numbers[i].field));
     for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
         code = load_text(row, texts[i].key,
-                         (struct sb_buf *)(void *)((char *)progress + texts[i].field), err);
+                         (struct sb_buf *)(void *)((char *)progress + texts[i].field));
     if (code == SB_OK && (progress->state > SB_PROGRESS_DISCARDED || progress->checkpoint == 0))
-        code = fail_senseless(sqlite3_db_handle(row), "state", err);
+        code = fail_senseless(sqlite3_db_handle(row), "state");
     return code;
 }
 
-enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress,
-                              struct sb_error *err)
+enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress)
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(db, &row,
                                             "SELECT value_text, value_int FROM main.config"
-                                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1",
-                                            err);
+                                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1");
 
     if (code == SB_OK)
-        code = load_all(row, progress, err);
+        code = load_all(row, progress);
     sqlite3_finalize(row);
     if (code)
         sb_progress_release(progress);
     return code;
 }
 
-enum sb_code sb_progress_read(const char *file, struct sb_progress *progress, struct sb_error *err)
+enum sb_code sb_progress_read(const char *file, struct sb_progress *progress)
 {
     enum sb_schema schema;
     sqlite3 *db = NULL;
     int major, minor;
-    enum sb_code code = sb_database_open(&db, file, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&db, file, SB_DB_READ);
 
     /* All rows are of one commit. */
     if (code == SB_OK)
-        code = sb_database_run(db, "BEGIN", err);
+        code = sb_database_run(db, "BEGIN");
     if (code == SB_OK)
-        code = sb_schema_vet(db, &schema, &major, &minor, true, err);
+        code = sb_schema_vet(db, &schema, &major, &minor, true);
     if (code == SB_OK)
-        code = schema == SB_SCHEMA_03 ? sb_progress_load(db, progress, err)
-                                      : sb_fail(err, SB_NOENT, "no run is under way");
+        code = schema == SB_SCHEMA_03 ? sb_progress_load(db, progress)
+                                      : sb_fail(SB_NOENT, "no run is under way");
     sb_database_close(db);
     return code;
 }
 
 static enum sb_code put(sqlite3_stmt *add, const char *key, const struct sb_buf *text,
-                        const int64_t *number, struct sb_error *err)
+                        const int64_t *number)
 {
     sqlite3_bind_text(add, 1, key, -1, SQLITE_STATIC);
     if (text)
@@ -147,29 +143,27 @@ static enum sb_code put(sqlite3_stmt *add, const char *key, const struct sb_buf 
     else
         sqlite3_bind_null(add, 2);
     sb_database_bind_known(add, 3, number != NULL, number ? *number : 0);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
-enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress,
-                              struct sb_error *err)
+enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress)
 {
     sqlite3_stmt *add = NULL;
-    enum sb_code code = sb_database_run(
-        db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'", err);
+    enum sb_code code =
+        sb_database_run(db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'");
 
     if (code || !progress)
         return code;
     code = sb_database_prepare(db, &add,
                                "INSERT INTO main.config (key, value_text, value_int)"
-                               " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)",
-                               err);
+                               " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)");
     for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
         code = put(add, numbers[i].key, NULL,
-                   (const int64_t *)(const void *)((const char *)progress + numbers[i].field), err);
+                   (const int64_t *)(const void *)((const char *)progress + numbers[i].field));
     for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
         code = put(add, texts[i].key,
                    (const struct sb_buf *)(const void *)((const char *)progress + texts[i].field),
-                   NULL, err);
+                   NULL);
     sqlite3_finalize(add);
     return code;
 }

@@ -43,15 +43,12 @@ struct sb_progress {
 void sb_progress_release(struct sb_progress *progress);
 
 /* Into an empty one. SB_NOENT if no run is in progress; SB_DAMAGED for rows that make no sense. */
-enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress) SB_CHECKED;
 
 /* The same from the index file of an archive. SB_NOENT also if it is not writable. */
-enum sb_code sb_progress_read(const char *file, struct sb_progress *progress,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_progress_read(const char *file, struct sb_progress *progress) SB_CHECKED;
 
 /* Replaces the rows, inside the caller's transaction; NULL: removes them. */
-enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress) SB_CHECKED;
 
 #endif

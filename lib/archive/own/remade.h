@@ -17,13 +17,12 @@
 struct sqlite3;
 
 /* Writes the row into an index that nobody else knows yet. */
-enum sb_code sb_remade_record(const char *index, int64_t time, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_remade_record(const char *index, int64_t time) SB_CHECKED;
 
 /* *time: 0 without the row. */
-enum sb_code sb_remade_read(struct sqlite3 *db, int64_t *time, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_remade_read(struct sqlite3 *db, int64_t *time) SB_CHECKED;
 
 /* For what removes or moves files: SB_INVALID, and what to do, if there is the row. */
-enum sb_code sb_remade_refuse(struct sqlite3 *db, const char *path,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_remade_refuse(struct sqlite3 *db, const char *path) SB_CHECKED;
 
 #endif

@@ -32,53 +32,52 @@ static void release(struct named *named)
 }
 
 /* Takes over the path, also on failure. */
-static enum sb_code look(struct named *named, char *path, struct sb_error *err)
+static enum sb_code look(struct named *named, char *path)
 {
     *named = (struct named){.path = path};
-    return path ? sb_look_at(path, &named->look, err) : err->code;
+    return path ? sb_look_at(path, &named->look) : sb_error()->code;
 }
 
 static enum sb_code look_at_shard(struct named *named, const char *archive, const char *suffix,
-                                  uint32_t number, struct sb_error *err)
+                                  uint32_t number)
 {
-    char *prefix = sb_own_name(archive, suffix, err), *path;
+    char *prefix = sb_own_name(archive, suffix), *path;
     enum sb_code code;
 
-    path = prefix ? sb_shard_name(prefix, number, err) : NULL;
-    code = look(named, path, err);
+    path = prefix ? sb_shard_name(prefix, number) : NULL;
+    code = look(named, path);
     free(prefix);
     return code;
 }
 
-static enum sb_code look_at_new_index(struct named *named, const struct sb_hold *hold,
-                                      struct sb_error *err)
+static enum sb_code look_at_new_index(struct named *named, const struct sb_hold *hold)
 {
-    return look(named, sb_own_name(hold->path, SB_NEW_INDEX, err), err);
+    return look(named, sb_own_name(hold->path, SB_NEW_INDEX));
 }
 
-static enum sb_code remove_named(const struct named *named, struct sb_error *err)
+static enum sb_code remove_named(const struct named *named)
 {
     if (unlink(named->path) && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s: cannot be removed", named->path);
+        return sb_fail_errno(errno, "%s: cannot be removed", named->path);
     return SB_OK;
 }
 
-static enum sb_code sync_directory(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code sync_directory(const struct sb_hold *hold)
 {
-    return sb_sync_directory_of(hold->path, err);
+    return sb_sync_directory_of(hold->path);
 }
 
 /* Removes the file of a name if it is the one that was claimed. */
 static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffix,
-                                   enum sb_claim_kind kind, uint32_t number, struct sb_error *err)
+                                   enum sb_claim_kind kind, uint32_t number)
 {
     struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number);
 
     if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity)) {
-        code = sb_protect_drop(file.path, err);
+        code = sb_protect_drop(file.path);
         if (code == SB_OK)
-            code = remove_named(&file, err);
+            code = remove_named(&file);
     }
     release(&file);
     return code;
@@ -94,8 +93,7 @@ static bool is_link(const struct sb_look *look)
  * From this number on, removes links, which were not noted one by one, and an empty file, which a
  * killed run had made but not noted yet.
  */
-static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
-                                   struct sb_error *err)
+static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number)
 {
     enum sb_code code = SB_OK;
     bool again = true;
@@ -103,10 +101,10 @@ static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number,
     for (; code == SB_OK && again && number <= SB_SHARD_MAX; number++) {
         struct named file;
 
-        code = look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number, err);
+        code = look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number);
         again = number >= hold->note.text.links_from && is_link(&file.look);
         if (code == SB_OK && (again || sb_is_empty_file(&file.look)))
-            code = remove_named(&file, err);
+            code = remove_named(&file);
         release(&file);
     }
     return code;
@@ -124,70 +122,69 @@ static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
     return counted;
 }
 
-static enum sb_code remove_new_index(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code remove_new_index(const struct sb_hold *hold)
 {
     const struct sb_note_text *left = &hold->note.text;
     struct named index;
-    enum sb_code code = look_at_new_index(&index, hold, err);
+    enum sb_code code = look_at_new_index(&index, hold);
 
     /* An index that was just made, and not noted yet, is empty. */
     if (code == SB_OK && (sb_is_identical(&index.look.identity, &left->index) ||
                           (left->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
-        code = remove_named(&index, err);
+        code = remove_named(&index);
     release(&index);
     return code;
 }
 
 /* `counted`: shards of the existing index, 0 without one. */
-static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
     /* Otherwise a run after a kill would finish an incomplete index. */
-    enum sb_code code = sb_note_unsay_whole(&hold->note, err);
+    enum sb_code code = sb_note_unsay_whole(&hold->note);
 
     for (uint32_t i = 0; code == SB_OK && i < left->claims[SB_CLAIM_MADE].count; i++) {
-        code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i, err);
+        code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i);
         /* A run that replaces an archive gives no shard its final name before its commit. */
         if (code == SB_OK && i >= counted && left->aim != SB_AIM_REPLACE)
-            code = remove_claimed(hold, "", SB_CLAIM_MADE, i, err);
+            code = remove_claimed(hold, "", SB_CLAIM_MADE, i);
     }
     if (code == SB_OK && left->links_from != UINT32_MAX)
-        code = remove_unnoted(hold, left->links_from, err);
+        code = remove_unnoted(hold, left->links_from);
     if (code == SB_OK)
-        code = remove_unnoted(hold, 0, err);
-    return code ? code : remove_unnoted(hold, first_unnoted(hold, counted), err);
+        code = remove_unnoted(hold, 0);
+    return code ? code : remove_unnoted(hold, first_unnoted(hold, counted));
 }
 
 /*
  * The run did not commit. While the new index exists, a later run knows that the rest may be
  * removed.
  */
-static enum sb_code undo(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code undo(struct sb_hold *hold, uint32_t counted)
 {
-    enum sb_code code = undo_shards(hold, counted, err);
+    enum sb_code code = undo_shards(hold, counted);
 
     if (code == SB_OK)
-        code = sync_directory(hold, err);
+        code = sync_directory(hold);
     if (code == SB_OK)
-        code = remove_new_index(hold, err);
+        code = remove_new_index(hold);
     /* Before the note is changed. */
-    return code ? code : sync_directory(hold, err);
+    return code ? code : sync_directory(hold);
 }
 
 bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
 {
-    struct sb_error ignored;
-    bool undone = sb_note_confirm(&hold->note, &ignored) == SB_OK &&
-                  undo_shards(hold, counted, &ignored) == SB_OK;
+    bool undone = IGNORED(sb_note_confirm(&hold->note)) == SB_OK &&
+                  IGNORED(undo_shards(hold, counted)) == SB_OK;
 
     /* Continues if the sync fails, to remove what can be removed. */
-    (void)!sync_directory(hold, &ignored);
-    return undone && remove_new_index(hold, &ignored) == SB_OK;
+    (void)!IGNORED(sync_directory(hold));
+    return undone && IGNORED(remove_new_index(hold)) == SB_OK;
 }
 
-static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct sb_error *err)
+static enum sb_code refuse(const struct sb_hold *hold, const char *path)
 {
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: a run that was killed left this, and nothing proves that it is of the "
                    "archive that is here now, which was moved, replaced or copied since; put "
                    "back what belongs together, or, if 'shardbox verify' finds nothing missing, "
@@ -195,14 +192,13 @@ static enum sb_code refuse(const struct sb_hold *hold, const char *path, struct 
                    path, hold->note.path);
 }
 
-static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suffix, uint32_t number,
-                                    struct sb_error *err)
+static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suffix, uint32_t number)
 {
     struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, suffix, number, err);
+    enum sb_code code = look_at_shard(&file, hold->path, suffix, number);
 
     if (code == SB_OK && file.look.there)
-        code = refuse(hold, file.path, err);
+        code = refuse(hold, file.path);
     release(&file);
     return code;
 }
@@ -212,34 +208,32 @@ static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suff
  * shards may be all that is left of an archive: while any of them is where the run made it, no
  * writer may begin. `counted`: the existing index owns its shards.
  */
-static enum sb_code refuse_unknown(const struct sb_hold *hold, uint32_t counted,
-                                   struct sb_error *err)
+static enum sb_code refuse_unknown(const struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
     struct named index;
-    enum sb_code code = look_at_new_index(&index, hold, err);
+    enum sb_code code = look_at_new_index(&index, hold);
 
     if (code == SB_OK && index.look.there)
-        code = refuse(hold, index.path, err);
+        code = refuse(hold, index.path);
     release(&index);
     for (int kind = 0; code == SB_OK && kind < SB_CLAIM_KINDS; kind++) {
         for (uint32_t i = 0; code == SB_OK && i < left->claims[kind].count; i++) {
             if (left->claims[kind].at[i].inode == 0)
                 continue;
-            code = refuse_existing(hold, SB_NEW_SUFFIX, i, err);
+            code = refuse_existing(hold, SB_NEW_SUFFIX, i);
             if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
-                code = refuse_existing(hold, "", i, err);
+                code = refuse_existing(hold, "", i);
         }
     }
     if (code == SB_OK && left->links_from <= SB_SHARD_MAX)
-        code = refuse_existing(hold, SB_NEW_SUFFIX, left->links_from, err);
+        code = refuse_existing(hold, SB_NEW_SUFFIX, left->links_from);
     return code;
 }
 
-static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to,
-                                      struct sb_error *err)
+static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to)
 {
-    return sb_fail(err, SB_EXISTS, "%s: in the way of %s, which is to have this name; move it away",
+    return sb_fail(SB_EXISTS, "%s: in the way of %s, which is to have this name; move it away",
                    to->path, from->path);
 }
 
@@ -247,26 +241,25 @@ static enum sb_code refuse_in_the_way(const struct named *from, const struct nam
  * Removes an empty file that a killed run left under a name, but only if it is still empty:
  * exchanges the two names, and exchanges them back if the file has content.
  */
-static enum sb_code replace_empty(const struct named *from, const struct named *to,
-                                  struct sb_error *err)
+static enum sb_code replace_empty(const struct named *from, const struct named *to)
 {
     struct sb_look look;
     enum sb_code code;
 
     if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE)) {
         if (errno != EINVAL && errno != ENOSYS)
-            return sb_fail_errno(err, errno, "%s: cannot be renamed to %s", from->path, to->path);
-        code = sb_look_at(to->path, &look, err);
+            return sb_fail_errno(errno, "%s: cannot be renamed to %s", from->path, to->path);
+        code = sb_look_at(to->path, &look);
         if (code == SB_OK && !sb_is_empty_file(&look))
-            code = refuse_in_the_way(from, to, err);
-        return code ? code : sb_rename(from->path, to->path, err);
+            code = refuse_in_the_way(from, to);
+        return code ? code : sb_rename(from->path, to->path);
     }
-    code = sb_look_at(from->path, &look, err);
+    code = sb_look_at(from->path, &look);
     if (code == SB_OK && sb_is_empty_file(&look))
-        return remove_named(from, err);
+        return remove_named(from);
     if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE))
-        return sb_fail_errno(err, errno, "%s: cannot be given back its name", from->path);
-    return code ? code : refuse_in_the_way(from, to, err);
+        return sb_fail_errno(errno, "%s: cannot be given back its name", from->path);
+    return code ? code : refuse_in_the_way(from, to);
 }
 
 /*
@@ -274,7 +267,7 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
  * is to be removed.
  */
 static enum sb_code refuse_written(const struct sb_hold *hold, const struct named *from,
-                                   const struct named *to, struct sb_error *err)
+                                   const struct named *to)
 {
     const struct timespec *written = &to->look.changed;
     struct sb_look note;
@@ -282,46 +275,45 @@ static enum sb_code refuse_written(const struct sb_hold *hold, const struct name
 
     if (!hold->note.was_left)
         return SB_OK;
-    code = sb_look_into(hold->note.fd, hold->note.path, &note, err);
+    code = sb_look_into(hold->note.fd, hold->note.path, &note);
     if (code || written->tv_sec < note.changed.tv_sec ||
         (written->tv_sec == note.changed.tv_sec && written->tv_nsec <= note.changed.tv_nsec))
         return code;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: was written to since a run was killed that is to replace it by %s; another "
                    "program may have added files to it, so move it away and look at them",
                    to->path, from->path);
 }
 
 static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
-                              const struct named *to, uint32_t number, struct sb_error *err)
+                              const struct named *to, uint32_t number)
 {
     enum sb_code code;
 
     if (!to->look.there) {
-        code = sb_rename_new(from->path, to->path, err);
-        return code == SB_EXISTS ? refuse_in_the_way(from, to, err) : code;
+        code = sb_rename_new(from->path, to->path);
+        return code == SB_EXISTS ? refuse_in_the_way(from, to) : code;
     }
     /* Where a file system cannot rename without replacing, a kill leaves both names. */
     if (sb_is_identical(&from->look.identity, &to->look.identity))
-        return remove_named(from, err);
+        return remove_named(from);
     if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity)) {
-        code = refuse_written(hold, from, to, err);
+        code = refuse_written(hold, from, to);
         if (code == SB_OK)
-            code = sb_protect_drop(to->path, err);
-        return code ? code : sb_rename(from->path, to->path, err);
+            code = sb_protect_drop(to->path);
+        return code ? code : sb_rename(from->path, to->path);
     }
     if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
         sb_is_empty_file(&to->look)) {
-        code = sb_protect_drop(to->path, err);
-        return code ? code : replace_empty(from, to, err);
+        code = sb_protect_drop(to->path);
+        return code ? code : replace_empty(from, to);
     }
-    return refuse_in_the_way(from, to, err);
+    return refuse_in_the_way(from, to);
 }
 
-static enum sb_code fail_missing(const struct named *from, const struct named *to,
-                                 struct sb_error *err)
+static enum sb_code fail_missing(const struct named *from, const struct named *to)
 {
-    return sb_fail(err, SB_NOENT,
+    return sb_fail(SB_NOENT,
                    "%s: not there; put it back, or, if it is lost, remove %s, if that exists, and "
                    "make an empty file of that name",
                    from->path, to->path);
@@ -329,14 +321,14 @@ static enum sb_code fail_missing(const struct named *from, const struct named *t
 
 /* Gives a shard with the suffix its final name. `proved`: the note has its identity. */
 static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, uint32_t number,
-                               bool proved, struct sb_error *err)
+                               bool proved)
 {
     const struct sb_note *note = &hold->note;
     struct named from, to = {0};
-    enum sb_code code = look_at_shard(&from, hold->path, suffix, number, err);
+    enum sb_code code = look_at_shard(&from, hold->path, suffix, number);
 
     if (code == SB_OK)
-        code = look_at_shard(&to, hold->path, "", number, err);
+        code = look_at_shard(&to, hold->path, "", number);
     if (code)
         goto out;
     if (proved && sb_note_claims(note, SB_CLAIM_MADE, number, &to.look.identity) &&
@@ -344,26 +336,26 @@ static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, u
         goto out;
     if (proved && from.look.there &&
         !sb_note_claims(note, SB_CLAIM_MADE, number, &from.look.identity))
-        code = refuse(hold, from.path, err);
+        code = refuse(hold, from.path);
     else if (from.look.there)
-        code = give_name(hold, &from, &to, number, err);
+        code = give_name(hold, &from, &to, number);
     else if (!to.look.there || sb_note_claims(note, SB_CLAIM_GONE, number, &to.look.identity))
-        code = fail_missing(&from, &to, err);
+        code = fail_missing(&from, &to);
 out:
     release(&from);
     release(&to);
     return code;
 }
 
-enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number, struct sb_error *err)
+enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number)
 {
     struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, "", number, err);
+    enum sb_code code = look_at_shard(&file, hold->path, "", number);
 
     if (code == SB_OK && sb_is_empty_file(&file.look))
-        code = sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity, err);
+        code = sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity);
     else if (code == SB_OK && file.look.there)
-        code = sb_fail(err, SB_EXISTS,
+        code = sb_fail(SB_EXISTS,
                        "%s: in the way of the next shard, and no index says what is in it; move it "
                        "away",
                        file.path);
@@ -371,26 +363,26 @@ enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number, struct 
     return code;
 }
 
-enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_settle_name_shards(struct sb_hold *hold)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
-    enum sb_code code = sb_note_confirm(&hold->note, err);
+    enum sb_code code = sb_note_confirm(&hold->note);
 
     for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
         if (made->at[i].inode != 0)
-            code = name_shard(hold, SB_NEW_SUFFIX, i, true, err);
+            code = name_shard(hold, SB_NEW_SUFFIX, i, true);
     }
-    return code ? code : sync_directory(hold, err);
+    return code ? code : sync_directory(hold);
 }
 
-enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct sb_error *err)
+enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
-    enum sb_code code = gone->count > count ? sb_note_confirm(&hold->note, err) : SB_OK;
+    enum sb_code code = gone->count > count ? sb_note_confirm(&hold->note) : SB_OK;
 
     /* The last one first: Barecat counts the shards that it finds. */
     for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
-        code = remove_claimed(hold, "", SB_CLAIM_GONE, i - 1, err);
+        code = remove_claimed(hold, "", SB_CLAIM_GONE, i - 1);
     return code;
 }
 
@@ -398,15 +390,14 @@ enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count, struct 
  * Shards that the row of config refers to, which thus are the archive's. If the note is about this
  * index, it identifies these files, and those that they replace.
  */
-static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending,
-                               struct sb_error *err)
+static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending)
 {
     bool of_new = strcmp(pending->suffix, SB_NEW_SUFFIX) == 0 &&
                   sb_is_identical(&hold->note.text.index, &hold->index);
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < pending->count; i++)
-        code = name_shard(hold, pending->suffix, i, of_new, err);
+        code = name_shard(hold, pending->suffix, i, of_new);
     return code;
 }
 
@@ -414,7 +405,7 @@ static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pendi
  * Where a file system cannot rename without replacing, a kill leaves the index under both names:
  * completes the renaming.
  */
-static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code remove_second_names(const struct sb_hold *hold)
 {
     static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
     enum sb_code code = SB_OK;
@@ -422,43 +413,42 @@ static enum sb_code remove_second_names(const struct sb_hold *hold, struct sb_er
     for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         struct named name;
 
-        code = look(&name, sb_own_name(hold->path, suffixes[i], err), err);
+        code = look(&name, sb_own_name(hold->path, suffixes[i]));
         if (code == SB_OK && strcmp(name.path, hold->file) != 0 &&
             sb_is_identical(&name.look.identity, &hold->index))
-            code = remove_named(&name, err);
+            code = remove_named(&name);
         release(&name);
     }
     return code;
 }
 
 /* A part that became this archive no longer exists: shards of an existing part are the part's. */
-static enum sb_code refuse_part(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code refuse_part(const struct sb_hold *hold)
 {
     struct named part;
-    enum sb_code code = look(&part, sb_own_name(hold->path, SB_PART, err), err);
+    enum sb_code code = look(&part, sb_own_name(hold->path, SB_PART));
 
     if (code == SB_OK && part.look.there)
-        code = sb_fail(err, SB_EXISTS,
+        code = sb_fail(SB_EXISTS,
                        "%s: shards of this archive have names that are those of %s; move that away",
                        hold->path, part.path);
     release(&part);
     return code;
 }
 
-static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part,
-                             struct sb_error *err)
+static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part)
 {
     /* It is no longer a part. */
-    enum sb_code code = part ? sb_progress_save(db, NULL, err) : SB_OK;
+    enum sb_code code = part ? sb_progress_save(db, NULL) : SB_OK;
 
     if (code == SB_OK)
-        code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX, err);
+        code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX);
     if (code == SB_OK)
-        code = sb_database_run(db, "COMMIT", err);
-    return code ? code : sb_hold_begin(hold, db, err);
+        code = sb_database_run(db, "COMMIT");
+    return code ? code : sb_hold_begin(hold, db);
 }
 
-enum sb_code sb_settle_forget(const struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_settle_forget(const struct sb_hold *hold)
 {
     const struct sb_note_text *text = &hold->note.text;
     char *old;
@@ -466,58 +456,58 @@ enum sb_code sb_settle_forget(const struct sb_hold *hold, struct sb_error *err)
 
     if (text->aim != SB_AIM_REPLACE || text->claims[SB_CLAIM_GONE].count == 0)
         return SB_OK;
-    old = sb_own_name(hold->path, SB_OLD_INDEX, err);
-    code = old ? sb_protect_drop(old, err) : err->code;
+    old = sb_own_name(hold->path, SB_OLD_INDEX);
+    code = old ? sb_protect_drop(old) : sb_error()->code;
     if (code == SB_OK)
-        code = sb_protect_drop_old(hold->path, err);
+        code = sb_protect_drop_old(hold->path);
     free(old);
     return code;
 }
 
 /* The index under its old name is removed once the new one exists. */
-static enum sb_code remove_replaced(const struct sb_hold *hold, struct sb_error *err)
+static enum sb_code remove_replaced(const struct sb_hold *hold)
 {
     struct named old;
-    enum sb_code code = look(&old, sb_own_name(hold->path, SB_OLD_INDEX, err), err);
+    enum sb_code code = look(&old, sb_own_name(hold->path, SB_OLD_INDEX));
 
     if (code == SB_OK && sb_is_identical(&old.look.identity, &hold->note.text.subject))
-        code = remove_named(&old, err);
+        code = remove_named(&old);
     release(&old);
     return code;
 }
 
 /* The index of the run is in place. The one that it replaced may be under the new one's name. */
-static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted)
 {
     struct named index;
-    enum sb_code code = look_at_new_index(&index, hold, err);
+    enum sb_code code = look_at_new_index(&index, hold);
 
     if (code == SB_OK && (sb_is_identical(&index.look.identity, &hold->index) ||
                           sb_is_identical(&index.look.identity, &hold->note.text.subject)))
-        code = remove_named(&index, err);
+        code = remove_named(&index);
     release(&index);
     if (code == SB_OK)
-        code = sb_settle_forget(hold, err);
+        code = sb_settle_forget(hold);
     if (code == SB_OK && hold->note.text.aim == SB_AIM_REPLACE)
-        code = remove_replaced(hold, err);
+        code = remove_replaced(hold);
     if (code == SB_OK)
-        code = sb_settle_remove_gone(hold, counted, err);
-    return code ? code : sync_directory(hold, err);
+        code = sb_settle_remove_gone(hold, counted);
+    return code ? code : sync_directory(hold);
 }
 
 /* After a change in place the index itself shows which shards it counts. */
-static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted)
 {
-    enum sb_code code = undo(hold, counted, err);
+    enum sb_code code = undo(hold, counted);
 
     hold->left = hold->note.text.grows;
-    return code ? code : finish_committed(hold, counted, err);
+    return code ? code : finish_committed(hold, counted);
 }
 
-static bool is_at_new_index(const struct sb_hold *hold, bool *is, struct sb_error *err)
+static bool is_at_new_index(const struct sb_hold *hold, bool *is)
 {
     struct named index;
-    enum sb_code code = look_at_new_index(&index, hold, err);
+    enum sb_code code = look_at_new_index(&index, hold);
 
     *is = code == SB_OK && (sb_is_identical(&index.look.identity, &hold->note.text.index) ||
                             (hold->note.text.index.inode == 0 && !index.look.there) ||
@@ -526,95 +516,95 @@ static bool is_at_new_index(const struct sb_hold *hold, bool *is, struct sb_erro
     return code == SB_OK;
 }
 
-static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted, struct sb_error *err)
+static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
     bool waits;
 
     /* A run that was killed before its first line may have made an empty file. */
     if (left->aim == SB_AIM_NONE)
-        return hold->note.was_left ? undo(hold, counted, err) : SB_OK;
+        return hold->note.was_left ? undo(hold, counted) : SB_OK;
     if (left->aim == SB_AIM_CHANGE)
-        return sb_is_identical(&left->subject, &hold->index) ? settle_change(hold, counted, err)
-                                                             : refuse_unknown(hold, counted, err);
+        return sb_is_identical(&left->subject, &hold->index) ? settle_change(hold, counted)
+                                                             : refuse_unknown(hold, counted);
     if (sb_is_identical(&left->index, &hold->index))
-        return finish_committed(hold, counted, err);
-    if (!is_at_new_index(hold, &waits, err))
-        return err->code;
+        return finish_committed(hold, counted);
+    if (!is_at_new_index(hold, &waits))
+        return sb_error()->code;
     /* While the new index has its temporary name, it has not replaced anything. */
     if (waits || sb_is_identical(&left->subject, &hold->index))
-        return undo(hold, counted, err);
-    return refuse_unknown(hold, counted, err);
+        return undo(hold, counted);
+    return refuse_unknown(hold, counted);
 }
 
 /* The row, and the shards that it refers to; SB_OK also without a row. */
-static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db)
 {
     struct sb_pending pending;
-    enum sb_code code = sb_pending_read(db, hold->path, &pending, err);
+    enum sb_code code = sb_pending_read(db, hold->path, &pending);
     bool part;
 
     if (code || !pending.suffix)
         return code;
     /* Under its other names, as after cp -al, shards have the names that the row has. */
-    code = sb_hold_refuse_links(hold, err);
+    code = sb_hold_refuse_links(hold);
     if (code)
         return code;
     part = strcmp(pending.suffix, SB_PART) == 0;
     if (part)
-        code = refuse_part(hold, err);
+        code = refuse_part(hold);
     if (code == SB_OK)
-        code = finish_row(hold, &pending, err);
+        code = finish_row(hold, &pending);
     if (code == SB_OK)
-        code = sync_directory(hold, err);
-    return code ? code : drop_row(hold, db, part, err);
+        code = sync_directory(hold);
+    return code ? code : drop_row(hold, db, part);
 }
 
-enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db)
 {
     uint32_t counted = 0;
-    enum sb_code code = sb_note_confirm(&hold->note, err);
+    enum sb_code code = sb_note_confirm(&hold->note);
 
     if (code == SB_OK && hold->half_named)
-        code = remove_second_names(hold, err);
+        code = remove_second_names(hold);
     if (code == SB_OK)
-        code = settle_row(hold, db, err);
+        code = settle_row(hold, db);
 
     if (code == SB_OK && (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE))
-        code = sb_shard_count_in_use(db, hold->path, &counted, err);
+        code = sb_shard_count_in_use(db, hold->path, &counted);
     /* An archive without files has a shard too. */
-    return code ? code : settle_note(hold, counted > 0 ? counted : 1, err);
+    return code ? code : settle_note(hold, counted > 0 ? counted : 1);
 }
 
-enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_settle_oldest(struct sb_hold *hold)
 {
-    return settle_note(hold, SB_SHARD_MAX + 1, err);
+    return settle_note(hold, SB_SHARD_MAX + 1);
 }
 
-enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_settle_missing(struct sb_hold *hold)
 {
     const struct sb_note_text *left = &hold->note.text;
     bool waits = false;
 
     if (left->aim == SB_AIM_NONE)
-        return hold->note.was_left ? undo(hold, 0, err) : SB_OK;
-    if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits, err))
-        return err->code;
-    return waits ? undo(hold, 0, err) : refuse_unknown(hold, 0, err);
+        return hold->note.was_left ? undo(hold, 0) : SB_OK;
+    if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits))
+        return sb_error()->code;
+    return waits ? undo(hold, 0) : refuse_unknown(hold, 0);
 }
 
 /* An append gives its shards their names before its commit. */
-enum sb_code sb_settle_remade(struct sb_hold *hold, struct sb_error *err)
+enum sb_code sb_settle_remade(struct sb_hold *hold)
 {
     const struct sb_note_text *left = &hold->note.text;
     bool undone = left->aim == SB_AIM_NONE ||
                   (left->aim == SB_AIM_CHANGE && left->claims[SB_CLAIM_GONE].count == 0);
-    enum sb_code code = undone ? undo(hold, SB_SHARD_MAX + 1, err) : SB_OK;
+    enum sb_code code = undone ? undo(hold, SB_SHARD_MAX + 1) : SB_OK;
 
-    return code ? code : sb_note_clear(&hold->note, err);
+    return code ? code : sb_note_clear(&hold->note);
 }
 
-enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err)
+enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done)
 {
     const struct sb_note_text *left = &hold->note.text;
     struct named index;
@@ -623,15 +613,15 @@ enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error
     *done = false;
     if (left->aim != SB_AIM_MAKE || !left->whole)
         return SB_OK;
-    code = look_at_new_index(&index, hold, err);
+    code = look_at_new_index(&index, hold);
     if (code == SB_OK && sb_is_identical(&index.look.identity, &left->index)) {
-        code = sb_journal_refuse(hold->path, err);
+        code = sb_journal_refuse(hold->path);
         if (code == SB_OK)
-            code = sb_settle_name_shards(hold, err);
+            code = sb_settle_name_shards(hold);
         if (code == SB_OK)
-            code = sb_rename_new(index.path, hold->path, err);
+            code = sb_rename_new(index.path, hold->path);
         if (code == SB_OK)
-            code = sync_directory(hold, err);
+            code = sync_directory(hold);
         *done = code == SB_OK;
     }
     release(&index);

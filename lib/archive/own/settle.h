@@ -17,26 +17,26 @@
  * For the existing index, in the write transaction of db, which is open afterwards too. The note is
  * then empty.
  */
-enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db) SB_CHECKED;
 
 /* The same for an index of the oldest schema, which has no table config. */
-enum sb_code sb_settle_oldest(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_oldest(struct sb_hold *hold) SB_CHECKED;
 
 /* Without an index: undoes a run that was making one. */
-enum sb_code sb_settle_missing(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_missing(struct sb_hold *hold) SB_CHECKED;
 
 /*
  * Without an index: finishes a run that had only its renames left, so that the index exists then.
  * *done: there was such a run.
  */
-enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done) SB_CHECKED;
 
 /*
  * An index was lost, and made again as it was before, under these locks: what a killed run had not
  * given a name by then is removed, as it was not committed, unless that run was replacing shards;
  * then, as everything that has a name, it stays. Drops the note.
  */
-enum sb_code sb_settle_remade(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_remade(struct sb_hold *hold) SB_CHECKED;
 
 /*
  * Undoes a run of this process that did not reach its commit. counted: shards of the existing
@@ -50,26 +50,24 @@ bool sb_settle_undo(struct sb_hold *hold, uint32_t counted);
  * empty file of that name is recorded in the note, and later replaced; SB_EXISTS for any other
  * file.
  */
-enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number) SB_CHECKED;
 
 /*
  * For the run of this note: gives the shards that it made their final names, before the commit by
  * which the index counts them. Replaces only files that the note lists for removal. Synced.
  */
-enum sb_code sb_settle_name_shards(struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_name_shards(struct sb_hold *hold) SB_CHECKED;
 
 /*
  * For the run of this note, after its commit: removes the parity file of an index that was replaced
  * with all its shards. An index of the same shards leaves it. Not synced.
  */
-enum sb_code sb_settle_forget(const struct sb_hold *hold, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_forget(const struct sb_hold *hold) SB_CHECKED;
 
 /*
  * For the run of this note, after its commit: removes the shards that it lists for removal. Not
  * synced.
  */
-enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count) SB_CHECKED;
 
 #endif

@@ -9,101 +9,95 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static enum sb_code has_config(struct sqlite3 *db, int64_t *has, struct sb_error *err)
+static enum sb_code has_config(struct sqlite3 *db, int64_t *has)
 {
     return sb_database_integer(
-        db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'config'", 0, has,
-        err);
+        db, "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'config'", 0, has);
 }
 
-enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count,
-                                   struct sb_error *err)
+enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count)
 {
     struct sb_config_row row = {0};
     int64_t has;
-    enum sb_code code = has_config(db, &has, err);
+    enum sb_code code = has_config(db, &has);
 
     *count = -1;
     if (code == SB_OK && has)
-        code = sb_config_get(db, SB_CONFIG_SHARD_COUNT, &row, err);
+        code = sb_config_get(db, SB_CONFIG_SHARD_COUNT, &row);
     if (code == SB_OK && row.there) {
         *count = row.number;
         if (!row.is_number || row.number < 0 || row.number > SB_SHARD_MAX + 1)
-            code = sb_fail(err, SB_DAMAGED,
-                           "%s: the config row %s makes no sense; run 'shardbox upgrade'", name,
-                           SB_CONFIG_SHARD_COUNT);
+            code =
+                sb_fail(SB_DAMAGED, "%s: the config row %s makes no sense; run 'shardbox upgrade'",
+                        name, SB_CONFIG_SHARD_COUNT);
     }
     sb_config_release(&row);
     return code;
 }
 
-enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
-                                   struct sb_error *err)
+enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count)
 {
     int64_t last;
-    enum sb_code code =
-        sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last, err);
+    enum sb_code code = sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last);
 
     if (code)
         return code;
     if (last < -1 || last > SB_SHARD_MAX)
-        return sb_fail(err, SB_DAMAGED, "%s: a file is in shard %lld, which cannot be", name,
+        return sb_fail(SB_DAMAGED, "%s: a file is in shard %lld, which cannot be", name,
                        (long long)last);
     *count = (uint32_t)(last + 1);
     return SB_OK;
 }
 
-enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count,
-                                   struct sb_error *err)
+enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count)
 {
     int64_t stated;
-    enum sb_code code = sb_shard_count_stated(db, name, &stated, err);
+    enum sb_code code = sb_shard_count_stated(db, name, &stated);
 
     if (code == SB_OK)
-        code = sb_shard_count_filled(db, name, count, err);
+        code = sb_shard_count_filled(db, name, count);
     if (code == SB_OK && stated > *count)
         *count = (uint32_t)stated;
     return code;
 }
 
-static enum sb_code is_there(const char *path, uint32_t shard, bool *there, struct sb_error *err)
+static enum sb_code is_there(const char *path, uint32_t shard, bool *there)
 {
-    char *file = sb_shard_name(path, shard, err);
+    char *file = sb_shard_name(path, shard);
     struct stat st;
 
     if (!file)
-        return err->code;
+        return sb_error()->code;
     *there = lstat(file, &st) == 0;
     free(file);
     return SB_OK;
 }
 
-enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path, uint32_t *count,
-                                     struct sb_error *err)
+enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path, uint32_t *count)
 {
     uint32_t filled;
     bool there = false;
-    enum sb_code code = sb_shard_count_in_use(db, path, count, err);
+    enum sb_code code = sb_shard_count_in_use(db, path, count);
 
     if (code == SB_OK)
-        code = sb_shard_count_filled(db, path, &filled, err);
+        code = sb_shard_count_filled(db, path, &filled);
     while (code == SB_OK && !there && *count > filled) {
-        code = is_there(path, *count - 1, &there, err);
+        code = is_there(path, *count - 1, &there);
         *count -= !there;
     }
     return code;
 }
 
-enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count, struct sb_error *err)
+enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count)
 {
     int64_t wide = count;
     uint32_t filled;
-    enum sb_code code = sb_shard_count_filled(db, sqlite3_db_filename(db, "main"), &filled, err);
+    enum sb_code code = sb_shard_count_filled(db, sqlite3_db_filename(db, "main"), &filled);
 
     if (code)
         return code;
     /* An archive without files has a shard too. */
     if (count <= 1 || count <= filled)
-        return sb_config_drop(db, SB_CONFIG_SHARD_COUNT, err);
-    return sb_config_put(db, SB_CONFIG_SHARD_COUNT, NULL, &wide, err);
+        return sb_config_drop(db, SB_CONFIG_SHARD_COUNT);
+    return sb_config_put(db, SB_CONFIG_SHARD_COUNT, NULL, &wide);
 }

@@ -21,32 +21,30 @@ struct sqlite3;
  * The number in the row, -1 without one (or without a table config). SB_DAMAGED if it cannot be a
  * number of shards: then nothing may be removed or truncated because of it. name is for messages.
  */
-enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t *count) SB_CHECKED;
 
 /* One more than the highest shard of any file. SB_DAMAGED if that is impossible. */
-enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name,
+                                   uint32_t *count) SB_CHECKED;
 
 /*
  * The larger of the number in the row and one more than the highest shard of any file; 0 for an
  * archive without files. SB_DAMAGED if either makes no sense.
  */
-enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name,
+                                   uint32_t *count) SB_CHECKED;
 
 /*
  * The same for the archive at `path`, whose shards have their final names, without missing shards
  * at the end that have no file: a program that does not know the row has removed those.
  */
-enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path, uint32_t *count,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_count_existing(struct sqlite3 *db, const char *path,
+                                     uint32_t *count) SB_CHECKED;
 
 /*
  * Records the number: writes the row or drops it. Inside the transaction that changes `files`,
  * after its changes.
  */
-enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count) SB_CHECKED;
 
 #endif

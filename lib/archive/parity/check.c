@@ -12,7 +12,7 @@
 #define SECTIONS_SPARE 4
 
 static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *parity,
-                            int64_t file_size, struct sb_error *err)
+                            int64_t file_size)
 {
     const struct sb_parity_shape *shape = &parity->super.shape;
     int64_t capacity = (int64_t)shape->words * shape->data * shape->piece;
@@ -24,18 +24,18 @@ static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *
     if (sections > SECTIONS_SPARE)
         most += parity->size / sb_parity_span(shape, 0, 1);
     if (sections > most)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "%s: is for a file of %" PRId64 " bytes, and almost all of both is missing",
                        parity->file->name, shape->size);
     bad = calloc(1, sizeof(*bad));
     if (!bad)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *bad = (struct sb_parity_bad){
         .parity = parity, .sections = sections, .rest = SB_PARITY_COPIES - parity->whole};
     bad->bits = calloc((size_t)sections + 1, sizeof(*bad->bits));
     if (!bad->bits) {
         free(bad);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = bad;
     return SB_OK;
@@ -51,8 +51,7 @@ void sb_parity_bad_free(struct sb_parity_bad *bad)
     free(bad);
 }
 
-enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number,
-                               struct sb_error *err)
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number)
 {
     struct sb_parity_section shape;
     uint64_t bit = UINT64_C(1) << number % BITS;
@@ -62,7 +61,7 @@ enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint3
     if (!*bits)
         *bits = calloc((shape.pieces + shape.checks) / BITS + 1, sizeof(**bits));
     if (!*bits)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!((*bits)[number / BITS] & bit))
         ++*(number < shape.pieces ? &bad->data : &bad->rest);
     (*bits)[number / BITS] |= bit;
@@ -85,15 +84,14 @@ struct check {
     bool all_tables;  /* were all sections' tables read, and whole? */
 };
 
-static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count,
-                               struct sb_error *err)
+static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; !code && i < count; i++) {
         if (sb_parity_reader_knows(&check->reader, number + i) &&
             !sb_parity_reader_matches(&check->reader, number + i, i))
-            code = sb_parity_bad_add(check->bad, check->reader.section.number, number + i, err);
+            code = sb_parity_bad_add(check->bad, check->reader.section.number, number + i);
     }
     if (!code && check->options->progress)
         check->options->progress(check->options->context,
@@ -101,8 +99,7 @@ static enum sb_code check_read(struct check *check, uint32_t number, uint32_t co
     return code;
 }
 
-static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen,
-                              struct sb_error *err)
+static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen)
 {
     const struct sb_parity_check_options *options = check->options;
     const struct sb_parity_section *section = &check->reader.section;
@@ -112,40 +109,38 @@ static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *
     *chosen = sb_parity_reader_knows(&check->reader, number);
     if (!*chosen || !options->chooses || number >= section->pieces)
         return SB_OK;
-    return options->chooses(options->chooser, from, to < shape->size ? to : shape->size, chosen,
-                            err);
+    return options->chooses(options->chooser, from, to < shape->size ? to : shape->size, chosen);
 }
 
 /* How many pieces from this one on are, up to `to`. */
 static enum sb_code count_chosen(const struct check *check, uint32_t number, uint32_t to,
-                                 uint32_t *count, struct sb_error *err)
+                                 uint32_t *count)
 {
     enum sb_code code = SB_OK;
     bool chosen = true;
 
     for (*count = 0; !code && chosen && number + *count < to; *count += chosen)
-        code = is_chosen(check, number + *count, &chosen, err);
+        code = is_chosen(check, number + *count, &chosen);
     return code;
 }
 
 /* Pieces from `from` up to, not including, `to`. */
-static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to,
-                                 struct sb_error *err)
+static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to)
 {
     uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / check->reader.parity->super.shape.piece);
 
     for (uint32_t number = from; number < to;) {
         uint32_t count, end = to - number > most ? number + most : to;
 
-        if (count_chosen(check, number, end, &count, err))
-            return err->code;
+        if (count_chosen(check, number, end, &count))
+            return sb_error()->code;
         if (count == 0) {
             number++;
             continue;
         }
-        if (sb_parity_reader_read(&check->reader, number, count, &count, err) ||
-            check_read(check, number, count, err))
-            return err->code;
+        if (sb_parity_reader_read(&check->reader, number, count, &count) ||
+            check_read(check, number, count))
+            return sb_error()->code;
         number += count;
     }
     return SB_OK;
@@ -181,22 +176,22 @@ static void check_pages(struct check *check)
     check->sum ^= sb_parity_sum(section, check->reader.sums);
 }
 
-static enum sb_code check_section(struct check *check, int64_t number, struct sb_error *err)
+static enum sb_code check_section(struct check *check, int64_t number)
 {
     const struct sb_parity_section *section = &check->reader.section;
     int64_t from, to;
 
-    if (sb_parity_reader_go(&check->reader, number, true, err))
-        return err->code;
+    if (sb_parity_reader_go(&check->reader, number, true))
+        return sb_error()->code;
     check_pages(check);
     from = check->from - section->first;
     to = check->to - section->first;
     if (check_pieces(check, from > 0 ? (uint32_t)from : 0,
-                     to < section->pieces ? (uint32_t)to : section->pieces, err))
-        return err->code;
+                     to < section->pieces ? (uint32_t)to : section->pieces))
+        return sb_error()->code;
     if (!check->options->parity)
         return SB_OK;
-    return check_pieces(check, section->pieces, section->pieces + section->checks, err);
+    return check_pieces(check, section->pieces, section->pieces + section->checks);
 }
 
 static bool is_section_chosen(const struct check *check, int64_t number)
@@ -212,7 +207,7 @@ static bool is_section_chosen(const struct check *check, int64_t number)
                                     (section.first + section.pieces) * shape->piece);
 }
 
-static enum sb_code check_sections(struct check *check, struct sb_error *err)
+static enum sb_code check_sections(struct check *check)
 {
     const struct sb_parity_super *super = &check->reader.parity->super;
     int64_t first = sb_parity_section_of(&super->shape, check->from);
@@ -221,8 +216,8 @@ static enum sb_code check_sections(struct check *check, struct sb_error *err)
     for (int64_t i = first; i <= last; i++) {
         if (!is_section_chosen(check, i))
             check->all_tables = false;
-        else if (check_section(check, i, err))
-            return err->code;
+        else if (check_section(check, i))
+            return sb_error()->code;
     }
     check->all_tables &= first == 0 && last == sb_parity_sections(&super->shape) - 1;
     check->bad->of_another = check->all_tables && check->sum != super->sum;
@@ -231,7 +226,7 @@ static enum sb_code check_sections(struct check *check, struct sb_error *err)
 
 enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity *parity,
                              const struct sb_file *file,
-                             const struct sb_parity_check_options *options, struct sb_error *err)
+                             const struct sb_parity_check_options *options)
 {
     const struct sb_parity_shape *shape = &parity->super.shape;
     struct check check = {.options = options, .all_tables = true};
@@ -243,13 +238,13 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
     check.from = options->from / shape->piece;
     check.to = size / shape->piece + (size % shape->piece != 0);
     if (fstat(file->fd, &st))
-        return sb_fail_errno(err, errno, "%s", file->name);
-    code = bad_new(&check.bad, parity, st.st_size, err);
+        return sb_fail_errno(errno, "%s", file->name);
+    code = bad_new(&check.bad, parity, st.st_size);
     if (code)
         return code;
-    code = sb_parity_reader_begin(&check.reader, parity, file, err);
+    code = sb_parity_reader_begin(&check.reader, parity, file);
     if (!code && check.from < check.to)
-        code = check_sections(&check, err);
+        code = check_sections(&check);
     sb_parity_reader_release(&check.reader);
     if (code)
         sb_parity_bad_free(check.bad);

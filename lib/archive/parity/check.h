@@ -26,8 +26,7 @@ struct sb_parity_check_options {
     bool (*chooses_section)(void *chooser, int64_t from, int64_t to);
     /* Optional: is this piece of data checked, bytes `from` up to `to` of its file? Called in their
      * order, perhaps twice for one. */
-    enum sb_code (*chooses)(void *chooser, int64_t from, int64_t to, bool *chosen,
-                            struct sb_error *err);
+    enum sb_code (*chooses)(void *chooser, int64_t from, int64_t to, bool *chosen);
     void *chooser;
     void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
     void *context;
@@ -40,13 +39,12 @@ struct sb_parity_check_options {
  */
 enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity *parity,
                              const struct sb_file *file,
-                             const struct sb_parity_check_options *options,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct sb_parity_check_options *options) SB_CHECKED;
 void sb_parity_bad_free(struct sb_parity_bad *bad); /* NULL is allowed */
 
 /* For mend: a piece of a section by its number, of data first, then of parity. */
-enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section,
+                               uint32_t number) SB_CHECKED;
 bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t number);
 
 #endif

@@ -58,7 +58,7 @@ static void *allocate(size_t size)
     return memory;
 }
 
-static enum sb_code allocate_all(struct sb_parity_encoder *encoder, struct sb_error *err)
+static enum sb_code allocate_all(struct sb_parity_encoder *encoder)
 {
     const struct sb_parity_shape *shape = &encoder->shape;
     size_t pieces = (size_t)shape->words * (shape->data + shape->parity);
@@ -69,12 +69,12 @@ static enum sb_code allocate_all(struct sb_parity_encoder *encoder, struct sb_er
     encoder->sums = calloc(pieces, sizeof(*encoder->sums));
     return encoder->bands[0] && encoder->bands[1] && encoder->parity && encoder->sums
                ? SB_OK
-               : sb_fail_memory(err);
+               : sb_fail_memory();
 }
 
 enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct sb_file *file,
                                    const struct sb_parity_shape *shape,
-                                   const struct sb_parity_options *options, struct sb_error *err)
+                                   const struct sb_parity_options *options)
 {
     struct sb_parity_encoder *encoder = calloc(1, sizeof(*encoder));
     struct sb_parity_section largest;
@@ -82,7 +82,7 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
 
     *out = NULL;
     if (!encoder)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     encoder->file = file;
     encoder->shape = *shape;
     encoder->options = options;
@@ -91,9 +91,9 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
         sb_parity_section(shape, 0, &largest);
         encoder->shape.words = largest.words;
     }
-    code = allocate_all(encoder, err);
+    code = allocate_all(encoder);
     if (!code)
-        code = sb_rs_encoder(&encoder->rs, shape->data, shape->parity, err);
+        code = sb_rs_encoder(&encoder->rs, shape->data, shape->parity);
     if (code)
         sb_parity_encoder_free(encoder);
     else
@@ -114,21 +114,20 @@ void sb_parity_encoder_free(struct sb_parity_encoder *encoder)
 }
 
 static enum sb_code read_bytes(const struct sb_parity_encoder *encoder, unsigned char *to,
-                               int64_t offset, int64_t size, struct sb_error *err)
+                               int64_t offset, int64_t size)
 {
     const struct sb_parity_options *options = encoder->options;
 
     while (size > 0) {
         size_t part = size < (int64_t)READ_BYTES ? (size_t)size : READ_BYTES;
-        enum sb_code code = sb_file_read_exactly(encoder->file, to, part, offset, err);
+        enum sb_code code = sb_file_read_exactly(encoder->file, to, part, offset);
 
         if (code == SB_DAMAGED)
-            return sb_fail(err, SB_CHANGED, "%s: became shorter while it was read",
-                           encoder->file->name);
+            return sb_fail(SB_CHANGED, "%s: became shorter while it was read", encoder->file->name);
         if (code)
             return code;
-        if (options->read && options->read(options->reader, offset, to, part, err))
-            return err->code;
+        if (options->read && options->read(options->reader, offset, to, part))
+            return sb_error()->code;
         if (options->progress)
             options->progress(options->context, (int64_t)part);
         to += part;
@@ -149,8 +148,7 @@ static uint32_t pieces_of_band(const struct sb_parity_encoder *encoder, uint32_t
     return left < most ? left : most;
 }
 
-static enum sb_code read_band(const struct sb_parity_encoder *encoder, uint32_t band,
-                              struct sb_error *err)
+static enum sb_code read_band(const struct sb_parity_encoder *encoder, uint32_t band)
 {
     unsigned char *bytes = encoder->bands[band % 2];
     uint32_t first, count = pieces_of_band(encoder, band, &first);
@@ -159,18 +157,18 @@ static enum sb_code read_band(const struct sb_parity_encoder *encoder, uint32_t 
 
     if (there < size)
         memset(bytes + there, 0, (size_t)(size - there));
-    return read_bytes(encoder, bytes, offset, there < size ? there : size, err);
+    return read_bytes(encoder, bytes, offset, there < size ? there : size);
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct sb_parity_encoder *encoder = context;
     struct slot *next = slot;
 
     if (encoder->band * encoder->rows >= encoder->all_rows)
         return SB_END;
-    if (encoder->part == 0 && read_band(encoder, encoder->band, err))
-        return err->code;
+    if (encoder->part == 0 && read_band(encoder, encoder->band))
+        return sb_error()->code;
     *next = (struct slot){.band = encoder->band, .part = encoder->part};
     if (++encoder->part == encoder->parts) {
         encoder->part = 0;
@@ -211,7 +209,7 @@ static void sum_parity(const struct sb_parity_encoder *encoder, uint32_t word)
             sb_crc32c(0, parity_at(encoder, i), encoder->shape.piece);
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     const struct sb_parity_encoder *encoder = context;
     const struct slot *part = slot;
@@ -220,7 +218,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     uint32_t to = words * (part->part + 1) / encoder->parts;
     bool last = (part->band + 1) * encoder->rows >= encoder->all_rows;
 
-    (void)turns, (void)err;
+    (void)turns;
     for (uint32_t word = from; word < to; word++) {
         add_word(encoder, part->band, word);
         if (last)
@@ -230,7 +228,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 }
 
 enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
-                              const struct sb_parity_section *section, struct sb_error *err)
+                              const struct sb_parity_section *section)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     size_t row = (size_t)section->words * encoder->shape.piece;
@@ -241,7 +239,7 @@ enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
     encoder->rows = (uint32_t)(band_bytes(&encoder->shape) / row);
     encoder->parts = section->words < PARTS_MOST ? section->words : PARTS_MOST;
     return sb_pipeline_run(&ops, encoder, encoder->slots, sizeof(*encoder->slots), encoder->parts,
-                           encoder->options->threads, err);
+                           encoder->options->threads);
 }
 
 const unsigned char *sb_parity_encoded(const struct sb_parity_encoder *encoder)

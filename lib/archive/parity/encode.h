@@ -15,14 +15,12 @@ struct sb_parity_encoder;
 /* The file must outlive it. Of the options: threads, read, progress. */
 enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct sb_file *file,
                                    const struct sb_parity_shape *shape,
-                                   const struct sb_parity_options *options,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const struct sb_parity_options *options) SB_CHECKED;
 void sb_parity_encoder_free(struct sb_parity_encoder *encoder); /* NULL is allowed */
 
 /* SB_CHANGED: the file ends before the section does. */
 enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,
-                              const struct sb_parity_section *section,
-                              struct sb_error *err) SB_CHECKED;
+                              const struct sb_parity_section *section) SB_CHECKED;
 
 /* Of the section that was encoded last: its pieces of parity in their order on disk, and the
  * CRC32Cs as a table has them. */

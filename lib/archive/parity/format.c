@@ -32,11 +32,10 @@ static int64_t align(int64_t size)
     return divide_up(size, SB_PARITY_BLOCK) * SB_PARITY_BLOCK;
 }
 
-enum sb_code sb_parity_redundancy(unsigned per_mille, unsigned *data, unsigned *parity,
-                                  struct sb_error *err)
+enum sb_code sb_parity_redundancy(unsigned per_mille, unsigned *data, unsigned *parity)
 {
     if (per_mille < 1 || per_mille > 10000)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "a redundancy of %u.%u %%: it must be between 0.1 %% and 1000 %%",
                        per_mille / 10, per_mille % 10);
     *data = WORD_MOST * 1000 / (1000 + per_mille);
@@ -59,12 +58,12 @@ static bool counts_are_right(const struct sb_parity_shape *shape)
 }
 
 enum sb_code sb_parity_shape(struct sb_parity_shape *shape, int64_t size, unsigned data,
-                             unsigned parity, unsigned words, struct sb_error *err)
+                             unsigned parity, unsigned words)
 {
     int64_t most;
 
     if (size > SB_PARITY_SIZE_MOST)
-        return sb_fail(err, SB_LIMIT, "more than 2^50 bytes, which no parity file protects");
+        return sb_fail(SB_LIMIT, "more than 2^50 bytes, which no parity file protects");
     *shape = (struct sb_parity_shape){
         .size = size, .piece = SB_PARITY_PIECE_LEAST, .data = data, .parity = parity};
     while (shape->piece < SB_PARITY_PIECE_MOST && sb_parity_pieces(shape) > PIECES_LEAST)
@@ -74,8 +73,7 @@ enum sb_code sb_parity_shape(struct sb_parity_shape *shape, int64_t size, unsign
         most = SB_PARITY_WORDS_MOST;
     shape->words = words && words < most ? words : (uint32_t)most;
     if (!counts_are_right(shape))
-        return sb_fail(err, SB_INVALID, "no words of %u pieces of data and %u of parity", data,
-                       parity);
+        return sb_fail(SB_INVALID, "no words of %u pieces of data and %u of parity", data, parity);
     return SB_OK;
 }
 

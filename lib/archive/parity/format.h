@@ -102,15 +102,14 @@ struct sb_parity_section {
  * of the data: 50 gives 240 and 12. Words are as long as possible, up to 24 pieces of parity, which
  * decide about the speed. SB_INVALID: not within 1 and 10,000.
  */
-enum sb_code sb_parity_redundancy(unsigned per_mille, unsigned *data, unsigned *parity,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parity_redundancy(unsigned per_mille, unsigned *data, unsigned *parity) SB_CHECKED;
 
 /*
  * For a file of that size. words: the most that a section may have, 0: as many as the format
  * allows. SB_INVALID, SB_LIMIT.
  */
 enum sb_code sb_parity_shape(struct sb_parity_shape *shape, int64_t size, unsigned data,
-                             unsigned parity, unsigned words, struct sb_error *err) SB_CHECKED;
+                             unsigned parity, unsigned words) SB_CHECKED;
 
 int64_t sb_parity_pieces(const struct sb_parity_shape *shape);
 int64_t sb_parity_sections(const struct sb_parity_shape *shape);

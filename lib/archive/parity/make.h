@@ -20,9 +20,8 @@ struct sb_parity_options {
      * thread, one call after the other; and once all were, before the parity file takes its name. A
      * code other than SB_OK ends the work.
      */
-    enum sb_code (*read)(void *reader, int64_t offset, const void *bytes, size_t size,
-                         struct sb_error *err);
-    enum sb_code (*proved)(void *reader, struct sb_error *err);
+    enum sb_code (*read)(void *reader, int64_t offset, const void *bytes, size_t size);
+    enum sb_code (*proved)(void *reader);
     void *reader;
 
     void (*progress)(void *context, int64_t bytes); /* so many more were read; may be NULL */
@@ -37,8 +36,8 @@ struct sb_parity_options {
  * was. SB_EXISTS: there is one of the temporary name; SB_CHANGED: the file changed while it was
  * read; SB_INVALID: no such k and m. Memory: 60 MB.
  */
-enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parity_make(const struct sb_file *file,
+                            const struct sb_parity_options *options) SB_CHECKED;
 
 /* Gives a file that belongs to another one that one's mode and, by root, its owner, where that is
  * possible. */

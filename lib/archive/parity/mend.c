@@ -15,8 +15,7 @@ struct mend {
 };
 
 /* bytes NULL, or not those that the table has: it is lost. */
-static enum sb_code pass_piece(struct mend *mend, uint32_t number, const unsigned char *bytes,
-                               struct sb_error *err)
+static enum sb_code pass_piece(struct mend *mend, uint32_t number, const unsigned char *bytes)
 {
     const struct sb_parity_mender *mender = mend->mender;
     const struct sb_parity_shape *shape = &mend->parity->super.shape;
@@ -26,41 +25,40 @@ static enum sb_code pass_piece(struct mend *mend, uint32_t number, const unsigne
 
     if (bytes && sb_parity_reader_knows(&mend->reader, number) &&
         sb_crc32c(0, bytes, shape->piece) == mend->reader.sums[number])
-        return mender->mended(mender->context, offset, bytes, size, err);
-    return mender->lost(mender->context, offset, size, err);
+        return mender->mended(mender->context, offset, bytes, size);
+    return mender->lost(mender->context, offset, size);
 }
 
-static enum sb_code mend_section(struct mend *mend, int64_t number, struct sb_error *err)
+static enum sb_code mend_section(struct mend *mend, int64_t number)
 {
     const struct sb_parity_section *section = &mend->reader.section;
     bool again = true;
 
-    if (sb_parity_reader_go(&mend->reader, number, false, err))
-        return err->code;
+    if (sb_parity_reader_go(&mend->reader, number, false))
+        return sb_error()->code;
     /* Each time more pieces are known to be bad, in a word at most m + 1 times. */
     while (again) {
-        if (sb_parity_repair_plan(&mend->repair, &mend->reader, mend->bad, err) ||
-            sb_parity_repair_read(&mend->repair, &mend->reader, mend->bad, &again, err))
-            return err->code;
+        if (sb_parity_repair_plan(&mend->repair, &mend->reader, mend->bad) ||
+            sb_parity_repair_read(&mend->repair, &mend->reader, mend->bad, &again))
+            return sb_error()->code;
     }
     for (uint32_t i = 0; i < section->pieces; i++) {
         if (sb_parity_is_bad(mend->bad, number, i) &&
-            pass_piece(mend, i, sb_parity_repaired(&mend->repair, i), err))
-            return err->code;
+            pass_piece(mend, i, sb_parity_repaired(&mend->repair, i)))
+            return sb_error()->code;
     }
     return SB_OK;
 }
 
 enum sb_code sb_parity_mend(const struct sb_parity *parity, const struct sb_file *file,
-                            struct sb_parity_bad *bad, const struct sb_parity_mender *mender,
-                            struct sb_error *err)
+                            struct sb_parity_bad *bad, const struct sb_parity_mender *mender)
 {
     struct mend mend = {.parity = parity, .bad = bad, .mender = mender};
-    enum sb_code code = sb_parity_reader_begin(&mend.reader, parity, file, err);
+    enum sb_code code = sb_parity_reader_begin(&mend.reader, parity, file);
 
     for (int64_t i = 0; !code && bad->data > 0 && i < bad->sections; i++) {
         if (bad->bits[i])
-            code = mend_section(&mend, i, err);
+            code = mend_section(&mend, i);
     }
     sb_parity_repair_release(&mend.repair);
     sb_parity_reader_release(&mend.reader);

@@ -11,10 +11,9 @@ struct sb_parity_mender {
      * The bytes of a piece, which match the CRC32C that the table has; the caller may know more of
      * them. Pieces end with the protected file. A code other than SB_OK ends the work.
      */
-    enum sb_code (*mended)(void *context, int64_t offset, const void *bytes, size_t size,
-                           struct sb_error *err);
+    enum sb_code (*mended)(void *context, int64_t offset, const void *bytes, size_t size);
     /* This piece cannot be made: its word has too many that are bad. */
-    enum sb_code (*lost)(void *context, int64_t offset, size_t size, struct sb_error *err);
+    enum sb_code (*lost)(void *context, int64_t offset, size_t size);
     void *context;
 };
 
@@ -25,7 +24,7 @@ struct sb_parity_mender {
  * those of memory, of the system and of the calls, not of damage.
  */
 enum sb_code sb_parity_mend(const struct sb_parity *parity, const struct sb_file *file,
-                            struct sb_parity_bad *bad, const struct sb_parity_mender *mender,
-                            struct sb_error *err) SB_CHECKED;
+                            struct sb_parity_bad *bad,
+                            const struct sb_parity_mender *mender) SB_CHECKED;
 
 #endif

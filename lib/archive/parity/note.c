@@ -141,10 +141,9 @@ bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path
 static bool get_super(int fd, off_t offset, struct sb_parity_super *super)
 {
     unsigned char block[SB_PARITY_BLOCK];
-    struct sb_error ignored;
     size_t got;
 
-    return sb_pread_full(fd, block, sizeof(block), offset, &got, "", &ignored) == SB_OK &&
+    return IGNORED(sb_pread_full(fd, block, sizeof(block), offset, &got, "")) == SB_OK &&
            got == sizeof(block) && sb_parity_get_super(super, block, offset) &&
            sb_protect_has_note(super);
 }
@@ -167,29 +166,29 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super)
 }
 
 /* now: the file, whose own parity file is kept; NULL: it goes. */
-static enum sb_code drop(const char *path, const struct stat *now, struct sb_error *err)
+static enum sb_code drop(const char *path, const struct stat *now)
 {
     struct sb_parity_super super;
     char *parity = NULL;
     enum sb_code code = SB_OK;
 
     if (asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (sb_protect_find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
         unlink(parity) && errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s: cannot be removed", parity);
+        code = sb_fail_errno(errno, "%s: cannot be removed", parity);
     free(parity);
     return code;
 }
 
-enum sb_code sb_protect_drop(const char *path, struct sb_error *err)
+enum sb_code sb_protect_drop(const char *path)
 {
-    return drop(path, NULL, err);
+    return drop(path, NULL);
 }
 
-enum sb_code sb_protect_drop_old(const char *path, struct sb_error *err)
+enum sb_code sb_protect_drop_old(const char *path)
 {
     struct stat st;
 
-    return drop(path, stat(path, &st) ? NULL : &st, err);
+    return drop(path, stat(path, &st) ? NULL : &st);
 }

@@ -59,9 +59,9 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super);
  * Before the file at `path` is removed or replaced: removes its parity file, if it has a note;
  * anything else of that name stays. Not synced.
  */
-enum sb_code sb_protect_drop(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_drop(const char *path) SB_CHECKED;
 
 /* The same after the file was replaced, unless it was protected since. */
-enum sb_code sb_protect_drop_old(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_drop_old(const char *path) SB_CHECKED;
 
 #endif

@@ -8,9 +8,8 @@
 
 static bool read_block(const struct sb_parity *parity, unsigned char *block, int64_t offset)
 {
-    struct sb_error ignored;
 
-    return sb_file_read_exactly(parity->file, block, SB_PARITY_BLOCK, offset, &ignored) == SB_OK;
+    return IGNORED(sb_file_read_exactly(parity->file, block, SB_PARITY_BLOCK, offset)) == SB_OK;
 }
 
 /* *page: set where it is one of a table. */
@@ -60,7 +59,7 @@ static bool is_whole(const struct sb_parity *parity, unsigned copy)
     return read_block(parity, block, offset) && memcmp(block, wanted, sizeof(block)) == 0;
 }
 
-static enum sb_code find_super(struct sb_parity *parity, struct sb_error *err)
+static enum sb_code find_super(struct sb_parity *parity)
 {
     int64_t size = parity->size - parity->size % SB_PARITY_BLOCK;
     const char *name = parity->file->name;
@@ -72,26 +71,26 @@ static enum sb_code find_super(struct sb_parity *parity, struct sb_error *err)
     for (unsigned copy = 0; found && copy < SB_PARITY_COPIES; copy++)
         parity->whole += is_whole(parity, copy);
     if (found || sb_interrupted())
-        return sb_heed_interrupt(err);
+        return sb_heed_interrupt();
     if (page)
-        return sb_fail(err, SB_DAMAGED, "%s: is a parity file that has lost its superblocks", name);
-    return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_DAMAGED, "%s: is a parity file that has lost its superblocks", name);
+    return sb_fail(SB_FORMAT,
                    "%s: is no parity file, or nothing of its superblocks is left; move it away",
                    name);
 }
 
-enum sb_code sb_parity_open(struct sb_parity **out, const char *path, struct sb_error *err)
+enum sb_code sb_parity_open(struct sb_parity **out, const char *path)
 {
     struct sb_parity *parity = calloc(1, sizeof(*parity));
     enum sb_code code;
 
     *out = NULL;
     if (!parity)
-        return sb_fail_memory(err);
-    code = sb_file_open(&parity->file, path, "parity file", err);
+        return sb_fail_memory();
+    code = sb_file_open(&parity->file, path, "parity file");
     if (!code) {
         parity->size = parity->file->st.st_size;
-        code = find_super(parity, err);
+        code = find_super(parity);
     }
     if (code)
         sb_parity_free(parity);

@@ -19,8 +19,7 @@ struct sb_parity {
 
 /* SB_DAMAGED: a parity file without a whole superblock; SB_FORMAT: no regular file, or none of
  * these; SB_NOENT. */
-enum sb_code sb_parity_open(struct sb_parity **out, const char *path,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parity_open(struct sb_parity **out, const char *path) SB_CHECKED;
 void sb_parity_free(struct sb_parity *parity); /* NULL is allowed */
 
 #endif

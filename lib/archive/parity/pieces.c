@@ -26,11 +26,11 @@ struct sb_pieces {
 };
 
 enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parity,
-                           const struct sb_file *file, const char *beside, struct sb_error *err)
+                           const struct sb_file *file, const char *beside)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     **out =
         (struct sb_pieces){.parity = parity, .file = file, .bytes = {.fd = -1, .beside = beside}};
     return SB_OK;
@@ -45,33 +45,31 @@ void sb_pieces_free(struct sb_pieces *pieces)
     free(pieces);
 }
 
-static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, bool made,
-                        struct sb_error *err)
+static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, bool made)
 {
-    if (sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad), err))
-        return err->code;
+    if (sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad)))
+        return sb_error()->code;
     pieces->bad[pieces->count++] = (struct sb_piece){
         .offset = offset, .size = (int64_t)size, .made = made, .at = sb_spool_size(&pieces->bytes)};
     return SB_OK;
 }
 
-static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size)
 {
-    return add(context, offset, size, false, err);
+    return add(context, offset, size, false);
 }
 
-static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
-                                struct sb_error *err)
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct sb_pieces *pieces = context;
 
-    if (add(pieces, offset, size, true, err))
-        return err->code;
-    return sb_spool_add(&pieces->bytes, bytes, size, err);
+    if (add(pieces, offset, size, true))
+        return sb_error()->code;
+    return sb_spool_add(&pieces->bytes, bytes, size);
 }
 
 enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_check_options *options,
-                            struct sb_parity_bad *found, struct sb_error *err)
+                            struct sb_parity_bad *found)
 {
     const struct sb_parity_mender mender = {
         .mended = take_mended, .lost = take_lost, .context = pieces};
@@ -81,9 +79,9 @@ enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_che
     pieces->count = 0;
     sb_spool_clear(&pieces->bytes);
     if (options->from < pieces->parity->super.shape.size || options->from == 0)
-        code = sb_parity_check(&bad, pieces->parity, pieces->file, options, err);
+        code = sb_parity_check(&bad, pieces->parity, pieces->file, options);
     if (!code && bad && !bad->of_another)
-        code = sb_parity_mend(pieces->parity, pieces->file, bad, &mender, err);
+        code = sb_parity_mend(pieces->parity, pieces->file, bad, &mender);
     if (found)
         *found = bad ? *bad : (struct sb_parity_bad){0};
     sb_parity_bad_free(bad);
@@ -95,10 +93,9 @@ const struct sb_piece *sb_pieces_next(const struct sb_pieces *pieces, size_t *i)
     return *i < pieces->count ? &pieces->bad[(*i)++] : NULL;
 }
 
-enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece, void *data,
-                           struct sb_error *err)
+enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece, void *data)
 {
-    return sb_spool_get(&pieces->bytes, piece->at, data, (size_t)piece->size, err);
+    return sb_spool_get(&pieces->bytes, piece->at, data, (size_t)piece->size);
 }
 
 /* The first piece that ends after this byte, or the count. */
@@ -133,8 +130,7 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
 }
 
 /* Some bytes, at least one, that are all made, or all in the file: *size of them. */
-static enum sb_code read_some(struct sb_pieces *pieces, void *data, size_t *size, int64_t offset,
-                              struct sb_error *err)
+static enum sb_code read_some(struct sb_pieces *pieces, void *data, size_t *size, int64_t offset)
 {
     size_t i = find(pieces, offset);
     const struct sb_piece *piece = &pieces->bad[i];
@@ -144,26 +140,25 @@ static enum sb_code read_some(struct sb_pieces *pieces, void *data, size_t *size
         most = i == pieces->count ? INT64_MAX : piece->offset - offset;
         if ((int64_t)*size > most)
             *size = (size_t)most;
-        return sb_file_read_exactly(pieces->file, data, *size, offset, err);
+        return sb_file_read_exactly(pieces->file, data, *size, offset);
     }
     if (!piece->made)
-        return sb_fail(err, SB_DAMAGED, "%s: what is missing cannot be made", pieces->file->name);
+        return sb_fail(SB_DAMAGED, "%s: what is missing cannot be made", pieces->file->name);
     most = piece->offset + piece->size - offset;
     if ((int64_t)*size > most)
         *size = (size_t)most;
-    return sb_spool_get(&pieces->bytes, piece->at + (offset - piece->offset), data, *size, err);
+    return sb_spool_get(&pieces->bytes, piece->at + (offset - piece->offset), data, *size);
 }
 
-enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset,
-                            struct sb_error *err)
+enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset)
 {
     unsigned char *to = data;
 
     while (size > 0) {
         size_t some = size;
 
-        if (read_some(pieces, to, &some, offset, err))
-            return err->code;
+        if (read_some(pieces, to, &some, offset))
+            return sb_error()->code;
         to += some;
         offset += (int64_t)some;
         size -= some;
@@ -172,65 +167,64 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
 }
 
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
-                            sb_each_block *each, void *context, struct sb_error *err)
+                            sb_each_block *each, void *context)
 {
     unsigned char *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
 
     for (int64_t done = 0; !code && done < size;) {
         size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
 
-        code = sb_pieces_read(pieces, block, some, offset + done, err);
+        code = sb_pieces_read(pieces, block, some, offset + done);
         if (!code)
-            code = each(context, block, some, err);
+            code = each(context, block, some);
         done += (int64_t)some;
     }
     free(block);
     return code;
 }
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
-    return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)", err);
+    return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)");
 }
 
 /* What was protected, as a file of its own, whose name the caller frees. */
-static enum sb_code write_protected(struct sb_pieces *pieces, const char *directory, char **name,
-                                    struct sb_error *err)
+static enum sb_code write_protected(struct sb_pieces *pieces, const char *directory, char **name)
 {
     enum sb_code code;
     int fd;
 
     if (asprintf(name, "%s/shardbox-XXXXXX", directory) < 0) {
         *name = NULL;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     fd = mkostemp(*name, O_CLOEXEC);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", *name);
-    code = sb_pieces_feed(pieces, 0, pieces->parity->super.shape.size, write_block, &fd, err);
+        return sb_fail_errno(errno, "%s", *name);
+    code = sb_pieces_feed(pieces, 0, pieces->parity->super.shape.size, write_block, &fd);
     close(fd);
     return code;
 }
 
 /* The database that was protected, whose name is gone. */
 static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
-                                   const struct sb_file *file, struct sb_error *err)
+                                   const struct sb_file *file)
 {
     const struct sb_parity_check_options all = {0};
     char *directory = sb_temp_directory(file->name), *name = NULL;
     struct sb_pieces *pieces = NULL;
-    enum sb_code code = directory ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = directory ? SB_OK : sb_fail_memory();
 
     *out = NULL;
     if (!code)
-        code = sb_pieces_new(&pieces, parity, file, file->name, err);
+        code = sb_pieces_new(&pieces, parity, file, file->name);
     if (!code)
-        code = sb_pieces_find(pieces, &all, NULL, err);
+        code = sb_pieces_find(pieces, &all, NULL);
     if (!code)
-        code = write_protected(pieces, directory, &name, err);
+        code = write_protected(pieces, directory, &name);
     if (!code)
-        code = sb_database_open_as_it_is(out, name, err);
+        code = sb_database_open_as_it_is(out, name);
     if (name)
         unlink(name);
     sb_pieces_free(pieces);
@@ -252,11 +246,10 @@ static bool differ(struct sqlite3 *a, struct sqlite3 *b)
 {
     static const char rows[] = "SELECT path, shard, offset FROM main.files ORDER BY path";
     struct sqlite3_stmt *left = NULL, *right = NULL;
-    struct sb_error ignored;
     int step = SQLITE_DONE, other = SQLITE_ROW;
 
-    if (!sb_database_prepare(a, &left, rows, &ignored) &&
-        !sb_database_prepare(b, &right, rows, &ignored)) {
+    if (!IGNORED(sb_database_prepare(a, &left, rows)) &&
+        !IGNORED(sb_database_prepare(b, &right, rows))) {
         do {
             step = sqlite3_step(left);
             other = sqlite3_step(right);
@@ -268,7 +261,7 @@ static bool differ(struct sqlite3 *a, struct sqlite3 *b)
 }
 
 enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct sb_file *file,
-                                  bool *another, struct sb_error *err)
+                                  bool *another)
 {
     struct sqlite3 *now = NULL, *before = NULL;
     int64_t is_index = 0;
@@ -277,12 +270,12 @@ enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct s
     *another = false;
     if (sb_database_is_damaged(file->name, true))
         return SB_OK;
-    code = sb_database_open_as_it_is(&now, file->name, err);
+    code = sb_database_open_as_it_is(&now, file->name);
     if (!code)
         code = sb_database_integer(now, "SELECT count(*) FROM sqlite_master WHERE name = 'files'",
-                                   0, &is_index, err);
+                                   0, &is_index);
     if (!code && is_index)
-        code = open_protected(&before, parity, file, err);
+        code = open_protected(&before, parity, file);
     if (!code)
         *another =
             is_index ? differ(now, before) : !sb_protect_is_current(&parity->super, &file->st);
@@ -308,7 +301,7 @@ static void close_both(struct both *both)
     sb_file_free(both->file);
 }
 
-static enum sb_code open_both(struct both *both, const char *path, struct sb_error *err)
+static enum sb_code open_both(struct both *both, const char *path)
 {
     struct sb_error found;
     char *name = NULL;
@@ -316,33 +309,33 @@ static enum sb_code open_both(struct both *both, const char *path, struct sb_err
 
     *both = (struct both){0};
     if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
-        return sb_fail_memory(err);
-    code = sb_parity_open(&both->parity, name, &found);
+        return sb_fail_memory();
+    code = INTO(&found, sb_parity_open(&both->parity, name));
     free(name);
     if (!code && sb_protect_has_note(&both->parity->super))
-        return sb_file_open(&both->file, path, "file", err);
+        return sb_file_open(&both->file, path, "file");
     sb_parity_free(both->parity);
     both->parity = NULL;
     return SB_OK;
 }
 
-static enum sb_code prove(const struct both *both, struct sb_error *err)
+static enum sb_code prove(const struct both *both)
 {
     const struct sb_parity_check_options all = {0};
     unsigned char head[SB_PROTECT_HEAD] = {0};
     struct sb_parity_bad *bad = NULL;
     bool another = false;
     size_t got;
-    enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got, err);
+    enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got);
 
     if (code || sb_protect_commit(&both->parity->super, head) != SB_COMMIT_SAME)
         return code;
-    code = sb_parity_check(&bad, both->parity, both->file, &all, err);
+    code = sb_parity_check(&bad, both->parity, both->file, &all);
     if (!code && bad->data > 0 && !bad->of_another)
-        code = sb_pieces_is_another(both->parity, both->file, &another, err);
+        code = sb_pieces_is_another(both->parity, both->file, &another);
     if (!code && bad->data > 0 && !bad->of_another && !another)
         code =
-            sb_fail(err, SB_DAMAGED,
+            sb_fail(SB_DAMAGED,
                     "%s: is not as it was protected, though no commit came since: it is damaged, "
                     "and would be protected so; repair it first, with 'shardbox verify --repair'",
                     both->file->name);
@@ -350,13 +343,13 @@ static enum sb_code prove(const struct both *both, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_pieces_prove(const char *index, struct sb_error *err)
+enum sb_code sb_pieces_prove(const char *index)
 {
     struct both both;
-    enum sb_code code = open_both(&both, index, err);
+    enum sb_code code = open_both(&both, index);
 
     if (!code && both.parity)
-        code = prove(&both, err);
+        code = prove(&both);
     close_both(&both);
     return code;
 }
@@ -367,31 +360,31 @@ struct made {
     uint32_t crc;
 };
 
-static enum sb_code keep_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code keep_block(void *context, const void *data, size_t size)
 {
     struct made *made = context;
 
     made->crc = sb_crc32c(made->crc, data, size);
-    return sb_spool_add(made->out, data, size, err);
+    return sb_spool_add(made->out, data, size);
 }
 
 enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
-                            struct sb_spool *out, bool *right, struct sb_error *err)
+                            struct sb_spool *out, bool *right)
 {
     const struct sb_parity_check_options wanted = {.from = offset, .to = offset + size};
     struct made made = {.out = out};
     struct sb_pieces *pieces = NULL;
     struct both both;
-    enum sb_code code = open_both(&both, shard, err);
+    enum sb_code code = open_both(&both, shard);
 
     *right = false;
     sb_spool_clear(out);
     if (!code && both.parity) {
-        code = sb_pieces_new(&pieces, both.parity, both.file, shard, err);
+        code = sb_pieces_new(&pieces, both.parity, both.file, shard);
         if (!code)
-            code = sb_pieces_find(pieces, &wanted, NULL, err);
+            code = sb_pieces_find(pieces, &wanted, NULL);
         if (!code)
-            code = sb_pieces_feed(pieces, offset, size, keep_block, &made, err);
+            code = sb_pieces_feed(pieces, offset, size, keep_block, &made);
         *right = !code && made.crc == crc32c;
         if (code == SB_DAMAGED)
             code = SB_OK;

@@ -23,22 +23,21 @@ struct sb_piece {
 
 /* Both, and the string, must outlive it. beside: of a temporary file, see sb_temp_directory. */
 enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parity,
-                           const struct sb_file *file, const char *beside,
-                           struct sb_error *err) SB_CHECKED;
+                           const struct sb_file *file, const char *beside) SB_CHECKED;
 void sb_pieces_free(struct sb_pieces *pieces); /* NULL is allowed */
 
 /* Makes what is bad of the bytes that the options choose; what was made before is dropped. *found,
  * which may be NULL: what was found, without the bits. */
 enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_check_options *options,
-                            struct sb_parity_bad *found, struct sb_error *err) SB_CHECKED;
+                            struct sb_parity_bad *found) SB_CHECKED;
 
 /* The bad ones that were found, in the order of the file; the next after the number *i, which
  * begins as 0; NULL after the last. */
 const struct sb_piece *sb_pieces_next(const struct sb_pieces *pieces, size_t *i);
 
 /* The bytes of one that was made. */
-enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece, void *data,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece,
+                           void *data) SB_CHECKED;
 
 /* How many bytes of these, which were found, could not be made. */
 int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to);
@@ -47,12 +46,12 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
  * Reads bytes that were found: as they are in the file, or as they were made. SB_DAMAGED: some
  * could not be made.
  */
-enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, int64_t offset,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size,
+                            int64_t offset) SB_CHECKED;
 
 /* Passes such bytes to `each`, block by block. */
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
-                            sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
+                            sb_each_block *each, void *context) SB_CHECKED;
 
 /*
  * An SQLite file that counts as many commits as when it was protected, and has other bytes: is it
@@ -61,14 +60,14 @@ enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t si
  * any other database if SQLite finds nothing wrong, and it has another time.
  */
 enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct sb_file *file,
-                                  bool *another, struct sb_error *err) SB_CHECKED;
+                                  bool *another) SB_CHECKED;
 
 /*
  * Before an index is changed, and then protected: SB_DAMAGED if its parity file, beside it, is of
  * the same commit and has other bytes, and it is not another index. SB_OK also where it has none,
  * or none that can be used.
  */
-enum sb_code sb_pieces_prove(const char *index, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pieces_prove(const char *index) SB_CHECKED;
 
 /*
  * The right bytes of a file in a shard, whose checksum is known: *right if the parity file beside
@@ -76,6 +75,6 @@ enum sb_code sb_pieces_prove(const char *index, struct sb_error *err) SB_CHECKED
  */
 struct sb_spool;
 enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uint32_t crc32c,
-                            struct sb_spool *out, bool *right, struct sb_error *err) SB_CHECKED;
+                            struct sb_spool *out, bool *right) SB_CHECKED;
 
 #endif

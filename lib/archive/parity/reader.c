@@ -13,7 +13,7 @@ static size_t pages_most(const struct sb_parity_shape *shape)
 }
 
 enum sb_code sb_parity_reader_begin(struct sb_parity_reader *reader, const struct sb_parity *parity,
-                                    const struct sb_file *file, struct sb_error *err)
+                                    const struct sb_file *file)
 {
     const struct sb_parity_shape *shape = &parity->super.shape;
 
@@ -24,7 +24,7 @@ enum sb_code sb_parity_reader_begin(struct sb_parity_reader *reader, const struc
     reader->bytes = malloc(SB_PARITY_READ_BYTES);
     reader->whole = calloc(SB_PARITY_READ_BYTES / SB_PARITY_PIECE_LEAST, sizeof(*reader->whole));
     return reader->sums && reader->pages && reader->bytes && reader->whole ? SB_OK
-                                                                           : sb_fail_memory(err);
+                                                                           : sb_fail_memory();
 }
 
 void sb_parity_reader_release(struct sb_parity_reader *reader)
@@ -43,14 +43,14 @@ static bool is_unreadable(const struct sb_error *err)
 }
 
 static enum sb_code read_each(struct sb_parity_reader *reader, const struct sb_file *file,
-                              int64_t offset, size_t size, size_t step, struct sb_error *err)
+                              int64_t offset, size_t size, size_t step)
 {
     for (size_t done = 0, i = 0; done < size; done += step, i++) {
         size_t want = size - done < step ? size - done : step, got = 0;
         enum sb_code code =
-            sb_file_read(file, reader->bytes + done, want, offset + (int64_t)done, &got, err);
+            sb_file_read(file, reader->bytes + done, want, offset + (int64_t)done, &got);
 
-        if (code && !is_unreadable(err))
+        if (code && !is_unreadable(sb_error()))
             return code;
         reader->whole[i] = !code && got == want;
     }
@@ -59,28 +59,28 @@ static enum sb_code read_each(struct sb_parity_reader *reader, const struct sb_f
 
 /* Parts of `step` bytes; the last one may be shorter. */
 static enum sb_code read_parts(struct sb_parity_reader *reader, const struct sb_file *file,
-                               int64_t offset, size_t size, size_t step, struct sb_error *err)
+                               int64_t offset, size_t size, size_t step)
 {
     size_t got;
-    enum sb_code code = sb_file_read(file, reader->bytes, size, offset, &got, err);
+    enum sb_code code = sb_file_read(file, reader->bytes, size, offset, &got);
 
     if (code)
-        return is_unreadable(err) ? read_each(reader, file, offset, size, step, err) : code;
+        return is_unreadable(sb_error()) ? read_each(reader, file, offset, size, step) : code;
     for (size_t done = 0, i = 0; done < size; done += step, i++)
         reader->whole[i] = (size - done < step ? size : done + step) <= got;
     return SB_OK;
 }
 
 static enum sb_code read_copy(struct sb_parity_reader *reader, unsigned copy, uint32_t first,
-                              uint32_t count, struct sb_error *err)
+                              uint32_t count)
 {
     const struct sb_parity_super *super = &reader->parity->super;
     int64_t offset =
         reader->offset + sb_parity_page_offset(&super->shape, &reader->section, copy, first);
 
     if (read_parts(reader, reader->parity->file, offset, (size_t)count * SB_PARITY_BLOCK,
-                   SB_PARITY_BLOCK, err))
-        return err->code;
+                   SB_PARITY_BLOCK))
+        return sb_error()->code;
     for (uint32_t i = 0; i < count; i++) {
         if (reader->whole[i] &&
             sb_parity_get_page(reader->sums, reader->bytes + (size_t)i * SB_PARITY_BLOCK, super,
@@ -99,8 +99,7 @@ static bool all_first(const struct sb_parity_reader *reader)
     return true;
 }
 
-enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section, bool both,
-                                 struct sb_error *err)
+enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section, bool both)
 {
     const struct sb_parity_super *super = &reader->parity->super;
     uint32_t most = SB_PARITY_READ_BYTES / SB_PARITY_BLOCK;
@@ -112,11 +111,11 @@ enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t sectio
         for (uint32_t first = 0; first < reader->section.pages; first += most) {
             uint32_t left = reader->section.pages - first;
 
-            if (read_copy(reader, copy, first, left < most ? left : most, err))
-                return err->code;
+            if (read_copy(reader, copy, first, left < most ? left : most))
+                return sb_error()->code;
         }
     }
-    return sb_heed_interrupt(err);
+    return sb_heed_interrupt();
 }
 
 bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t number)
@@ -125,7 +124,7 @@ bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t numb
 }
 
 enum sb_code sb_parity_reader_read(struct sb_parity_reader *reader, uint32_t number, uint32_t count,
-                                   uint32_t *read, struct sb_error *err)
+                                   uint32_t *read)
 {
     const struct sb_parity_shape *shape = &reader->parity->super.shape;
     const struct sb_parity_section *section = &reader->section;
@@ -142,13 +141,13 @@ enum sb_code sb_parity_reader_read(struct sb_parity_reader *reader, uint32_t num
         return read_parts(reader, reader->parity->file,
                           reader->offset +
                               sb_parity_piece_offset(shape, section, number - section->pieces),
-                          (size_t)size, shape->piece, err);
+                          (size_t)size, shape->piece);
     offset = (section->first + number) * shape->piece;
     if (size > shape->size - offset) {
         memset(reader->bytes + (shape->size - offset), 0, (size_t)(size - (shape->size - offset)));
         size = shape->size - offset;
     }
-    return read_parts(reader, reader->file, offset, (size_t)size, shape->piece, err);
+    return read_parts(reader, reader->file, offset, (size_t)size, shape->piece);
 }
 
 bool sb_parity_reader_matches(const struct sb_parity_reader *reader, uint32_t number,

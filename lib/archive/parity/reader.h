@@ -25,12 +25,12 @@ struct sb_parity_reader {
 
 /* Both files must outlive it. To be released, also after a failure. */
 enum sb_code sb_parity_reader_begin(struct sb_parity_reader *reader, const struct sb_parity *parity,
-                                    const struct sb_file *file, struct sb_error *err) SB_CHECKED;
+                                    const struct sb_file *file) SB_CHECKED;
 void sb_parity_reader_release(struct sb_parity_reader *reader);
 
 /* both: also the second copies of pages whose first is whole. */
-enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section, bool both,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section,
+                                 bool both) SB_CHECKED;
 
 /* Is the CRC32C of this piece known? Not if both copies of its page are lost. */
 bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t number);
@@ -41,7 +41,7 @@ bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t numb
  * is zeros.
  */
 enum sb_code sb_parity_reader_read(struct sb_parity_reader *reader, uint32_t number, uint32_t count,
-                                   uint32_t *read, struct sb_error *err) SB_CHECKED;
+                                   uint32_t *read) SB_CHECKED;
 
 /* Is the piece that was read last at this place right? Only if its CRC32C is known. */
 bool sb_parity_reader_matches(const struct sb_parity_reader *reader, uint32_t number,

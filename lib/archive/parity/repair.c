@@ -86,52 +86,51 @@ static uint32_t look_at_word(const struct sb_parity_repair *repair, uint32_t wor
     return wanted;
 }
 
-static enum sb_code add_pattern(struct sb_parity_repair *repair, const unsigned char *states,
-                                struct sb_error *err)
+static enum sb_code add_pattern(struct sb_parity_repair *repair, const unsigned char *states)
 {
     const struct sb_parity_shape *shape = &repair->reader->parity->super.shape;
     enum sb_rs_state all[SB_RS_PIECES_MAX];
     struct sb_parity_pattern *pattern;
 
-    if (sb_grow(&repair->patterns, &repair->capacity, repair->count + 1, sizeof(*pattern), err))
-        return err->code;
+    if (sb_grow(&repair->patterns, &repair->capacity, repair->count + 1, sizeof(*pattern)))
+        return sb_error()->code;
     for (uint32_t i = 0; i < shape->data + shape->parity; i++)
         all[i] = states[i];
     pattern = &repair->patterns[repair->count];
     memcpy(pattern->states, states, sizeof(pattern->states));
-    if (sb_rs_decoder(&pattern->rs, shape->data, shape->parity, all, err))
-        return err->code;
+    if (sb_rs_decoder(&pattern->rs, shape->data, shape->parity, all))
+        return sb_error()->code;
     repair->count++;
     return SB_OK;
 }
 
 /* A burst has few patterns, and the last one is mostly that of the next word, too. */
 static enum sb_code find_pattern(struct sb_parity_repair *repair, const unsigned char *states,
-                                 struct sb_rs **rs, struct sb_error *err)
+                                 struct sb_rs **rs)
 {
     size_t i = repair->count;
 
     while (i > 0 && memcmp(repair->patterns[i - 1].states, states, SB_RS_PIECES_MAX) != 0)
         i--;
     if (i == 0) {
-        if (add_pattern(repair, states, err))
-            return err->code;
+        if (add_pattern(repair, states))
+            return sb_error()->code;
         i = repair->count;
     }
     *rs = repair->patterns[i - 1].rs;
     return SB_OK;
 }
 
-static enum sb_code allocate_words(struct sb_parity_repair *repair, struct sb_error *err)
+static enum sb_code allocate_words(struct sb_parity_repair *repair)
 {
     if (!repair->words)
         repair->words = calloc(SB_PARITY_WORDS_MOST, sizeof(*repair->words));
-    return repair->words ? SB_OK : sb_fail_memory(err);
+    return repair->words ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_parity_repair_plan(struct sb_parity_repair *repair,
                                    const struct sb_parity_reader *reader,
-                                   const struct sb_parity_bad *bad, struct sb_error *err)
+                                   const struct sb_parity_bad *bad)
 {
     uint32_t words = reader->section.words;
     size_t pieces = 0, piece = reader->parity->super.shape.piece;
@@ -140,20 +139,20 @@ enum sb_code sb_parity_repair_plan(struct sb_parity_repair *repair,
     forget(repair);
     repair->reader = reader;
     repair->bad = bad;
-    if (allocate_words(repair, err))
-        return err->code;
+    if (allocate_words(repair))
+        return sb_error()->code;
     for (uint32_t word = 0; word < words; word++) {
         unsigned char states[SB_RS_PIECES_MAX] = {0};
         uint32_t wanted = look_at_word(repair, word, states);
 
         repair->words[word].rs = NULL;
-        if (wanted && find_pattern(repair, states, &repair->words[word].rs, err))
-            return err->code;
+        if (wanted && find_pattern(repair, states, &repair->words[word].rs))
+            return sb_error()->code;
         pieces += wanted;
     }
     made = repair->bytes = calloc(pieces + 1, piece);
     if (!made)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t word = 0; word < words; word++) {
         repair->words[word].made = made;
         if (repair->words[word].rs)
@@ -183,7 +182,7 @@ static void add_piece(const struct sb_parity_repair *repair, uint32_t number,
 }
 
 static enum sb_code add_read(struct sb_parity_repair *repair, struct sb_parity_bad *bad,
-                             uint32_t number, uint32_t count, bool *again, struct sb_error *err)
+                             uint32_t number, uint32_t count, bool *again)
 {
     const struct sb_parity_reader *reader = repair->reader;
     size_t piece = reader->parity->super.shape.piece;
@@ -195,14 +194,14 @@ static enum sb_code add_read(struct sb_parity_repair *repair, struct sb_parity_b
             continue;
         }
         *again = true;
-        if (sb_parity_bad_add(bad, reader->section.number, number + i, err))
-            return err->code;
+        if (sb_parity_bad_add(bad, reader->section.number, number + i))
+            return sb_error()->code;
     }
     return SB_OK;
 }
 
 enum sb_code sb_parity_repair_read(struct sb_parity_repair *repair, struct sb_parity_reader *reader,
-                                   struct sb_parity_bad *bad, bool *again, struct sb_error *err)
+                                   struct sb_parity_bad *bad, bool *again)
 {
     uint32_t all = reader->section.pieces + reader->section.checks, count, read;
 
@@ -214,9 +213,9 @@ enum sb_code sb_parity_repair_read(struct sb_parity_repair *repair, struct sb_pa
         }
         for (count = 1; number + count < all && is_needed(repair, number + count);)
             count++;
-        if (sb_parity_reader_read(reader, number, count, &read, err) ||
-            add_read(repair, bad, number, read, again, err))
-            return err->code;
+        if (sb_parity_reader_read(reader, number, count, &read) ||
+            add_read(repair, bad, number, read, again))
+            return sb_error()->code;
         count = read;
     }
     return SB_OK;

@@ -32,8 +32,7 @@ struct sb_parity_repair {
 /* {0} before the first. What was made before is gone. */
 enum sb_code sb_parity_repair_plan(struct sb_parity_repair *repair,
                                    const struct sb_parity_reader *reader,
-                                   const struct sb_parity_bad *bad,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const struct sb_parity_bad *bad) SB_CHECKED;
 void sb_parity_repair_release(struct sb_parity_repair *repair);
 
 /*
@@ -41,8 +40,7 @@ void sb_parity_repair_release(struct sb_parity_repair *repair);
  * was added to `bad`; it has to be planned and read again.
  */
 enum sb_code sb_parity_repair_read(struct sb_parity_repair *repair, struct sb_parity_reader *reader,
-                                   struct sb_parity_bad *bad, bool *again,
-                                   struct sb_error *err) SB_CHECKED;
+                                   struct sb_parity_bad *bad, bool *again) SB_CHECKED;
 
 /* A bad piece of the section as it was made, not checked; NULL: it could not be made. */
 const unsigned char *sb_parity_repaired(const struct sb_parity_repair *repair, uint32_t number);

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code prepare(struct sb_writer *writer)
 {
     static const char tables[] =
         "PRAGMA journal_mode=MEMORY;"
@@ -31,22 +31,22 @@ static enum sb_code prepare(struct sb_writer *writer, struct sb_error *err)
         "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
     enum sb_code code;
 
-    code = sb_register_parent_functions(writer->db, err);
+    code = sb_register_parent_functions(writer->db);
     if (code == SB_OK)
-        code = sb_database_run(writer->db, "PRAGMA cache_size=-24576", err);
+        code = sb_database_run(writer->db, "PRAGMA cache_size=-24576");
     if (code == SB_OK)
-        code = SB_TABLES(&writer->staging, writer->hold.path, err, tables,
+        code = SB_TABLES(&writer->staging, writer->hold.path, tables,
                          {&writer->drop_file, "INSERT OR IGNORE INTO dropped VALUES (?1)"});
     if (code == SB_OK)
-        code = sb_writer_prepare_rows(writer, writer->staging, err);
+        code = sb_writer_prepare_rows(writer, writer->staging);
     if (code == SB_OK)
-        code = sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only, err);
+        code = sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only);
     return code;
 }
 
 /* The furthest end among the extents of a shard, or among its last ones by offset. */
 static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool of_last,
-                                 int64_t *end, struct sb_error *err)
+                                 int64_t *end)
 {
     char query[160];
 
@@ -54,7 +54,7 @@ static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool 
              "SELECT max(offset + size) FROM (SELECT offset, size FROM main.files"
              " WHERE shard = %u%s)",
              shard, of_last ? " ORDER BY offset DESC LIMIT 1000" : "");
-    return sb_database_integer(writer->db, query, 0, end, err);
+    return sb_database_integer(writer->db, query, 0, end);
 }
 
 /*
@@ -64,13 +64,13 @@ static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool 
  * cut off.
  */
 static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
-                             int64_t *end, struct sb_error *err)
+                             int64_t *end)
 {
     enum sb_code code;
 
-    code = furthest_end(writer, shard, true, end, err);
+    code = furthest_end(writer, shard, true, end);
     if (code == SB_OK && *end < file_size)
-        code = furthest_end(writer, shard, false, end, err);
+        code = furthest_end(writer, shard, false, end);
     if (code == SB_OK && *end < file_size) {
         const struct sb_growth *left = &writer->hold.left;
         bool own = left->there && left->shard == shard && left->from < file_size;
@@ -81,7 +81,7 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
             *end = left->from;
     }
     if (code == SB_OK && (*end < 0 || *end > file_size))
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
                        writer->hold.path, shard);
     return code;
@@ -99,7 +99,7 @@ static bool may_continue(const struct sb_writer *writer, const struct sb_look *l
  * that the index counts are replaced: what a killed run wrote into one would look like a foreign
  * file's bytes.
  */
-static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code open_shards(struct sb_writer *writer)
 {
     uint32_t in_use = writer->shards_in_use;
     uint32_t count = in_use ? in_use - 1 : 0, own = in_use ? in_use : 1;
@@ -109,12 +109,12 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
     int64_t end;
 
     for (;; count++) {
-        path = sb_shard_name(writer->hold.path, count, err);
+        path = sb_shard_name(writer->hold.path, count);
         if (!path) {
-            code = err->code;
+            code = sb_error()->code;
             goto out;
         }
-        code = sb_look_at(path, &look, err);
+        code = sb_look_at(path, &look);
         if (code || !look.there)
             break;
         free(last);
@@ -122,21 +122,21 @@ static enum sb_code open_shards(struct sb_writer *writer, struct sb_error *err)
         last_look = look;
     }
     if (code == SB_OK && count < in_use)
-        code = sb_fail_errno(err, ENOENT, "%s", path);
+        code = sb_fail_errno(ENOENT, "%s", path);
     if (code)
         goto out;
-    code = sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own,
-                            writer->limit, err);
+    code =
+        sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own, writer->limit);
     if (code || !last || count > own || !may_continue(writer, &last_look, last))
         goto out;
-    code = used_end(writer, count - 1, last_look.size, &end, err);
+    code = used_end(writer, count - 1, last_look.size, &end);
     /* A commit that freed the bytes after `end` must be on disk before they are cut off. */
     if (code == SB_OK && end < last_look.size)
-        code = sb_sync_directory_of(writer->hold.file, err);
+        code = sb_sync_directory_of(writer->hold.file);
     if (code == SB_OK)
-        code = sb_note_grows(&writer->hold.note, count - 1, end, err);
+        code = sb_note_grows(&writer->hold.note, count - 1, end);
     if (code == SB_OK)
-        code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end, err);
+        code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end);
     writer->continues = code == SB_OK;
 out:
     free(last);
@@ -145,61 +145,60 @@ out:
 }
 
 /* Settles earlier runs; from here on the note is this run's. */
-static enum sb_code look_at_archive(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code look_at_archive(struct sb_writer *writer)
 {
     struct sb_hold *hold = &writer->hold;
     int64_t limit;
-    enum sb_code code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit, err);
+    enum sb_code code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit);
 
     if (code == SB_OK)
         code = writer->index_only
-                   ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use, err)
-                   : sb_writer_refuse_foreign(writer, writer->db, err);
+                   ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use)
+                   : sb_writer_refuse_foreign(writer, writer->db);
     if (code)
         return code;
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
     if (writer->removes)
-        code = sb_remade_refuse(writer->db, hold->path, err);
+        code = sb_remade_refuse(writer->db, hold->path);
     if (code == SB_OK)
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
     writer->settled = true;
     return code;
 }
 
-enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
     static const struct sb_hold_options options = {.to_change = true};
-    enum sb_code code = writer->hold.fd < 0 ? sb_hold_take(&writer->hold, err) : SB_OK;
+    enum sb_code code = writer->hold.fd < 0 ? sb_hold_take(&writer->hold) : SB_OK;
 
     if (code == SB_OK && !writer->hold.file)
-        code = sb_writer_roll_forward(writer, err);
+        code = sb_writer_roll_forward(writer);
     if (code == SB_OK)
-        code = sb_hold_open(&writer->hold, &writer->db, &options, err);
+        code = sb_hold_open(&writer->hold, &writer->db, &options);
     if (code == SB_OK) {
         writer->counter = sb_database_change_counter(writer->db);
-        code = look_at_archive(writer, err);
+        code = look_at_archive(writer);
     }
     if (code == SB_OK)
-        code = prepare(writer, err);
+        code = prepare(writer);
     if (code == SB_OK && !writer->index_only)
-        code = open_shards(writer, err);
+        code = open_shards(writer);
     return code;
 }
 
 /* Copies the rows that `from` returns, all their columns as parameters, one by one. */
-static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to,
-                              struct sb_error *err)
+static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to)
 {
     sqlite3_stmt *rows = NULL, *write = NULL;
-    enum sb_code code = sb_database_prepare(writer->staging, &rows, from, err);
+    enum sb_code code = sb_database_prepare(writer->staging, &rows, from);
 
     if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &write, to, err);
-    while (sb_database_row(rows, &code, err)) {
-        code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows), err);
+        code = sb_database_prepare(writer->db, &write, to);
+    while (sb_database_row(rows, &code)) {
+        code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows));
         if (code == SB_OK)
-            code = sb_database_step(write, err);
+            code = sb_database_step(write);
     }
     sqlite3_finalize(rows);
     sqlite3_finalize(write);
@@ -207,81 +206,79 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
 }
 
 /* Records of linked shards, which replace any of the same numbers. */
-static enum sb_code move_records(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code move_records(struct sb_writer *writer)
 {
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
-    enum sb_code code = sb_linked_drop_from(writer->db, first, err);
+    enum sb_code code = sb_linked_drop_from(writer->db, first);
 
     if (code == SB_OK && writer->continues)
-        code = sb_linked_unwatch(writer->db, first - 1, err);
+        code = sb_linked_unwatch(writer->db, first - 1);
     if (code == SB_OK)
-        code =
-            move_rows(writer, "SELECT key, value_text, value_int FROM config",
-                      "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)", err);
+        code = move_rows(writer, "SELECT key, value_text, value_int FROM config",
+                         "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)");
     return code;
 }
 
 /* Gives files their bytes and final names, and syncs the shards. */
-static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code finish_files(struct sb_writer *writer)
 {
-    enum sb_code code = sb_writer_make_copies(writer, err);
+    enum sb_code code = sb_writer_make_copies(writer);
 
     if (code == SB_OK && writer->names_repeat)
-        code = sb_writer_index_names(writer, err);
+        code = sb_writer_index_names(writer);
     if (code == SB_OK)
-        code = sb_writer_heed_strict(writer, err);
+        code = sb_writer_heed_strict(writer);
     if (code || writer->index_only)
         return code;
-    code = sb_shard_out_finish(writer->shards, err);
-    return code ? code : sb_sync_directory_of(writer->hold.path, err);
+    code = sb_shard_out_finish(writer->shards);
+    return code ? code : sb_sync_directory_of(writer->hold.path);
 }
 
 /* Within the transaction. */
-static enum sb_code change_index(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code change_index(struct sb_writer *writer)
 {
     uint32_t count = writer->shards ? sb_shard_out_count(writer->shards) : writer->shards_in_use;
     enum sb_code code;
 
     code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
-                     "DELETE FROM files WHERE path = ?1", err);
+                     "DELETE FROM files WHERE path = ?1");
     if (code == SB_OK)
         code = move_rows(writer, "SELECT * FROM files ORDER BY path",
                          "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
-                         " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                         err);
+                         " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
     if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, writer->db, false, err);
+        code = sb_tally_apply(writer->tally, writer->db, false);
     if (code == SB_OK)
-        code = sb_writer_put_progress(writer, err);
+        code = sb_writer_put_progress(writer);
     writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
     if (code == SB_OK && writer->shards)
-        code = move_records(writer, err);
+        code = move_records(writer);
     if (code == SB_OK)
-        code = sb_writer_put_config(writer, count, false, err);
+        code = sb_writer_put_config(writer, count, false);
     return code;
 }
 
 /* New shards have their names before any row refers to them. */
-static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code name_shards(struct sb_writer *writer)
 {
     enum sb_code code;
 
     if (!writer->shards || sb_shard_out_made(writer->shards) == 0)
         return SB_OK;
-    code = sb_note_sync(&writer->hold.note, err);
-    return code ? code : sb_settle_name_shards(&writer->hold, err);
+    code = sb_note_sync(&writer->hold.note);
+    return code ? code : sb_settle_name_shards(&writer->hold);
 }
 
-enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_commit_append(struct sb_writer *writer)
 {
-    enum sb_code code = finish_files(writer, err);
+    enum sb_code code = finish_files(writer);
 
     if (code == SB_OK)
-        code = name_shards(writer, err);
+        code = name_shards(writer);
     if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->hold.file, err);
+        code = sb_exclude_readers(writer->db, writer->hold.file);
     if (code == SB_OK)
-        code = change_index(writer, err);
+        code = change_index(writer);
     if (code)
         return code;
     /*
@@ -290,7 +287,7 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *
      * use.
      */
     writer->committed = true;
-    code = sb_database_run(writer->db, "COMMIT", err);
+    code = sb_database_run(writer->db, "COMMIT");
     writer->finished = code == SB_OK;
     return code;
 }

@@ -13,38 +13,36 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-static enum sb_code prepare_copies(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code prepare_copies(struct sb_writer *writer)
 {
     enum sb_code code = sb_database_run(
         writer->rows,
         "CREATE TEMP TABLE copies (row INTEGER PRIMARY KEY, target TEXT, of_archive INTEGER);"
-        "CREATE TEMP TABLE lost (path TEXT PRIMARY KEY) WITHOUT ROWID",
-        err);
+        "CREATE TEMP TABLE lost (path TEXT PRIMARY KEY) WITHOUT ROWID");
 
     return code ? code
                 : sb_database_prepare(writer->rows, &writer->add_copy,
-                                      "INSERT INTO temp.copies VALUES (?1, ?2, ?3)", err);
+                                      "INSERT INTO temp.copies VALUES (?1, ?2, ?3)");
 }
 
 enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
-                                const char *target, size_t target_size, bool of_archive,
-                                struct sb_error *err)
+                                const char *target, size_t target_size, bool of_archive)
 {
     struct sb_entry empty = *entry;
-    enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer, err);
+    enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer);
 
     empty.has &= ~(unsigned)SB_HAS_CRC;
     empty.shard = 0;
     empty.offset = 0;
     empty.size = 0;
     if (code == SB_OK)
-        code = sb_writer_add_file(writer, &empty, err);
+        code = sb_writer_add_file(writer, &empty);
     if (code)
         return code;
     sqlite3_bind_int64(writer->add_copy, 1, sqlite3_last_insert_rowid(writer->rows));
     sqlite3_bind_text(writer->add_copy, 2, target, (int)target_size, SQLITE_STATIC);
     sqlite3_bind_int(writer->add_copy, 3, of_archive);
-    return sb_database_step(writer->add_copy, err);
+    return sb_database_step(writer->add_copy);
 }
 
 /* The state of making the copies. */
@@ -65,20 +63,19 @@ static const char find_targets[] =
     "INSERT INTO temp.targets SELECT path, rowid FROM main.files"
     " WHERE path IN (SELECT target FROM temp.copies)";
 
-static enum sb_code prepare_copier(struct copier *copier, struct sb_error *err)
+static enum sb_code prepare_copier(struct copier *copier)
 {
     sqlite3 *rows = copier->writer->rows;
-    enum sb_code code = sb_database_run(rows, find_targets, err);
+    enum sb_code code = sb_database_run(rows, find_targets);
 
     if (code == SB_OK)
         code = sb_database_prepare(rows, &copier->copies,
                                    "SELECT row, path, mode, target, of_archive FROM temp.copies"
-                                   " JOIN main.files ON files.rowid = row ORDER BY row",
-                                   err);
+                                   " JOIN main.files ON files.rowid = row ORDER BY row");
     /* Among the rows of that name the last one before the copy. */
     if (code == SB_OK)
         code = SB_PREPARE(
-            rows, err,
+            rows,
             {&copier->find, "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
                             " JOIN main.files ON files.rowid = row"
                             " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
@@ -105,7 +102,7 @@ static void release_copier(struct copier *copier)
  * *others: only the archive has one, whose bytes are not the copy's.
  */
 static enum sb_code find_target(struct copier *copier, const char *name, size_t size,
-                                struct sb_entry *target, bool *others, struct sb_error *err)
+                                struct sb_entry *target, bool *others)
 {
     bool of_archive = sqlite3_column_int(copier->copies, 4);
     enum sb_code code = SB_OK;
@@ -114,7 +111,7 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
     *target = (struct sb_entry){.type = SB_FILE};
     sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(copier->find, 2, sqlite3_column_int64(copier->copies, 0));
-    found = sb_database_row(copier->find, &code, err);
+    found = sb_database_row(copier->find, &code);
     if (found) {
         target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
         target->offset = sqlite3_column_int64(copier->find, 1);
@@ -130,24 +127,23 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
     *others = false;
     if (code || found)
         return code;
-    code = sb_writer_lookup(copier->writer, name, size, target, err);
+    code = sb_writer_lookup(copier->writer, name, size, target);
     if (code)
         return code;
     *others = target->type != SB_DIR && !of_archive;
     return target->type == SB_DIR || *others ? SB_NOENT : SB_OK;
 }
 
-static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_shards **out,
-                              struct sb_error *err)
+static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_shards **out)
 {
     const struct sb_writer *writer = copier->writer;
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
     struct sb_shards **shards = number < first ? &copier->old : &copier->made;
-    enum sb_code code = sb_shard_out_reach(writer->shards, number, err);
+    enum sb_code code = sb_shard_out_reach(writer->shards, number);
 
     if (!code && !*shards)
-        code = sb_shards_open_at(shards,
-                                 number < first ? writer->hold.path : writer->hold.note.path, err);
+        code =
+            sb_shards_open_at(shards, number < first ? writer->hold.path : writer->hold.note.path);
     *out = *shards;
     return code;
 }
@@ -161,13 +157,13 @@ struct flow {
     bool write_failed;
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct flow *flow = context;
     const struct sb_entry *to = flow->to;
     enum sb_code code =
-        data ? sb_writer_write(flow->writer, to->shard, to->offset + flow->done, data, size, err)
-             : sb_writer_skip(flow->writer, to->shard, (int64_t)size, err);
+        data ? sb_writer_write(flow->writer, to->shard, to->offset + flow->done, data, size)
+             : sb_writer_skip(flow->writer, to->shard, (int64_t)size);
 
     flow->write_failed = code != SB_OK;
     flow->done += (int64_t)size;
@@ -176,9 +172,9 @@ static enum sb_code write_block(void *context, const void *data, size_t size, st
     return code;
 }
 
-/* SB_END: the target's bytes cannot be used; err says why. */
+/* SB_END: the target's bytes cannot be used, and the last failure says why. */
 static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *target,
-                               struct sb_entry *copy, struct sb_error *err)
+                               struct sb_entry *copy)
 {
     bool known = target->has & SB_HAS_CRC;
     struct flow flow = {.writer = copier->writer, .to = copy};
@@ -187,26 +183,26 @@ static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *tar
     enum sb_code code;
 
     if (target->size < 0 || target->offset < 0) {
-        sb_fail(err, SB_DAMAGED, "its row makes no sense");
+        sb_fail(SB_DAMAGED, "its row makes no sense");
         return SB_END;
     }
-    code = shards_of(copier, target->shard, &shards, err);
+    code = shards_of(copier, target->shard, &shards);
     if (code)
         return code;
     *copy = *target;
-    code = sb_writer_place(copier->writer, copy->size, &copy->shard, &copy->offset, err);
+    code = sb_writer_place(copier->writer, copy->size, &copy->shard, &copy->offset);
     if (code)
         return code;
     code = sb_shards_stream(shards, target->shard, target->offset, target->size,
-                            known ? &target->crc32c : NULL, write_block, &flow, err);
-    if (code && (flow.write_failed || sb_ends_work(err)))
+                            known ? &target->crc32c : NULL, write_block, &flow);
+    if (code && (flow.write_failed || sb_ends_work(sb_error())))
         return code;
     if (code) {
-        failure = *err;
-        code = sb_writer_skip(copier->writer, copy->shard, copy->size - flow.done, err);
+        failure = *sb_error();
+        code = sb_writer_skip(copier->writer, copy->shard, copy->size - flow.done);
         if (code)
             return code;
-        *err = failure;
+        *sb_error() = failure;
         return SB_END;
     }
     if (!known)
@@ -215,7 +211,7 @@ static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *tar
 }
 
 /* Gives the current copy its bytes and file type. */
-static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, struct sb_error *err)
+static enum sb_code keep(struct copier *copier, const struct sb_entry *copy)
 {
     sqlite3_stmt *row = copier->copies;
     struct sb_writer *writer = copier->writer;
@@ -234,31 +230,31 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy, str
                            mode | (copy->has & SB_HAS_MODE ? copy->mode & S_IFMT : S_IFREG));
     else
         sqlite3_bind_null(copier->update, 6);
-    code = sb_database_step(copier->update, err);
+    code = sb_database_step(copier->update);
     sb_count_up(&writer->counts.bytes, copy->size);
     return code ? code
                 : sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
-                                (size_t)sqlite3_column_bytes(row, 1), 0, copy->size, err);
+                                (size_t)sqlite3_column_bytes(row, 1), 0, copy->size);
 }
 
-static enum sb_code leave_out(struct copier *copier, struct sb_error *err)
+static enum sb_code leave_out(struct copier *copier)
 {
     sqlite3_stmt *row = copier->copies;
     enum sb_code code;
 
     copier->writer->left_out = true;
     sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
-    code = sb_database_step(copier->remove, err);
+    code = sb_database_step(copier->remove);
     if (code == SB_OK)
-        code = sb_database_bind_row(copier->lose, 1, row, 1, 1, err);
+        code = sb_database_bind_row(copier->lose, 1, row, 1, 1);
     if (code == SB_OK)
-        code = sb_database_step(copier->lose, err);
+        code = sb_database_step(copier->lose);
     return code ? code
                 : sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
-                                    (size_t)sqlite3_column_bytes(row, 1), 0, err);
+                                    (size_t)sqlite3_column_bytes(row, 1), 0);
 }
 
-static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
+static enum sb_code make_copy(struct copier *copier)
 {
     const struct sb_notify *notify = copier->writer->notify;
     const char *name = (const char *)sqlite3_column_text(copier->copies, 1);
@@ -266,44 +262,44 @@ static enum sb_code make_copy(struct copier *copier, struct sb_error *err)
     size_t target_size = (size_t)sqlite3_column_bytes(copier->copies, 3);
     struct sb_entry target, copy;
     bool others;
-    enum sb_code code = find_target(copier, target_name, target_size, &target, &others, err);
+    enum sb_code code = find_target(copier, target_name, target_size, &target, &others);
 
     if (code == SB_NOENT) {
         sb_report(notify, SB_PROBLEM, "missing", name,
                   "hard link to '%s', which is not %s; left out", target_name,
                   others ? "stored" : "there");
-        return leave_out(copier, err);
+        return leave_out(copier);
     }
     if (code == SB_OK)
-        code = copy_bytes(copier, &target, &copy, err);
+        code = copy_bytes(copier, &target, &copy);
     if (code == SB_END) {
         sb_report(notify, SB_PROBLEM, "damaged", name, "hard link to '%s': %s; left out",
-                  target_name, err->text);
-        return leave_out(copier, err);
+                  target_name, sb_error()->text);
+        return leave_out(copier);
     }
-    return code ? code : keep(copier, &copy, err);
+    return code ? code : keep(copier, &copy);
 }
 
 /* Files of the archive that only a copy that was left out would have replaced are not dropped. */
-static enum sb_code keep_dropped(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code keep_dropped(struct sb_writer *writer)
 {
     sqlite3_stmt *lost = NULL, *keep = NULL;
     struct sb_entry old;
     enum sb_code code = SB_PREPARE(
-        writer->rows, err,
+        writer->rows,
         {&lost, "SELECT path FROM temp.lost WHERE path IN (SELECT path FROM main.dropped)"
                 " AND path NOT IN (SELECT path FROM main.files)"},
         {&keep, "DELETE FROM main.dropped WHERE path = ?1"});
 
-    while (sb_database_row(lost, &code, err)) {
+    while (sb_database_row(lost, &code)) {
         code = sb_writer_lookup(writer, (const char *)sqlite3_column_text(lost, 0),
-                                (size_t)sqlite3_column_bytes(lost, 0), &old, err);
+                                (size_t)sqlite3_column_bytes(lost, 0), &old);
         if (!code)
-            code = sb_database_bind_row(keep, 1, lost, 0, 1, err);
+            code = sb_database_bind_row(keep, 1, lost, 0, 1);
         if (!code)
-            code = sb_database_step(keep, err);
+            code = sb_database_step(keep);
         if (!code)
-            code = sb_tally_file(writer->tally, old.path, old.path_size, 1, old.size, err);
+            code = sb_tally_file(writer->tally, old.path, old.path_size, 1, old.size);
         writer->counts.dropped -= !code;
         writer->counts.dropped_bytes -= code ? 0 : old.size;
     }
@@ -312,16 +308,16 @@ static enum sb_code keep_dropped(struct sb_writer *writer, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_make_copies(struct sb_writer *writer)
 {
     struct copier copier = {.writer = writer};
     enum sb_code code;
 
     if (!writer->add_copy)
         return SB_OK;
-    code = prepare_copier(&copier, err);
-    while (sb_database_row(copier.copies, &code, err))
-        code = make_copy(&copier, err);
+    code = prepare_copier(&copier);
+    while (sb_database_row(copier.copies, &code))
+        code = make_copy(&copier);
     release_copier(&copier);
-    return code || !writer->staging ? code : keep_dropped(writer, err);
+    return code || !writer->staging ? code : keep_dropped(writer);
 }

@@ -20,45 +20,42 @@ bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st)
     return linked->mtime_ns == sb_time_ns(st->st_mtim);
 }
 
-static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard,
-                            struct sb_error *err)
+static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard)
 {
     sqlite3_stmt *statement;
     char key[KEY_SIZE];
-    enum sb_code code = sb_database_prepare(db, &statement, sql, err);
+    enum sb_code code = sb_database_prepare(db, &statement, sql);
 
     if (code)
         return code;
     make_key(key, shard);
     sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    code = sb_database_step(statement, err);
+    code = sb_database_step(statement);
     sqlite3_finalize(statement);
     return code;
 }
 
-enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st,
-                              struct sb_error *err)
+enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st)
 {
     char key[KEY_SIZE], mtime[32];
     int64_t size;
 
     make_key(key, shard);
     if (!st)
-        return sb_config_put(db, key, NULL, NULL, err);
+        return sb_config_put(db, key, NULL, NULL);
     size = st->st_size;
     snprintf(mtime, sizeof(mtime), "%lld", (long long)sb_time_ns(st->st_mtim));
-    return sb_config_put(db, key, mtime, &size, err);
+    return sb_config_put(db, key, mtime, &size);
 }
 
-enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out,
-                           struct sb_error *err)
+enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out)
 {
     struct sb_config_row row;
     char key[KEY_SIZE];
     enum sb_code code;
 
     make_key(key, shard);
-    code = sb_config_get(db, key, &row, err);
+    code = sb_config_get(db, key, &row);
     *out = (struct sb_linked){.recorded = row.there, .size = row.number};
     out->watched = row.is_number && row.number >= 0 && row.text &&
                    sb_parse_integer(row.text, INT64_MIN, INT64_MAX, &out->mtime_ns);
@@ -66,18 +63,18 @@ enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked 
     return code;
 }
 
-enum sb_code sb_linked_unwatch(struct sqlite3 *db, uint32_t shard, struct sb_error *err)
+enum sb_code sb_linked_unwatch(struct sqlite3 *db, uint32_t shard)
 {
     return run_for(db,
                    "UPDATE main.config SET value_text = NULL, value_int = NULL WHERE key = ?1"
                    " AND value_int NOT NULL",
-                   shard, err);
+                   shard);
 }
 
-enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard, struct sb_error *err)
+enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard)
 {
     return run_for(db,
                    "DELETE FROM main.config WHERE key >= ?1"
                    " AND key GLOB '" SB_CONFIG_SOURCE "[0-9][0-9][0-9][0-9][0-9]'",
-                   shard, err);
+                   shard);
 }

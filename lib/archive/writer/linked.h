@@ -31,18 +31,15 @@ bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st);
 /*
  * Inside the caller's transaction; st NULL: a file of the archive's own. Replaces an existing row.
  */
-enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st) SB_CHECKED;
 
 /* SB_OK also without a row. A row that makes no sense is not watched. */
-enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_linked_get(struct sqlite3 *db, uint32_t shard, struct sb_linked *out) SB_CHECKED;
 
 /* The shard is about to be written into: length and time no longer hold. */
-enum sb_code sb_linked_unwatch(struct sqlite3 *db, uint32_t shard, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_linked_unwatch(struct sqlite3 *db, uint32_t shard) SB_CHECKED;
 
 /* Removes the records of the shards from this number on, which are removed or made anew. */
-enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_linked_drop_from(struct sqlite3 *db, uint32_t shard) SB_CHECKED;
 
 #endif

@@ -55,14 +55,14 @@ static const struct slot *find(const struct table *table, uint64_t a, uint64_t b
     return slot && slot->used ? slot : NULL;
 }
 
-static enum sb_code grow(struct table *table, struct sb_error *err)
+static enum sb_code grow(struct table *table)
 {
     struct table larger = {.count = table->count,
                            .capacity = table->capacity ? table->capacity * 2 : 64};
 
     larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
     if (!larger.slots)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < table->capacity; i++) {
         const struct slot *old = &table->slots[i];
 
@@ -75,10 +75,9 @@ static enum sb_code grow(struct table *table, struct sb_error *err)
 }
 
 /* Adds keys that are not in the table. */
-static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number,
-                        struct sb_error *err)
+static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number)
 {
-    enum sb_code code = table->count * 2 >= table->capacity ? grow(table, err) : SB_OK;
+    enum sb_code code = table->count * 2 >= table->capacity ? grow(table) : SB_OK;
 
     if (code)
         return code;
@@ -88,32 +87,30 @@ static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t nu
 }
 
 /* Records the number of a shard's file. */
-static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number,
-                             struct sb_error *err)
+static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number)
 {
     struct sizes *sizes = &linker->sizes;
 
-    if (sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes), err))
-        return err->code;
+    if (sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes)))
+        return sb_error()->code;
     sizes->bytes[number] = st->st_size;
-    return put(&linker->files, st->st_dev, st->st_ino, number, err);
+    return put(&linker->files, st->st_dev, st->st_ino, number);
 }
 
 /*
  * Records an existing shard of the archive if it is another's file: through a symbolic link, or by
  * a hard link that was made as one.
  */
-static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, const char *path,
-                                 struct sb_error *err)
+static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, const char *path)
 {
     struct sb_linked linked;
     struct stat st;
     enum sb_code code;
 
     if (lstat(path, &st))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (!S_ISLNK(st.st_mode)) {
-        code = sb_linked_get(linker->writer->db, number, &linked, err);
+        code = sb_linked_get(linker->writer->db, number, &linked);
         if (code || !linked.watched)
             return code;
     } else if (stat(path, &st)) {
@@ -121,35 +118,34 @@ static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, cons
     }
     if (find(&linker->files, st.st_dev, st.st_ino))
         return SB_OK;
-    return put_file(linker, &st, number, err);
+    return put_file(linker, &st, number);
 }
 
-static enum sb_code add_all_existing(struct sb_linker *linker, struct sb_error *err)
+static enum sb_code add_all_existing(struct sb_linker *linker)
 {
     uint32_t count = sb_writer_shard_count(linker->writer);
     enum sb_code code = SB_OK;
 
     for (uint32_t number = 0; !code && number < count; number++) {
-        char *path = sb_shard_name(linker->writer->hold.path, number, err);
+        char *path = sb_shard_name(linker->writer->hold.path, number);
 
-        code = path ? add_existing(linker, number, path, err) : err->code;
+        code = path ? add_existing(linker, number, path) : sb_error()->code;
         free(path);
     }
     return code;
 }
 
-enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enum sb_link_kind kind,
-                           struct sb_error *err)
+enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enum sb_link_kind kind)
 {
     struct sb_linker *linker = calloc(1, sizeof(*linker));
     enum sb_code code;
 
     *out = NULL;
     if (!linker)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     linker->writer = writer;
     linker->kind = kind;
-    code = add_all_existing(linker, err);
+    code = add_all_existing(linker);
     if (code) {
         sb_linker_free(linker);
         return code;
@@ -168,23 +164,22 @@ void sb_linker_free(struct sb_linker *linker)
     free(linker);
 }
 
-static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number,
-                              struct sb_error *err)
+static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number)
 {
     char *file = realpath(name, NULL);
     enum sb_code code;
 
     if (!file)
-        return sb_fail_errno(err, errno, "%s", name);
-    code = sb_shard_refuse_unnamed(file, err);
+        return sb_fail_errno(errno, "%s", name);
+    code = sb_shard_refuse_unnamed(file);
     if (!code)
-        code = sb_writer_link_shard(linker->writer, linker->kind, file, number, err);
+        code = sb_writer_link_shard(linker->writer, linker->kind, file, number);
     free(file);
     return code;
 }
 
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
-                           uint32_t *number, struct sb_error *err)
+                           uint32_t *number)
 {
     const struct slot *found = find(&linker->looked_up, (uintptr_t)shards, shard);
     struct sb_buf name = {0};
@@ -195,22 +190,22 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
         *number = found->number;
         return SB_OK;
     }
-    code = sb_shards_stat(shards, shard, &st, err);
+    code = sb_shards_stat(shards, shard, &st);
     if (code)
         return code;
     found = find(&linker->files, st.st_dev, st.st_ino);
     if (found) {
         *number = found->number;
-        return put(&linker->looked_up, (uintptr_t)shards, shard, *number, err);
+        return put(&linker->looked_up, (uintptr_t)shards, shard, *number);
     }
     if (sb_shards_path(shards, shard, &name))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = link_file(linker, name.data, number, err);
+        code = link_file(linker, name.data, number);
     if (!code)
-        code = put_file(linker, &st, *number, err);
+        code = put_file(linker, &st, *number);
     if (!code)
-        code = put(&linker->looked_up, (uintptr_t)shards, shard, *number, err);
+        code = put(&linker->looked_up, (uintptr_t)shards, shard, *number);
     sb_buf_release(&name);
     return code;
 }

@@ -26,8 +26,8 @@ enum sb_link_kind {
 };
 
 /* The writer is a new archive's, or one of SB_APPEND. Free the linker before it. */
-enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enum sb_link_kind kind,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer,
+                           enum sb_link_kind kind) SB_CHECKED;
 void sb_linker_free(struct sb_linker *linker); /* NULL is allowed */
 
 /*
@@ -36,7 +36,7 @@ void sb_linker_free(struct sb_linker *linker); /* NULL is allowed */
  * does not have its final name; SB_INVALID as sb_writer_link_shard.
  */
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
-                           uint32_t *number, struct sb_error *err) SB_CHECKED;
+                           uint32_t *number) SB_CHECKED;
 
 /* The length of a shard from sb_linker_map: rows may point past it. */
 int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number);

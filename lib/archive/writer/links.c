@@ -65,54 +65,54 @@ static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind 
 }
 
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
-                                  const char *file, uint32_t *shard, struct sb_error *err)
+                                  const char *file, uint32_t *shard)
 {
     struct sb_buf target = {0};
     char *resolved;
     struct stat st;
     enum sb_code code;
 
-    if (sb_writer_refuse_bytes(writer, err))
-        return err->code;
-    resolved = sb_resolve_directory_of(file, err);
+    if (sb_writer_refuse_bytes(writer))
+        return sb_error()->code;
+    resolved = sb_resolve_directory_of(file);
     if (!resolved)
-        return err->code;
+        return sb_error()->code;
     if (stat(resolved, &st))
-        code = sb_fail_errno(err, errno, "%s", file);
+        code = sb_fail_errno(errno, "%s", file);
     else if (!S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_FORMAT, "%s: a shard must be a regular file", file);
+        code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", file);
     else if (is_in_the_way(writer, resolved))
         code =
-            sb_fail(err, SB_INVALID,
+            sb_fail(SB_INVALID,
                     "%s: the archive's own files need this name; choose another name for it", file);
     else if (link_text(writer, kind, file, resolved, &target))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = sb_shard_out_link(writer->shards, kind, target.data, shard, err);
+        code = sb_shard_out_link(writer->shards, kind, target.data, shard);
     if (code == SB_OK)
-        code = sb_linked_record(writer->rows, *shard, kind == SB_LINK_REFLINK ? NULL : &st, err);
+        code = sb_linked_record(writer->rows, *shard, kind == SB_LINK_REFLINK ? NULL : &st);
     sb_buf_release(&target);
     free(resolved);
     return code;
 }
 
-enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count, struct sb_error *err)
+enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count)
 {
     struct stat st;
 
     for (*count = 0; *count <= SB_SHARD_MAX; (*count)++) {
-        char *path = sb_shard_name(writer->hold.path, *count, err);
+        char *path = sb_shard_name(writer->hold.path, *count);
         bool there;
 
         if (!path)
-            return err->code;
+            return sb_error()->code;
         there = lstat(path, &st) == 0;
         free(path);
         if (!there)
             break;
     }
     if (*count == 0)
-        return sb_fail(err, SB_NOENT, "%s-shard-00000: not there; shards are numbered from 0",
+        return sb_fail(SB_NOENT, "%s-shard-00000: not there; shards are numbered from 0",
                        writer->hold.path);
     return SB_OK;
 }
@@ -122,9 +122,7 @@ uint32_t sb_writer_shard_count(const struct sb_writer *writer)
     return sb_shard_out_count(writer->shards);
 }
 
-enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out,
-                                   struct sb_error *err)
+enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out)
 {
-    return sb_shards_open_at(out, writer->in_place ? writer->hold.path : writer->hold.note.path,
-                             err);
+    return sb_shards_open_at(out, writer->in_place ? writer->hold.path : writer->hold.note.path);
 }

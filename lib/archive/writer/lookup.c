@@ -28,15 +28,14 @@ static const char any_dir[] = DIR_COLUMNS " FROM main.dirs WHERE path = ?1"
                                           " FROM main.dirs"
                                           " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
 
-enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames,
-                                struct sb_error *err)
+enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames)
 {
-    enum sb_code code = SB_PREPARE(db, err, {&lookups->file, one_file},
-                                   {&lookups->dir, renames ? any_dir : one_dir});
+    enum sb_code code =
+        SB_PREPARE(db, {&lookups->file, one_file}, {&lookups->dir, renames ? any_dir : one_dir});
 
     if (code || renames)
         return code;
-    return sb_database_prepare(db, &lookups->files, files_from, err);
+    return sb_database_prepare(db, &lookups->files, files_from);
 }
 
 void sb_lookups_release(struct sb_lookups *lookups)
@@ -74,13 +73,13 @@ static struct sb_entry entry_of(sqlite3_stmt *row, enum sb_type type)
 }
 
 static enum sb_code find_one(sqlite3_stmt *find, enum sb_type type, const char *path, size_t size,
-                             struct sb_entry *entry, struct sb_error *err)
+                             struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
     bool found;
 
     sqlite3_bind_text(find, 1, path, (int)size, SQLITE_STATIC);
-    found = sb_database_row(find, &code, err);
+    found = sb_database_row(find, &code);
     if (found)
         *entry = entry_of(find, type);
     sqlite3_reset(find);
@@ -88,8 +87,7 @@ static enum sb_code find_one(sqlite3_stmt *find, enum sb_type type, const char *
 }
 
 /* The files from this name on: twice as many as were found among the last ones. */
-static enum sb_code read_ahead(struct sb_lookups *lookups, const char *path, size_t size,
-                               struct sb_error *err)
+static enum sb_code read_ahead(struct sb_lookups *lookups, const char *path, size_t size)
 {
     struct sb_rows *ahead = &lookups->ahead;
     size_t wanted = 2 * lookups->found + 1;
@@ -99,12 +97,12 @@ static enum sb_code read_ahead(struct sb_lookups *lookups, const char *path, siz
     ahead->limit = wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
     lookups->found = 0;
     sqlite3_bind_text(lookups->files, 1, path, (int)size, SQLITE_STATIC);
-    while (!sb_rows_is_full(ahead) && sb_database_row(lookups->files, &code, err)) {
+    while (!sb_rows_is_full(ahead) && sb_database_row(lookups->files, &code)) {
         struct sb_entry entry = entry_of(lookups->files, SB_FILE);
 
         entry.path = (const char *)sqlite3_column_text(lookups->files, PATH);
         entry.path_size = (size_t)sqlite3_column_bytes(lookups->files, PATH);
-        code = entry.path ? sb_rows_add(ahead, &entry, false, err) : sb_fail_memory(err);
+        code = entry.path ? sb_rows_add(ahead, &entry, false) : sb_fail_memory();
     }
     lookups->ahead_to_the_end = !code && ahead->count > 0 && !sb_rows_is_full(ahead);
     sqlite3_reset(lookups->files);
@@ -121,15 +119,14 @@ static int compare(const struct sb_rows *rows, size_t at, const char *path, size
 }
 
 static enum sb_code find_ahead(struct sb_lookups *lookups, const char *path, size_t size,
-                               struct sb_entry *entry, struct sb_error *err)
+                               struct sb_entry *entry)
 {
     struct sb_rows *ahead = &lookups->ahead;
 
     while (ahead->at < ahead->count && compare(ahead, ahead->at, path, size) < 0)
         ahead->at++;
-    if (ahead->at == ahead->count && !lookups->ahead_to_the_end &&
-        read_ahead(lookups, path, size, err))
-        return err->code;
+    if (ahead->at == ahead->count && !lookups->ahead_to_the_end && read_ahead(lookups, path, size))
+        return sb_error()->code;
     if (ahead->at == ahead->count || compare(ahead, ahead->at, path, size) != 0)
         return SB_NOENT;
     *entry = ahead->rows[ahead->at].entry;
@@ -144,17 +141,17 @@ static bool was_passed(const struct sb_rows *ahead, const char *path, size_t siz
 }
 
 enum sb_code sb_lookups_find(struct sb_lookups *lookups, const char *path, size_t size,
-                             struct sb_entry *entry, struct sb_error *err)
+                             struct sb_entry *entry)
 {
     enum sb_code code;
 
     *entry = (struct sb_entry){0};
     if (!lookups->files || was_passed(&lookups->ahead, path, size))
-        code = find_one(lookups->file, SB_FILE, path, size, entry, err);
+        code = find_one(lookups->file, SB_FILE, path, size, entry);
     else
-        code = find_ahead(lookups, path, size, entry, err);
+        code = find_ahead(lookups, path, size, entry);
     if (code == SB_NOENT)
-        code = find_one(lookups->dir, SB_DIR, path, size, entry, err);
+        code = find_one(lookups->dir, SB_DIR, path, size, entry);
     entry->path = path;
     entry->path_size = size;
     return code;

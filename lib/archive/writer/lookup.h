@@ -21,12 +21,11 @@ struct sb_lookups {
  * renames: rows get other names between look-ups, and a directory without a row is found, too, if
  * something is below it.
  */
-enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames) SB_CHECKED;
 void sb_lookups_release(struct sb_lookups *lookups);
 
 /* A file, or else a directory. SB_NOENT without text. The entry has the path that is given. */
 enum sb_code sb_lookups_find(struct sb_lookups *lookups, const char *path, size_t size,
-                             struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                             struct sb_entry *entry) SB_CHECKED;
 
 #endif

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Settles what a killed run left, and refuses what is in the way of this one. */
-static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code clear_the_way(struct sb_writer *writer)
 {
     static const struct sb_hold_options to_be_replaced = {.to_change = false};
     struct sb_hold *hold = &writer->hold;
@@ -24,60 +24,58 @@ static enum sb_code clear_the_way(struct sb_writer *writer, struct sb_error *err
 
     /* Only an archive is replaced: --force must not cost another program's database. */
     if (hold->file) {
-        code = sb_hold_open(hold, &writer->replaced, &to_be_replaced, err);
-        return code || writer->in_place ? code
-                                        : sb_writer_refuse_foreign(writer, writer->replaced, err);
+        code = sb_hold_open(hold, &writer->replaced, &to_be_replaced);
+        return code || writer->in_place ? code : sb_writer_refuse_foreign(writer, writer->replaced);
     }
     if (writer->in_place && hold->note.text.whole &&
         hold->note.text.claims[SB_CLAIM_MADE].count > 0)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s" SB_NEW_INDEX ": an interrupted run left this index, which may be that "
                        "of the shards; finish it with 'pack --append', or remove it",
                        hold->path);
-    code = sb_journal_refuse(hold->path, err);
+    code = sb_journal_refuse(hold->path);
     if (code == SB_OK)
-        code = sb_settle_missing(hold, err);
-    return code || writer->in_place ? code : sb_pending_refuse_shards(hold->path, 0, err);
+        code = sb_settle_missing(hold);
+    return code || writer->in_place ? code : sb_pending_refuse_shards(hold->path, 0);
 }
 
 /*
  * The journal is in memory, for when the unique index cannot be made, because names repeat; it
  * holds the few pages that existed when the transaction began.
  */
-static enum sb_code make_index(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code make_index(struct sb_writer *writer)
 {
     struct sb_hold *hold = &writer->hold;
     enum sb_code code = sb_note_begin(&hold->note, hold->file ? SB_AIM_REPLACE : SB_AIM_MAKE,
-                                      hold->file ? &hold->index : NULL, err);
+                                      hold->file ? &hold->index : NULL);
 
     writer->settled = true;
     if (code == SB_OK)
-        code = sb_new_index_make(&writer->made, hold, "MEMORY", err);
+        code = sb_new_index_make(&writer->made, hold, "MEMORY");
     writer->db = writer->made.db;
-    return code ? code : sb_writer_prepare_rows(writer, writer->db, err);
+    return code ? code : sb_writer_prepare_rows(writer, writer->db);
 }
 
-enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_open_new(struct sb_writer *writer)
 {
     uint32_t existing = 0;
     enum sb_code code;
 
     if (writer->hold.file && writer->mode == SB_CREATE)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: there is an archive already; use --append to add to it, or --force to "
                        "replace it",
                        writer->hold.path);
     if (writer->limit <= 0)
         writer->limit = INT64_MAX;
-    code = sb_hold_take(&writer->hold, err);
+    code = sb_hold_take(&writer->hold);
     if (code == SB_OK)
-        code = clear_the_way(writer, err);
+        code = clear_the_way(writer);
     if (code == SB_OK && writer->in_place)
-        code = sb_writer_count_shards(writer, &existing, err);
+        code = sb_writer_count_shards(writer, &existing);
     if (code == SB_OK)
-        code = make_index(writer, err);
-    return code ? code
-                : sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit, err);
+        code = make_index(writer);
+    return code ? code : sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit);
 }
 
 struct sync_job {
@@ -90,73 +88,72 @@ static void *sync_shards(void *argument)
 {
     struct sync_job *job = argument;
 
-    job->code = sb_shard_out_finish(job->shards, &job->error);
+    job->code = INTO(&job->error, sb_shard_out_finish(job->shards));
     return NULL;
 }
 
-static enum sb_code build_indexes(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code build_indexes(struct sb_writer *writer)
 {
-    enum sb_code code = sb_writer_index_names(writer, err);
+    enum sb_code code = sb_writer_index_names(writer);
 
     for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; code == SB_OK && index->sql;
          index++)
-        code = sb_database_run(writer->db, index->sql, err);
+        code = sb_database_run(writer->db, index->sql);
     if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, writer->db, true, err);
+        code = sb_tally_apply(writer->tally, writer->db, true);
     for (const struct sb_ddl_object *t = sb_ddl_triggers; code == SB_OK && t->sql; t++)
-        code = sb_database_run(writer->db, t->sql, err);
+        code = sb_database_run(writer->db, t->sql);
     return code;
 }
 
 /* The shards are synced while the index is being finished. */
-static enum sb_code finish_files(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code finish_files(struct sb_writer *writer)
 {
     struct sync_job job = {.shards = writer->shards};
     pthread_t thread;
     bool threaded;
     enum sb_code code;
 
-    code = sb_writer_make_copies(writer, err);
+    code = sb_writer_make_copies(writer);
     if (code)
         return code;
     threaded = sb_thread_start(&thread, sync_shards, &job);
-    code = build_indexes(writer, err);
+    code = build_indexes(writer);
     if (threaded)
         pthread_join(thread, NULL);
     else
         sync_shards(&job);
     if (code == SB_OK)
-        code = sb_writer_heed_strict(writer, err);
+        code = sb_writer_heed_strict(writer);
     if (code)
         return code;
     if (job.code) {
-        *err = job.error;
+        *sb_error() = job.error;
         return job.code;
     }
     writer->has_row = writer->replaced && !writer->in_place;
-    code = sb_writer_put_progress(writer, err);
+    code = sb_writer_put_progress(writer);
     if (code == SB_OK)
-        code =
-            sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
-                                 writer->has_row, err);
+        code = sb_writer_put_config(
+            writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards), writer->has_row);
     /* Synced after all that it refers to. */
-    return code ? code : sb_new_index_complete(&writer->made, &writer->hold, err);
+    return code ? code : sb_new_index_complete(&writer->made, &writer->hold);
 }
 
 /* A file that is by now foreign is not claimed. */
-static enum sb_code note_gone(struct sb_writer *writer, uint32_t number, struct sb_error *err)
+static enum sb_code note_gone(struct sb_writer *writer, uint32_t number)
 {
-    char *path = sb_shard_name(writer->hold.path, number, err);
+    char *path = sb_shard_name(writer->hold.path, number);
     struct sb_look look = {0};
-    enum sb_code code = path ? sb_look_at(path, &look, err) : err->code;
+    enum sb_code code = path ? sb_look_at(path, &look) : sb_error()->code;
 
     free(path);
     if (code || !look.there)
         return code;
-    return sb_note_claim(&writer->hold.note, SB_CLAIM_GONE, number, &look.identity, err);
+    return sb_note_claim(&writer->hold.note, SB_CLAIM_GONE, number, &look.identity);
 }
 
-enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct sb_error *err)
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made)
 {
     uint32_t count = writer->shards_in_use;
     enum sb_code code = SB_OK;
@@ -165,21 +162,21 @@ enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made, struct
     if (count == 0 && writer->replaced)
         count = 1;
     for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = note_gone(writer, i, err);
+        code = note_gone(writer, i);
     for (uint32_t i = count; code == SB_OK && i < made; i++)
-        code = sb_settle_claim_name(&writer->hold, i, err);
-    return code ? code : sb_note_sync(&writer->hold.note, err);
+        code = sb_settle_claim_name(&writer->hold, i);
+    return code ? code : sb_note_sync(&writer->hold.note);
 }
 
 /*
  * The row leads readers to the shards until they have their names. If another program writes first,
  * our next writer renames them.
  */
-static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code finish(struct sb_writer *writer)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct sqlite3 *db = NULL;
-    enum sb_code code = sb_hold_open(&writer->hold, &db, &options, err);
+    enum sb_code code = sb_hold_open(&writer->hold, &db, &options);
 
     sb_database_close(db);
     writer->finished = code == SB_OK;
@@ -187,20 +184,20 @@ static enum sb_code finish(struct sb_writer *writer, struct sb_error *err)
 }
 
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
-                                    const struct sb_identity *identity, struct sb_error *err)
+                                    const struct sb_identity *identity)
 {
-    enum sb_code code = writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd, err) : SB_OK;
+    enum sb_code code = writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd) : SB_OK;
 
     if (code == SB_OK)
-        code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed, err);
+        code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed);
     if (code == SB_OK)
-        code = sb_settle_forget(&writer->hold, err);
+        code = sb_settle_forget(&writer->hold);
     if (code)
         return code;
     sb_database_close(writer->replaced);
     writer->replaced = NULL;
     if (writer->has_row)
-        return finish(writer, err);
+        return finish(writer);
     writer->finished = true;
     return SB_OK;
 }
@@ -209,12 +206,12 @@ enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, 
  * Shards of a new archive get their names before the index has its own; those of one that replaces
  * another get them afterwards, because until then the names are the other's.
  */
-static enum sb_code name_shards(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code name_shards(struct sb_writer *writer)
 {
     if (writer->in_place)
         return SB_OK;
-    return writer->replaced ? sb_writer_note_gone(writer, sb_shard_out_count(writer->shards), err)
-                            : sb_settle_name_shards(&writer->hold, err);
+    return writer->replaced ? sb_writer_note_gone(writer, sb_shard_out_count(writer->shards))
+                            : sb_settle_name_shards(&writer->hold);
 }
 
 void sb_writer_close_index(struct sb_writer *writer)
@@ -229,38 +226,37 @@ void sb_writer_close_index(struct sb_writer *writer)
     writer->db = NULL;
 }
 
-enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_commit_new(struct sb_writer *writer)
 {
-    enum sb_code code = finish_files(writer, err);
+    enum sb_code code = finish_files(writer);
 
     if (code)
         return code;
     sb_writer_close_index(writer);
-    code = name_shards(writer, err);
+    code = name_shards(writer);
     return code ? code
                 : sb_writer_put_in_place(writer, writer->made.path, &writer->made.fd,
-                                         &writer->made.identity, err);
+                                         &writer->made.identity);
 }
 
-enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_roll_forward(struct sb_writer *writer)
 {
     struct sb_hold *hold = &writer->hold;
     bool done;
-    enum sb_code code = sb_settle_forward(hold, &done, err);
+    enum sb_code code = sb_settle_forward(hold, &done);
 
     if (code)
         return code;
     if (!done && hold->note.text.aim == SB_AIM_NONE)
-        return sb_fail(err, SB_NOENT, "%s: no such archive", hold->path);
+        return sb_fail(SB_NOENT, "%s: no such archive", hold->path);
     if (!done && hold->note.text.aim == SB_AIM_CHANGE)
-        return sb_fail(err, SB_NOENT,
+        return sb_fail(SB_NOENT,
                        "%s: the index is missing, and an interrupted change left %s; bring the "
                        "index back from a copy, or with 'shardbox verify --repair' by its "
                        "parity file",
                        hold->path, hold->note.path);
     if (!done)
-        return sb_fail(err, SB_NOENT,
-                       "%s: no such archive; an interrupted pack left %s, pack it again",
+        return sb_fail(SB_NOENT, "%s: no such archive; an interrupted pack left %s, pack it again",
                        hold->path, hold->note.path);
-    return sb_hold_take_index(hold, &hold->note.text.index, err);
+    return sb_hold_take_index(hold, &hold->note.text.index);
 }

@@ -22,9 +22,9 @@ struct becoming {
     uint32_t count; /* of shards; one without files has a shard too */
 };
 
-static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
+static enum sb_code count_shards(struct becoming *part)
 {
-    enum sb_code code = sb_shard_count_in_use(part->db, part->hold.path, &part->count, err);
+    enum sb_code code = sb_shard_count_in_use(part->db, part->hold.path, &part->count);
 
     if (code == SB_OK && part->count == 0)
         part->count = 1;
@@ -32,66 +32,64 @@ static enum sb_code count_shards(struct becoming *part, struct sb_error *err)
 }
 
 /* Adds the row that leads to the shards under the part's name. */
-static enum sb_code call_whole(struct becoming *part, struct sb_error *err)
+static enum sb_code call_whole(struct becoming *part)
 {
     struct sb_progress progress = {0};
     uint32_t counter = sb_database_change_counter(part->db);
-    enum sb_code code = sb_progress_load(part->db, &progress, err);
+    enum sb_code code = sb_progress_load(part->db, &progress);
 
     progress.commit = (int64_t)counter + 1;
     progress.state = SB_PROGRESS_WHOLE;
     if (code == SB_OK)
-        code = sb_progress_save(part->db, &progress, err);
+        code = sb_progress_save(part->db, &progress);
     sb_progress_release(&progress);
     if (code == SB_OK)
-        code = count_shards(part, err);
+        code = count_shards(part);
     if (code == SB_OK)
-        code = sb_pending_record(part->db, part->hold.path, part->count, err);
-    return code == SB_OK ? sb_database_run(part->db, "COMMIT", err) : code;
+        code = sb_pending_record(part->db, part->hold.path, part->count);
+    return code == SB_OK ? sb_database_run(part->db, "COMMIT") : code;
 }
 
 /* Removes the index that this writer began; the note names the part's instead. */
-static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part,
-                           struct sb_error *err)
+static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part)
 {
     struct sb_look look;
-    enum sb_code code = sb_note_confirm(&writer->hold.note, err);
+    enum sb_code code = sb_note_confirm(&writer->hold.note);
 
     if (code == SB_OK)
-        code = sb_look_at(writer->made.path, &look, err);
+        code = sb_look_at(writer->made.path, &look);
     if (code)
         return code;
     if (!sb_is_identical(&look.identity, &writer->made.identity))
-        return sb_fail(err, SB_EXISTS, "%s: was replaced by another file meanwhile; move it away",
+        return sb_fail(SB_EXISTS, "%s: was replaced by another file meanwhile; move it away",
                        writer->made.path);
     sb_writer_close_index(writer);
     if (unlink(writer->made.path))
-        return sb_fail_errno(err, errno, "%s", writer->made.path);
-    code = sb_sync_directory_of(writer->hold.path, err);
-    return code ? code : sb_note_index(&writer->hold.note, &part->hold.index, err);
+        return sb_fail_errno(errno, "%s", writer->made.path);
+    code = sb_sync_directory_of(writer->hold.path);
+    return code ? code : sb_note_index(&writer->hold.note, &part->hold.index);
 }
 
-static enum sb_code place(struct sb_writer *writer, struct becoming *part, struct sb_error *err)
+static enum sb_code place(struct sb_writer *writer, struct becoming *part)
 {
-    enum sb_code code = sb_journal_refuse(part->hold.path, err);
+    enum sb_code code = sb_journal_refuse(part->hold.path);
 
     if (code == SB_OK && !writer->replaced)
-        code = sb_pending_refuse_shards(writer->hold.path, 0, err);
+        code = sb_pending_refuse_shards(writer->hold.path, 0);
     if (code == SB_OK)
-        code = let_go(writer, part, err);
+        code = let_go(writer, part);
     if (code == SB_OK)
-        code = sb_writer_note_gone(writer, part->count, err);
+        code = sb_writer_note_gone(writer, part->count);
     if (code)
         return code;
     sb_database_close(part->db);
     part->db = NULL;
     writer->has_row = true;
-    return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index, err);
+    return sb_writer_put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index);
 }
 
 /* Under the locks of the run that wrote it, if that has them. */
-static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept,
-                              struct sb_error *err)
+static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept)
 {
     enum sb_code code;
 
@@ -99,32 +97,32 @@ static enum sb_code hold_part(struct becoming *part, const char *path, struct sb
         sb_hold_move(&part->hold, kept);
         return SB_OK;
     }
-    code = sb_hold_find(&part->hold, path, false, err);
+    code = sb_hold_find(&part->hold, path, false);
     if (code == SB_OK && !part->hold.file)
-        code = sb_fail(err, SB_NOENT, "%s: no such archive", part->hold.path);
-    return code ? code : sb_hold_take(&part->hold, err);
+        code = sb_fail(SB_NOENT, "%s: no such archive", part->hold.path);
+    return code ? code : sb_hold_take(&part->hold);
 }
 
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
-                                   struct sb_hold *kept, struct sb_error *err)
+                                   struct sb_hold *kept)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct becoming part = {.hold = SB_HOLD_NONE};
-    enum sb_code code = hold_part(&part, part_path, kept, err);
+    enum sb_code code = hold_part(&part, part_path, kept);
 
     if (code == SB_OK)
-        code = sb_hold_open(&part.hold, &part.db, &options, err);
+        code = sb_hold_open(&part.hold, &part.db, &options);
     if (code == SB_OK)
-        code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index, err);
+        code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index);
     if (code == SB_OK)
-        code = call_whole(&part, err);
+        code = call_whole(&part);
     if (code == SB_OK)
-        code = sb_hold_begin(&part.hold, part.db, err);
+        code = sb_hold_begin(&part.hold, part.db);
     /* Before the rename, or a kill could leave it beside an archive without a part. */
     if (code == SB_OK)
         sb_note_drop(&part.hold.note, false);
     if (code == SB_OK)
-        code = place(writer, &part, err);
+        code = place(writer, &part);
     sb_database_close(part.db);
     sb_hold_drop(&part.hold, code != SB_OK);
     return code;

@@ -57,74 +57,68 @@ struct sb_writer {
 };
 
 /* writer/new.c: SB_CREATE and SB_REPLACE */
-enum sb_code sb_writer_open_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_writer_commit_new(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_open_new(struct sb_writer *writer) SB_CHECKED;
+enum sb_code sb_writer_commit_new(struct sb_writer *writer) SB_CHECKED;
 
 /*
  * Records in the note the shards of the archive that is replaced: they are removed with it.
  * SB_EXISTS if another file has the name of one of the `made` shards of the new one. Synced.
  */
-enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made) SB_CHECKED;
 
 /* The commit, see sb_new_index_place; then shards get their final names. */
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
-                                    const struct sb_identity *identity,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_identity *identity) SB_CHECKED;
 
 /* Closes the index that is being made, with its statements; its file stays. */
 void sb_writer_close_index(struct sb_writer *writer);
 
 /* Completes an interrupted run that had only its renames left. */
-enum sb_code sb_writer_roll_forward(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_roll_forward(struct sb_writer *writer) SB_CHECKED;
 
 /* writer/copies.c: gives the added copies their bytes. Before the shards are finished. */
-enum sb_code sb_writer_make_copies(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_make_copies(struct sb_writer *writer) SB_CHECKED;
 
 /*
  * writer/repeats.c: makes the unique index on the names in writer->rows. Before that, with
  * names_repeat, removes all but the last file of each name, and the files that have a directory's
  * name.
  */
-enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_index_names(struct sb_writer *writer) SB_CHECKED;
 
 /* Takes an added file out of the counts; the caller deletes its row. */
 enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
-                               int64_t size, struct sb_error *err) SB_CHECKED;
+                               int64_t size) SB_CHECKED;
 
 /* After both: SB_INVALID if something was left out that may not be. */
-enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_heed_strict(const struct sb_writer *writer) SB_CHECKED;
 
 /* writer/links.c: the number of existing shards; SB_NOENT for none. */
-enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count) SB_CHECKED;
 
 /* writer/append.c */
-enum sb_code sb_writer_open_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_writer_commit_append(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_open_append(struct sb_writer *writer) SB_CHECKED;
+enum sb_code sb_writer_commit_append(struct sb_writer *writer) SB_CHECKED;
 
 /* writer.c */
 
 /* Rows go to this connection's table `files` from now on. */
-enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows) SB_CHECKED;
 
 /* SB_INVALID for index_only, which cannot store bytes. */
-enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer) SB_CHECKED;
 
 /* Sets shards_in_use; SB_EXISTS for nonempty shards after those, whose owner is unknown. */
-enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db) SB_CHECKED;
 
 /* Inside the transaction that adds the rows. */
-enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_put_progress(struct sb_writer *writer) SB_CHECKED;
 
 /*
  * Stores the limit, the number of shards if the files do not show it, and, with `pending`, the row
  * that names the prefix of shards not yet renamed.
  */
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count,
+                                  bool pending) SB_CHECKED;
 
 #endif

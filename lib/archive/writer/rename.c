@@ -32,9 +32,9 @@ static void bind_name(sqlite3_stmt *statement, int column, const struct name *na
 
 /* Prepares a statement whose first parameter is a name. */
 static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, const char *sql,
-                                const struct name *name, struct sb_error *err)
+                                const struct name *name)
 {
-    enum sb_code code = sb_database_prepare(writer->db, out, sql, err);
+    enum sb_code code = sb_database_prepare(writer->db, out, sql);
 
     if (code == SB_OK)
         bind_name(*out, 1, name);
@@ -43,14 +43,14 @@ static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, co
 
 /* The first two columns of the first row; without a row *found is false, and they are 0. */
 static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const struct name *name,
-                                bool *found, int64_t *first, int64_t *second, struct sb_error *err)
+                                bool *found, int64_t *first, int64_t *second)
 {
     sqlite3_stmt *row;
-    enum sb_code code = prepare_for(writer, &row, sql, name, err);
+    enum sb_code code = prepare_for(writer, &row, sql, name);
 
     *first = 0;
     *second = 0;
-    *found = sb_database_row(row, &code, err);
+    *found = sb_database_row(row, &code);
     if (*found) {
         *first = sqlite3_column_int64(row, 0);
         *second = sqlite3_column_int64(row, 1);
@@ -61,26 +61,26 @@ static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const
 
 /* A directory's row has its sums; without a row they are computed. */
 static enum sb_code weigh_directory(struct sb_writer *writer, const struct name *name,
-                                    struct weight *weight, struct sb_error *err)
+                                    struct weight *weight)
 {
     bool found;
     enum sb_code code;
 
     *weight = (struct weight){.subdirs = 1};
     code = two_numbers(writer, "SELECT num_files_tree, size_tree FROM main.dirs WHERE path = ?1",
-                       name, &found, &weight->files_tree, &weight->size_tree, err);
+                       name, &found, &weight->files_tree, &weight->size_tree);
     if (code == SB_OK && (weight->files_tree < 0 || weight->size_tree < 0))
-        return sb_fail(err, SB_DAMAGED,
-                       "%s: its tree statistics make no sense; run 'shardbox upgrade'", name->text);
+        return sb_fail(SB_DAMAGED, "%s: its tree statistics make no sense; run 'shardbox upgrade'",
+                       name->text);
     if (code || found)
         return code;
     return two_numbers(writer, "SELECT count(*), sum(size) FROM main.files WHERE " BELOW, name,
-                       &found, &weight->files_tree, &weight->size_tree, err);
+                       &found, &weight->files_tree, &weight->size_tree);
 }
 
 /* Adds the weight to all directories above, or subtracts it. */
 static enum sb_code shift(struct sb_writer *writer, const struct name *name,
-                          const struct weight *weight, int sign, struct sb_error *err)
+                          const struct weight *weight, int sign)
 {
     static const char add[] =
         "UPDATE main.dirs SET num_subdirs = num_subdirs + ?2, num_files = num_files + ?3,"
@@ -88,7 +88,7 @@ static enum sb_code shift(struct sb_writer *writer, const struct name *name,
     struct name above = *name;
     bool is_parent = true;
     sqlite3_stmt *update;
-    enum sb_code code = sb_database_prepare(writer->db, &update, add, err);
+    enum sb_code code = sb_database_prepare(writer->db, &update, add);
 
     while (code == SB_OK && above.size > 0) {
         above.size = sb_parent_size(above.text, above.size);
@@ -97,7 +97,7 @@ static enum sb_code shift(struct sb_writer *writer, const struct name *name,
         sqlite3_bind_int64(update, 3, is_parent ? sign * weight->files : 0);
         sqlite3_bind_int64(update, 4, sign * weight->files_tree);
         sqlite3_bind_int64(update, 5, sign * weight->size_tree);
-        code = sb_database_step(update, err);
+        code = sb_database_step(update);
         is_parent = false;
     }
     sqlite3_finalize(update);
@@ -105,10 +105,10 @@ static enum sb_code shift(struct sb_writer *writer, const struct name *name,
 }
 
 static enum sb_code run_for(struct sb_writer *writer, const char *sql, const struct name *name,
-                            const struct name *to, struct sb_error *err)
+                            const struct name *to)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = prepare_for(writer, &statement, sql, name, err);
+    enum sb_code code = prepare_for(writer, &statement, sql, name);
 
     if (code)
         return code;
@@ -116,14 +116,14 @@ static enum sb_code run_for(struct sb_writer *writer, const char *sql, const str
         bind_name(statement, 2, to);
         sqlite3_bind_int64(statement, 3, (int64_t)name->size + 1);
     }
-    code = sb_database_step(statement, err);
+    code = sb_database_step(statement);
     sqlite3_finalize(statement);
     return code;
 }
 
 /* What is below a directory gets that many levels deeper, and that many bytes longer. */
 static enum sb_code refuse_reach(struct sb_writer *writer, const struct name *from,
-                                 const struct name *to, struct sb_error *err)
+                                 const struct name *to)
 {
     static const char most[] =
         "SELECT max(length(path) - length(replace(path, '/', ''))),"
@@ -138,18 +138,18 @@ static enum sb_code refuse_reach(struct sb_writer *writer, const struct name *fr
 
     if (deeper <= 0 && longer <= 0)
         return SB_OK;
-    code = two_numbers(writer, most, from, &found, &depth, &size, err);
+    code = two_numbers(writer, most, from, &found, &depth, &size);
     if (!code && depth + deeper > SB_DEPTH_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: what is below it would be more than %d directories deep",
+        return sb_fail(SB_LIMIT, "%s: what is below it would be more than %d directories deep",
                        from->text, SB_DEPTH_MAX);
     if (!code && size + longer > SB_NAME_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: what is below it would have names longer than 64 KiB",
+        return sb_fail(SB_LIMIT, "%s: what is below it would have names longer than 64 KiB",
                        from->text);
     return code;
 }
 
 enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, size_t size,
-                                 bool *found, struct sb_error *err)
+                                 bool *found)
 {
     struct name name = {path, size};
     int64_t ignored;
@@ -157,114 +157,110 @@ enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, siz
     return two_numbers(writer,
                        "SELECT 1, 1 FROM main.files WHERE " BELOW
                        " UNION ALL SELECT 1, 1 FROM main.dirs WHERE " BELOW " LIMIT 1",
-                       &name, found, &ignored, &ignored, err);
+                       &name, found, &ignored, &ignored);
 }
 
-static enum sb_code refuse_full(struct sb_writer *writer, const struct name *name,
-                                struct sb_error *err)
+static enum sb_code refuse_full(struct sb_writer *writer, const struct name *name)
 {
     bool found;
-    enum sb_code code = sb_writer_has_below(writer, name->text, name->size, &found, err);
+    enum sb_code code = sb_writer_has_below(writer, name->text, name->size, &found);
 
     if (code || !found)
         return code;
-    return sb_fail(err, SB_EXISTS, "%s: is a directory that is not empty", name->text);
+    return sb_fail(SB_EXISTS, "%s: is a directory that is not empty", name->text);
 }
 
 static enum sb_code weigh(struct sb_writer *writer, const struct name *name,
-                          const struct sb_entry *entry, struct weight *weight, struct sb_error *err)
+                          const struct sb_entry *entry, struct weight *weight)
 {
     if (entry->type == SB_DIR)
-        return weigh_directory(writer, name, weight, err);
+        return weigh_directory(writer, name, weight);
     *weight = (struct weight){
         .files = 1, .files_tree = 1, .size_tree = entry->size > 0 ? entry->size : 0};
     return SB_OK;
 }
 
 static enum sb_code remove_replaced(struct sb_writer *writer, const struct name *name,
-                                    const struct sb_entry *entry, struct sb_error *err)
+                                    const struct sb_entry *entry)
 {
     bool is_dir = entry->type == SB_DIR;
     struct weight weight;
-    enum sb_code code = weigh(writer, name, entry, &weight, err);
+    enum sb_code code = weigh(writer, name, entry, &weight);
 
     if (code == SB_OK)
         code = run_for(writer,
                        is_dir ? "DELETE FROM main.dirs WHERE path = ?1"
                               : "DELETE FROM main.files WHERE path = ?1",
-                       name, NULL, err);
-    return code ? code : shift(writer, name, &weight, -1, err);
+                       name, NULL);
+    return code ? code : shift(writer, name, &weight, -1);
 }
 
 static enum sb_code rename_rows(struct sb_writer *writer, const struct name *from,
-                                const struct name *to, bool is_dir, struct sb_error *err)
+                                const struct name *to, bool is_dir)
 {
     enum sb_code code;
 
     if (!is_dir)
-        return run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE path = ?1", from, to,
-                       err);
-    code = run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE " BELOW, from, to, err);
+        return run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE path = ?1", from,
+                       to);
+    code = run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE " BELOW, from, to);
     return code ? code
                 : run_for(writer, "UPDATE main.dirs SET path = " RENAMED " WHERE " SELF_OR_BELOW,
-                          from, to, err);
+                          from, to);
 }
 
 /* Checks what may be renamed, and to that name; *is_replaced: the name is in use. */
 static enum sb_code look(struct sb_writer *writer, const struct name *from, const struct name *to,
-                         struct sb_entry *entry, struct sb_entry *replaced, bool *is_replaced,
-                         struct sb_error *err)
+                         struct sb_entry *entry, struct sb_entry *replaced, bool *is_replaced)
 {
-    enum sb_code code = sb_writer_lookup(writer, from->text, from->size, entry, err);
+    enum sb_code code = sb_writer_lookup(writer, from->text, from->size, entry);
 
     if (code == SB_NOENT)
-        return sb_fail(err, SB_NOENT, "%s: no such file or directory in the archive", from->text);
+        return sb_fail(SB_NOENT, "%s: no such file or directory in the archive", from->text);
     if (code)
         return code;
-    code = sb_writer_lookup(writer, to->text, to->size, replaced, err);
+    code = sb_writer_lookup(writer, to->text, to->size, replaced);
     *is_replaced = code == SB_OK;
     if (code && code != SB_NOENT)
         return code;
     if (*is_replaced && entry->type == SB_DIR && replaced->type != SB_DIR)
-        return sb_fail(err, SB_EXISTS, "%s: is a file, and %s is a directory", to->text,
-                       from->text);
+        return sb_fail(SB_EXISTS, "%s: is a file, and %s is a directory", to->text, from->text);
     if (*is_replaced && entry->type != SB_DIR && replaced->type == SB_DIR)
-        return sb_fail(err, SB_EXISTS, "%s: is a directory, and %s is none", to->text, from->text);
-    if (*is_replaced && replaced->type == SB_DIR && (code = refuse_full(writer, to, err)))
+        return sb_fail(SB_EXISTS, "%s: is a directory, and %s is none", to->text, from->text);
+    if (*is_replaced && replaced->type == SB_DIR && (code = refuse_full(writer, to)))
         return code;
-    return entry->type == SB_DIR ? refuse_reach(writer, from, to, err) : SB_OK;
+    return entry->type == SB_DIR ? refuse_reach(writer, from, to) : SB_OK;
 }
 
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, size_t from_size,
-                              const char *to_text, size_t to_size, struct sb_error *err)
+                              const char *to_text, size_t to_size)
 {
     struct name from = {from_text, from_size}, to = {to_text, to_size};
     struct sb_entry entry, replaced;
     struct weight weight;
     bool is_replaced = false;
-    enum sb_code code = look(writer, &from, &to, &entry, &replaced, &is_replaced, err);
+    enum sb_code code = look(writer, &from, &to, &entry, &replaced, &is_replaced);
 
     if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->hold.file, err);
+        code = sb_exclude_readers(writer->db, writer->hold.file);
     if (code == SB_OK && is_replaced)
-        code = remove_replaced(writer, &to, &replaced, err);
+        code = remove_replaced(writer, &to, &replaced);
     if (code == SB_OK)
-        code = weigh(writer, &from, &entry, &weight, err);
+        code = weigh(writer, &from, &entry, &weight);
     if (code == SB_OK)
-        code = shift(writer, &from, &weight, -1, err);
+        code = shift(writer, &from, &weight, -1);
     if (code == SB_OK)
-        code = rename_rows(writer, &from, &to, entry.type == SB_DIR, err);
-    return code ? code : shift(writer, &to, &weight, 1, err);
+        code = rename_rows(writer, &from, &to, entry.type == SB_DIR);
+    return code ? code : shift(writer, &to, &weight, 1);
 }
 
-enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size,
-                                struct sb_error *err)
+enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size)
 {
     static const struct weight weight = {.subdirs = 1};
     struct name name = {path, size};
-    enum sb_code code = sb_exclude_readers(writer->db, writer->hold.file, err);
+    enum sb_code code = sb_exclude_readers(writer->db, writer->hold.file);
 
     if (code == SB_OK)
-        code = run_for(writer, "INSERT INTO main.dirs (path) VALUES (?1)", &name, NULL, err);
-    return code ? code : shift(writer, &name, &weight, 1, err);
+        code = run_for(writer, "INSERT INTO main.dirs (path) VALUES (?1)", &name, NULL);
+    return code ? code : shift(writer, &name, &weight, 1);
 }

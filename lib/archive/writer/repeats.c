@@ -14,24 +14,24 @@
 static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)";
 
 /* Runs a statement whose only parameter is a row. */
-static enum sb_code run_for(sqlite3_stmt *statement, int64_t row, struct sb_error *err)
+static enum sb_code run_for(sqlite3_stmt *statement, int64_t row)
 {
     sqlite3_bind_int64(statement, 1, row);
-    return sb_database_step(statement, err);
+    return sb_database_step(statement);
 }
 
 /* One by one: SQLite would hold the numbers of all rows of one statement in memory. */
-static enum sb_code delete_marked(sqlite3 *db, struct sb_error *err)
+static enum sb_code delete_marked(sqlite3 *db)
 {
     sqlite3_stmt *rows = NULL, *remove = NULL;
-    enum sb_code code = SB_PREPARE(db, err, {&rows, "SELECT row FROM temp.going"},
+    enum sb_code code = SB_PREPARE(db, {&rows, "SELECT row FROM temp.going"},
                                    {&remove, "DELETE FROM main.files WHERE rowid = ?1"});
 
-    while (sb_database_row(rows, &code, err))
-        code = run_for(remove, sqlite3_column_int64(rows, 0), err);
+    while (sb_database_row(rows, &code))
+        code = run_for(remove, sqlite3_column_int64(rows, 0));
     sqlite3_finalize(rows);
     sqlite3_finalize(remove);
-    return code ? code : sb_database_run(db, "DROP TABLE temp.going", err);
+    return code ? code : sb_database_run(db, "DROP TABLE temp.going");
 }
 
 /* An added file. */
@@ -43,7 +43,7 @@ struct added {
 
 /* Marks the file before this one if it has the same name, and remembers this one. */
 static enum sb_code compare(struct sb_writer *writer, struct added *before, sqlite3_stmt *row,
-                            sqlite3_stmt *mark, struct sb_error *err)
+                            sqlite3_stmt *mark)
 {
     const char *path = (const char *)sqlite3_column_text(row, 1);
     size_t size = (size_t)sqlite3_column_bytes(row, 1);
@@ -51,29 +51,28 @@ static enum sb_code compare(struct sb_writer *writer, struct added *before, sqli
 
     if (before->path.data && size == before->path.size &&
         memcmp(path, before->path.data, size) == 0) {
-        code = run_for(mark, before->row, err);
+        code = run_for(mark, before->row);
         if (code == SB_OK)
-            code = sb_writer_uncount(writer, path, size, before->size, err);
+            code = sb_writer_uncount(writer, path, size, before->size);
         writer->counts.superseded++;
     }
     before->row = sqlite3_column_int64(row, 0);
     before->size = sqlite3_column_int64(row, 2);
     if (code == SB_OK && sb_buf_set(&before->path, path, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
-static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark,
-                                    struct sb_error *err)
+static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark)
 {
     struct added before = {0};
     sqlite3_stmt *rows;
     enum sb_code code;
 
-    code = sb_database_prepare(
-        writer->rows, &rows, "SELECT rowid, path, size FROM main.files ORDER BY path, rowid", err);
-    while (sb_database_row(rows, &code, err))
-        code = compare(writer, &before, rows, mark, err);
+    code = sb_database_prepare(writer->rows, &rows,
+                               "SELECT rowid, path, size FROM main.files ORDER BY path, rowid");
+    while (sb_database_row(rows, &code))
+        code = compare(writer, &before, rows, mark);
     sqlite3_finalize(rows);
     sb_buf_release(&before.path);
     return code;
@@ -86,7 +85,7 @@ struct clashes {
 };
 
 /* Marks the file that has the name of this directory, if there is one. */
-static enum sb_code find_clash(void *context, const char *path, size_t size, struct sb_error *err)
+static enum sb_code find_clash(void *context, const char *path, size_t size)
 {
     struct clashes *clashes = context;
     enum sb_code code = SB_OK;
@@ -94,66 +93,63 @@ static enum sb_code find_clash(void *context, const char *path, size_t size, str
     if (size == 0)
         return SB_OK;
     sqlite3_bind_text(clashes->find, 1, path, (int)size, SQLITE_STATIC);
-    if (sb_database_row(clashes->find, &code, err))
-        code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0), err);
+    if (sb_database_row(clashes->find, &code))
+        code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0));
     sqlite3_reset(clashes->find);
     return code;
 }
 
-static enum sb_code uncount_clashes(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code uncount_clashes(struct sb_writer *writer)
 {
     sqlite3_stmt *rows;
     enum sb_code code;
 
     code = sb_database_prepare(writer->rows, &rows,
                                "SELECT path, size FROM temp.going JOIN main.files"
-                               " ON files.rowid = going.row ORDER BY path",
-                               err);
-    while (sb_database_row(rows, &code, err)) {
+                               " ON files.rowid = going.row ORDER BY path");
+    while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
         writer->left_out = true;
         sb_report(writer->notify, SB_PROBLEM, "clash", path,
                   "is a directory as well; the file was left out");
-        code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1), err);
+        code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1));
     }
     sqlite3_finalize(rows);
     return code;
 }
 
-static enum sb_code mark_clashes(struct sb_writer *writer, sqlite3_stmt *mark, struct sb_error *err)
+static enum sb_code mark_clashes(struct sb_writer *writer, sqlite3_stmt *mark)
 {
     struct clashes clashes = {.mark = mark, .writer = writer};
     enum sb_code code;
 
     code = sb_database_prepare(writer->rows, &clashes.find,
-                               "SELECT rowid FROM main.files WHERE path = ?1", err);
+                               "SELECT rowid FROM main.files WHERE path = ?1");
     if (code == SB_OK)
-        code = sb_tally_each_dir(writer->tally, find_clash, &clashes, err);
+        code = sb_tally_each_dir(writer->tally, find_clash, &clashes);
     sqlite3_finalize(clashes.find);
-    return code ? code : uncount_clashes(writer, err);
+    return code ? code : uncount_clashes(writer);
 }
 
 /* Deletes the rows that `find` marks. */
 static enum sb_code take_out(struct sb_writer *writer,
-                             enum sb_code (*find)(struct sb_writer *writer, sqlite3_stmt *mark,
-                                                  struct sb_error *err),
-                             struct sb_error *err)
+                             enum sb_code (*find)(struct sb_writer *writer, sqlite3_stmt *mark))
 {
     sqlite3_stmt *mark = NULL;
-    enum sb_code code = sb_database_run(writer->rows, make_table, err);
+    enum sb_code code = sb_database_run(writer->rows, make_table);
 
     if (code == SB_OK)
         code = sb_database_prepare(writer->rows, &mark,
-                                   "INSERT OR IGNORE INTO temp.going VALUES (?1)", err);
+                                   "INSERT OR IGNORE INTO temp.going VALUES (?1)");
     if (code == SB_OK)
-        code = find(writer, mark, err);
+        code = find(writer, mark);
     sqlite3_finalize(mark);
-    return code ? code : delete_marked(writer->rows, err);
+    return code ? code : delete_marked(writer->rows);
 }
 
-enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_index_names(struct sb_writer *writer)
 {
     const char *make_index = sb_ddl_indexes[0].sql;
     enum sb_code code = SB_OK;
@@ -161,18 +157,18 @@ enum sb_code sb_writer_index_names(struct sb_writer *writer, struct sb_error *er
     if (sqlite3_exec(writer->rows, make_index, NULL, NULL, NULL)) {
         if (!writer->names_repeat ||
             sqlite3_extended_errcode(writer->rows) != SQLITE_CONSTRAINT_UNIQUE)
-            return sb_database_fail(writer->rows, err);
-        code = take_out(writer, mark_superseded, err);
+            return sb_database_fail(writer->rows);
+        code = take_out(writer, mark_superseded);
         /*
          * Pages that are freed in the same transaction would stay in SQLite's memory when the index
          * reuses them.
          */
         if (code == SB_OK)
-            code = sb_database_run(writer->rows, "COMMIT; BEGIN", err);
+            code = sb_database_run(writer->rows, "COMMIT; BEGIN");
         if (code == SB_OK)
-            code = sb_database_run(writer->rows, make_index, err);
+            code = sb_database_run(writer->rows, make_index);
     }
     if (code == SB_OK && writer->names_repeat)
-        code = take_out(writer, mark_clashes, err);
+        code = take_out(writer, mark_clashes);
     return code;
 }

@@ -12,7 +12,7 @@ void sb_rowset_release(struct sb_rowset *set)
     *set = (struct sb_rowset){0};
 }
 
-static enum sb_code make_space(struct sb_rowset *set, size_t word, struct sb_error *err)
+static enum sb_code make_space(struct sb_rowset *set, size_t word)
 {
     size_t capacity = set->capacity ? set->capacity : FIRST_WORDS;
     uint64_t *words;
@@ -21,14 +21,14 @@ static enum sb_code make_space(struct sb_rowset *set, size_t word, struct sb_err
         capacity *= 2;
     words = reallocarray(set->words, capacity, sizeof(*words));
     if (!words)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     memset(words + set->capacity, 0, (capacity - set->capacity) * sizeof(*words));
     set->words = words;
     set->capacity = capacity;
     return SB_OK;
 }
 
-enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *err)
+enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row)
 {
     size_t word = (size_t)row / WORD_BITS;
 
@@ -36,8 +36,8 @@ enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *
         set->partial = true;
         return SB_OK;
     }
-    if (word >= set->capacity && make_space(set, word, err))
-        return err->code;
+    if (word >= set->capacity && make_space(set, word))
+        return sb_error()->code;
     set->count += !sb_rowset_has(set, row);
     set->words[word] |= UINT64_C(1) << (row % WORD_BITS);
     return SB_OK;

@@ -23,7 +23,7 @@ struct sb_rowset {
 };
 
 void sb_rowset_release(struct sb_rowset *set);
-enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row) SB_CHECKED;
 bool sb_rowset_has(const struct sb_rowset *set, int64_t row);
 
 #endif

@@ -58,18 +58,18 @@ static void free_file(struct shard_file *file)
 }
 
 enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
-                              int64_t limit, struct sb_error *err)
+                              int64_t limit)
 {
     struct sb_shard_out *made = calloc(1, sizeof(*made));
 
     *out = NULL;
     if (!made)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     made->hold = hold;
-    made->prefix = sb_own_name(hold->path, SB_NEW_SUFFIX, err);
+    made->prefix = sb_own_name(hold->path, SB_NEW_SUFFIX);
     if (!made->prefix) {
         free(made);
-        return err->code;
+        return sb_error()->code;
     }
     pthread_mutex_init(&made->mutex, NULL);
     pthread_mutex_init(&made->writing, NULL);
@@ -98,18 +98,17 @@ void sb_shard_out_free(struct sb_shard_out *out)
 }
 
 /* Opens the file only if it is still the same one: its directory may have been replaced. */
-static enum sb_code open_known(const char *path, const struct sb_identity *identity, int *fd,
-                               struct sb_error *err)
+static enum sb_code open_known(const char *path, const struct sb_identity *identity, int *fd)
 {
     struct sb_look look;
     enum sb_code code;
 
     *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (*fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    code = sb_look_into(*fd, path, &look, err);
+        return sb_fail_errno(errno, "%s", path);
+    code = sb_look_into(*fd, path, &look);
     if (code == SB_OK && !sb_is_identical(&look.identity, identity))
-        code = sb_fail(err, SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+        code = sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
     if (code) {
         close(*fd);
         *fd = -1;
@@ -117,14 +116,14 @@ static enum sb_code open_known(const char *path, const struct sb_identity *ident
     return code;
 }
 
-static enum sb_code ensure_open(struct shard_file *file, struct sb_error *err)
+static enum sb_code ensure_open(struct shard_file *file)
 {
-    return file->fd >= 0 ? SB_OK : open_known(file->path, &file->identity, &file->fd, err);
+    return file->fd >= 0 ? SB_OK : open_known(file->path, &file->identity, &file->fd);
 }
 
 /* Takes over `path`, also on failure. known: the file to open, or NULL to make one. */
 static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number,
-                              const struct sb_identity *known, struct sb_error *err)
+                              const struct sb_identity *known)
 {
     struct shard_file *file = calloc(1, sizeof(*file));
     struct sb_look look = {0};
@@ -133,13 +132,12 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
     if (!file || !path) {
         free(file);
         free(path);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *file = (struct shard_file){.number = number, .path = path, .fd = -1};
-    code =
-        known ? open_known(path, known, &file->fd, err) : sb_hold_make_file(path, &file->fd, err);
+    code = known ? open_known(path, known, &file->fd) : sb_hold_make_file(path, &file->fd);
     if (code == SB_OK)
-        code = sb_look_into(file->fd, path, &look, err);
+        code = sb_look_into(file->fd, path, &look);
     if (code) {
         free_file(file);
         return code;
@@ -154,18 +152,17 @@ static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t num
 }
 
 /* A shard without additions keeps its time, by which rsync recognises it. */
-static enum sb_code set_length(struct shard_file *file, int64_t length, struct sb_error *err)
+static enum sb_code set_length(struct shard_file *file, int64_t length)
 {
     struct stat st;
 
     if (fstat(file->fd, &st) == 0 && st.st_size == length)
         return SB_OK;
-    return ftruncate(file->fd, length) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+    return ftruncate(file->fd, length) ? sb_fail_errno(errno, "%s", file->path) : SB_OK;
 }
 
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
-                                   const struct sb_identity *file, int64_t end,
-                                   struct sb_error *err)
+                                   const struct sb_identity *file, int64_t end)
 {
     enum sb_code code;
 
@@ -176,39 +173,39 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
     out->continued = *file;
     out->continued_path = strdup(path);
     if (!out->continued_path)
-        return sb_fail_memory(err);
-    code = open_file(out, strdup(path), out->first - 1, file, err);
+        return sb_fail_memory();
+    code = open_file(out, strdup(path), out->first - 1, file);
     if (code)
         return code;
-    code = set_length(out->current, end, err);
+    code = set_length(out->current, end);
     out->current->end = end;
     return code;
 }
 
-static enum sb_code close_file(struct shard_file *file, struct sb_error *err)
+static enum sb_code close_file(struct shard_file *file)
 {
     int fd = file->fd;
 
     file->fd = -1;
-    return fd >= 0 && close(fd) ? sb_fail_errno(err, errno, "%s", file->path) : SB_OK;
+    return fd >= 0 && close(fd) ? sb_fail_errno(errno, "%s", file->path) : SB_OK;
 }
 
 /* Every extent in use is within the file, even if its last bytes are a hole. */
-static enum sb_code finish_file(struct shard_file *file, struct sb_error *err)
+static enum sb_code finish_file(struct shard_file *file)
 {
-    enum sb_code code = ensure_open(file, err);
+    enum sb_code code = ensure_open(file);
 
     if (code == SB_OK)
-        code = set_length(file, file->end, err);
+        code = set_length(file, file->end);
     if (code == SB_OK)
-        code = sb_fsync(file->fd, file->path, err);
+        code = sb_fsync(file->fd, file->path);
     if (code == SB_OK)
-        code = close_file(file, err);
+        code = close_file(file);
     return code;
 }
 
 /* Bytes of many small shards may be pending: all but a few of them are closed meanwhile. */
-static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
+static enum sb_code limit_open(struct sb_shard_out *out)
 {
     enum sb_code code = SB_OK;
     unsigned open_count = 0;
@@ -217,7 +214,7 @@ static enum sb_code limit_open(struct sb_shard_out *out, struct sb_error *err)
     pthread_mutex_lock(&out->mutex);
     for (struct shard_file *file = out->open; code == SB_OK && file; file = file->next) {
         if (file != out->current && file->fd >= 0 && ++open_count > OPEN_MOST)
-            code = close_file(file, err);
+            code = close_file(file);
     }
     pthread_mutex_unlock(&out->mutex);
     pthread_mutex_unlock(&out->writing);
@@ -244,44 +241,41 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
  * Checks now, not only at the commit, that its final name is free. With SB_REPLACE, the replaced
  * archive lists the shards to remove.
  */
-static enum sb_code look_at_name(struct sb_shard_out *out, struct sb_error *err)
+static enum sb_code look_at_name(struct sb_shard_out *out)
 {
     struct sb_note *note = &out->hold->note;
-    enum sb_code code = sb_note_confirm(note, err);
+    enum sb_code code = sb_note_confirm(note);
 
-    return code || note->text.aim == SB_AIM_REPLACE
-               ? code
-               : sb_settle_claim_name(out->hold, out->next, err);
+    return code || note->text.aim == SB_AIM_REPLACE ? code
+                                                    : sb_settle_claim_name(out->hold, out->next);
 }
 
 /* Before it holds anything: otherwise the next writer could not know whose it is. */
-static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file,
-                              struct sb_error *err)
+static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file)
 {
     struct sb_note *note = &out->hold->note;
-    enum sb_code code = sb_note_claim(note, SB_CLAIM_MADE, out->next, file, err);
+    enum sb_code code = sb_note_claim(note, SB_CLAIM_MADE, out->next, file);
 
-    return code ? code : sb_note_sync(note, err);
+    return code ? code : sb_note_sync(note);
 }
 
-static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
+static enum sb_code begin_shard(struct sb_shard_out *out)
 {
     struct shard_file *full = out->current, *done = NULL;
     char *path;
     enum sb_code code;
 
     if (out->next > SB_SHARD_MAX)
-        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
-                       SB_SHARD_MAX + 1);
-    code = look_at_name(out, err);
+        return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
+    code = look_at_name(out);
     if (code)
         return code;
-    path = sb_shard_name(out->prefix, out->next, err);
+    path = sb_shard_name(out->prefix, out->next);
     if (!path)
         return SB_NOMEM;
-    code = open_file(out, path, out->next, NULL, err);
+    code = open_file(out, path, out->next, NULL);
     if (code == SB_OK)
-        code = note_made(out, &out->current->identity, err);
+        code = note_made(out, &out->current->identity);
     if (code)
         return code;
     out->next++;
@@ -291,82 +285,80 @@ static enum sb_code begin_shard(struct sb_shard_out *out, struct sb_error *err)
     done = detach_if_done(out, full);
     pthread_mutex_unlock(&out->mutex);
     if (done)
-        code = finish_file(done, err);
+        code = finish_file(done);
     free_file(done);
-    return code == SB_OK ? limit_open(out, err) : code;
+    return code == SB_OK ? limit_open(out) : code;
 }
 
 /* A file that has the bytes of another without using space for them. */
-static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path,
-                                 struct sb_error *err)
+static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path)
 {
     int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
     struct sb_look look;
     enum sb_code code;
 
     if (from < 0)
-        return sb_fail_errno(err, errno, "%s", target);
-    code = sb_hold_make_file(path, &to, err);
+        return sb_fail_errno(errno, "%s", target);
+    code = sb_hold_make_file(path, &to);
     if (code) {
         close(from);
         return code;
     }
-    code = sb_look_into(to, path, &look, err);
+    code = sb_look_into(to, path, &look);
     if (code == SB_OK)
-        code = note_made(out, &look.identity, err);
+        code = note_made(out, &look.identity);
     if (code == SB_OK && ioctl(to, FICLONE, from))
-        code = sb_fail_errno(err, errno,
-                             "%s: its blocks cannot be shared here; make symbolic links instead",
-                             target);
+        code = sb_fail_errno(
+            errno, "%s: its blocks cannot be shared here; make symbolic links instead", target);
     if (code == SB_OK)
-        code = sb_fsync(to, path, err);
+        code = sb_fsync(to, path);
     if (close(to) && code == SB_OK)
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
     close(from);
     return code;
 }
 
 /* Their lines in the note are synced with the commit; until then the line `links` is enough. */
 static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
-                              const char *path, struct sb_error *err)
+                              const char *path)
 {
     struct sb_note *note = &out->hold->note;
     struct sb_look look;
     enum sb_code code = SB_OK;
 
     if (note->text.links_from == UINT32_MAX) {
-        code = sb_note_links(note, out->next, err);
+        code = sb_note_links(note, out->next);
         if (code == SB_OK)
-            code = sb_note_sync(note, err);
+            code = sb_note_sync(note);
     }
     if (code)
         return code;
     if (kind != SB_LINK_HARD && symlink(target, path))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (kind == SB_LINK_HARD && link(target, path))
         return sb_fail_errno(
-            err, errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
-    code = sb_look_at(path, &look, err);
-    return code ? code : sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity, err);
+            errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
+    code = sb_look_at(path, &look);
+    return code ? code : sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity);
 }
 
 enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
-                               uint32_t *shard, struct sb_error *err)
+                               uint32_t *shard)
 {
     enum sb_code code;
     char *path;
 
     if (out->next > SB_SHARD_MAX)
-        return sb_fail(err, SB_LIMIT, "more than %d shards; link fewer files under one index",
+        return sb_fail(SB_LIMIT, "more than %d shards; link fewer files under one index",
                        SB_SHARD_MAX + 1);
-    code = look_at_name(out, err);
+    code = look_at_name(out);
     if (code)
         return code;
-    path = sb_shard_name(out->prefix, out->next, err);
+    path = sb_shard_name(out->prefix, out->next);
     if (!path)
-        return err->code;
-    code = kind == SB_LINK_REFLINK ? share_blocks(out, target, path, err)
-                                   : make_link(out, kind, target, path, err);
+        return sb_error()->code;
+    code = kind == SB_LINK_REFLINK ? share_blocks(out, target, path)
+                                   : make_link(out, kind, target, path);
     if (code == SB_OK)
         *shard = out->next++;
     free(path);
@@ -374,13 +366,13 @@ enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind,
 }
 
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
-                                int64_t *offset, struct sb_error *err)
+                                int64_t *offset)
 {
     struct shard_file *file = out->current;
     enum sb_code code;
 
     if (!file || (file->end > 0 && size > out->limit - file->end)) {
-        code = begin_shard(out, err);
+        code = begin_shard(out);
         if (code)
             return code;
         file = out->current;
@@ -394,26 +386,24 @@ enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t
     return SB_OK;
 }
 
-enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset,
-                                     struct sb_error *err)
+enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
 {
     enum sb_code code = SB_OK;
 
     if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
-        code = begin_shard(out, err);
+        code = begin_shard(out);
     if (code)
         return code;
-    return sb_shard_out_place(out, 0, shard, offset, err);
+    return sb_shard_out_place(out, 0, shard, offset);
 }
 
-enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size,
-                                      struct sb_error *err)
+enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size)
 {
     struct shard_file *file = out->current;
     int64_t end;
 
     if (__builtin_add_overflow(file->end - old_size, new_size, &end))
-        return sb_fail(err, SB_LIMIT, "%s: the shard would pass 2^63 - 1 bytes", file->path);
+        return sb_fail(SB_LIMIT, "%s: the shard would pass 2^63 - 1 bytes", file->path);
     pthread_mutex_lock(&out->mutex);
     file->end = end;
     file->pending += new_size - old_size;
@@ -432,8 +422,7 @@ static struct shard_file *find_file(struct sb_shard_out *out, uint32_t number)
     return file;
 }
 
-static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, int64_t size,
-                           struct sb_error *err)
+static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, int64_t size)
 {
     struct shard_file *done;
     enum sb_code code = SB_OK;
@@ -443,37 +432,36 @@ static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, in
     done = detach_if_done(out, file);
     pthread_mutex_unlock(&out->mutex);
     if (done)
-        code = finish_file(done, err);
+        code = finish_file(done);
     free_file(done);
     return code;
 }
 
 enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
-                                const void *data, size_t size, struct sb_error *err)
+                                const void *data, size_t size)
 {
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
     /* The kernel serialises writes to one file: waiting here sleeps, waiting there spins. */
     pthread_mutex_lock(&out->writing);
-    code = ensure_open(file, err);
+    code = ensure_open(file);
     if (code == SB_OK)
-        code = sb_pwrite_full(file->fd, data, size, offset, file->path, err);
+        code = sb_pwrite_full(file->fd, data, size, offset, file->path);
     if (code == SB_OK && size >= WRITE_BEHIND_BYTES)
         sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     pthread_mutex_unlock(&out->writing);
     if (code)
         return code;
-    return settle(out, file, (int64_t)size, err);
+    return settle(out, file, (int64_t)size);
 }
 
-enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size,
-                               struct sb_error *err)
+enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size)
 {
-    return settle(out, find_file(out, shard), size, err);
+    return settle(out, find_file(out, shard), size);
 }
 
-enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard, struct sb_error *err)
+enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
 {
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
@@ -481,9 +469,9 @@ enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard, struct
     if (!file)
         return SB_OK;
     pthread_mutex_lock(&out->writing);
-    code = ensure_open(file, err);
+    code = ensure_open(file);
     if (code == SB_OK)
-        code = set_length(file, file->end, err);
+        code = set_length(file, file->end);
     pthread_mutex_unlock(&out->writing);
     return code;
 }
@@ -504,16 +492,16 @@ uint32_t sb_shard_out_made(const struct sb_shard_out *out)
     return out->next - out->first;
 }
 
-enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
+enum sb_code sb_shard_out_finish(struct sb_shard_out *out)
 {
     struct shard_file *file;
     enum sb_code code = SB_OK;
 
     if (!out->current && out->next == 0)
-        code = begin_shard(out, err);
+        code = begin_shard(out);
     while (code == SB_OK && (file = out->open)) {
         out->open = file->next;
-        code = finish_file(file, err);
+        code = finish_file(file);
         free_file(file);
     }
     out->current = NULL;
@@ -522,11 +510,10 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out, struct sb_error *err)
 
 void sb_shard_out_undo(struct sb_shard_out *out)
 {
-    struct sb_error ignored;
     struct stat st;
     int fd;
 
-    if (!out->continued_path || open_known(out->continued_path, &out->continued, &fd, &ignored))
+    if (!out->continued_path || IGNORED(open_known(out->continued_path, &out->continued, &fd)))
         return;
     /* Best effort: the next writer cuts off what remains after the end. */
     if (fstat(fd, &st) == 0 && st.st_size != out->continued_end)

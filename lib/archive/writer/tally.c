@@ -18,18 +18,18 @@ static const char make_table[] =
 static const char save_frame[] =
     "INSERT INTO temp.tally VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
-enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db)
 {
     struct sb_tally *tally = calloc(1, sizeof(*tally));
     enum sb_code code;
 
     *out = NULL;
     if (!tally)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     tally->db = db;
-    code = sb_database_run(db, make_table, err);
+    code = sb_database_run(db, make_table);
     if (code == SB_OK)
-        code = sb_database_prepare(db, &tally->save, save_frame, err);
+        code = sb_database_prepare(db, &tally->save, save_frame);
     if (code) {
         sb_tally_free(tally);
         return code;
@@ -56,15 +56,15 @@ void sb_tally_bind_metadata(sqlite3_stmt *statement, int column, const struct me
     sb_database_bind_known(statement, column + 3, metadata->has & SB_HAS_MTIME, metadata->mtime_ns);
 }
 
-enum sb_code sb_tally_add(int64_t *sum, int64_t more, struct sb_error *err)
+enum sb_code sb_tally_add(int64_t *sum, int64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))
-        return sb_fail(err, SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
+        return sb_fail(SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
     return SB_OK;
 }
 
 /* Nothing is saved for a directory that only leads to others. */
-static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
+static enum sb_code save_innermost(struct sb_tally *tally)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];
     sqlite3_int64 last_row = sqlite3_last_insert_rowid(tally->db);
@@ -80,7 +80,7 @@ static enum sb_code save_innermost(struct sb_tally *tally, struct sb_error *err)
     sqlite3_bind_int64(save, 4, frame->metadata.has);
     sb_tally_bind_metadata(save, 5, &frame->metadata);
     sqlite3_bind_int64(save, 9, frame->flags);
-    code = sb_database_step(save, err);
+    code = sb_database_step(save);
     sqlite3_set_last_insert_rowid(tally->db, last_row);
     return code;
 }
@@ -91,13 +91,13 @@ void sb_tally_pop(struct sb_tally *tally)
     sb_buf_cut(&tally->key, tally->depth ? tally->frames[tally->depth - 1].key_size : 0);
 }
 
-static enum sb_code push(struct sb_tally *tally, size_t key_size, struct sb_error *err)
+static enum sb_code push(struct sb_tally *tally, size_t key_size)
 {
     if (tally->depth > SB_DEPTH_MAX + 1)
-        return sb_fail(err, SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
+        return sb_fail(SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                        SB_DEPTH_MAX);
-    if (sb_grow(&tally->frames, &tally->capacity, tally->depth, sizeof(*tally->frames), err))
-        return err->code;
+    if (sb_grow(&tally->frames, &tally->capacity, tally->depth, sizeof(*tally->frames)))
+        return sb_error()->code;
     tally->frames[tally->depth++] = (struct frame){.key_size = key_size};
     return SB_OK;
 }
@@ -110,7 +110,7 @@ bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t ke
 }
 
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
-                              sb_tally_visit *each, void *context, struct sb_error *err)
+                              sb_tally_visit *each, void *context)
 {
     enum sb_code code = SB_OK;
     const char *slash;
@@ -124,64 +124,61 @@ enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t ke
             end = (size_t)(slash - key) + 1;
         }
         if (end > 0 && sb_buf_set(&tally->key, key, end))
-            return sb_fail_memory(err);
-        code = push(tally, end, err);
+            return sb_fail_memory();
+        code = push(tally, end);
         if (code == SB_OK && each)
-            code = each(context, key, end ? end - 1 : 0, err);
+            code = each(context, key, end ? end - 1 : 0);
     }
     return code;
 }
 
 /* Makes the directory with this key the innermost one. */
-static enum sb_code enter(struct sb_tally *tally, const char *key, size_t key_size,
-                          struct sb_error *err)
+static enum sb_code enter(struct sb_tally *tally, const char *key, size_t key_size)
 {
     enum sb_code code;
 
     while (tally->depth > 0 && !sb_tally_is_within(tally, key, key_size)) {
-        code = save_innermost(tally, err);
+        code = save_innermost(tally);
         if (code)
             return code;
         sb_tally_pop(tally);
     }
-    return sb_tally_descend(tally, key, key_size, NULL, NULL, err);
+    return sb_tally_descend(tally, key, key_size, NULL, NULL);
 }
 
 enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
-                           int64_t bytes, struct sb_error *err)
+                           int64_t bytes)
 {
     size_t parent_size = sb_parent_size(path, path_size);
     struct frame *frame;
     enum sb_code code;
 
-    code = enter(tally, path, parent_size ? parent_size + 1 : 0, err);
+    code = enter(tally, path, parent_size ? parent_size + 1 : 0);
     if (code)
         return code;
     frame = &tally->frames[tally->depth - 1];
     frame->counts.files += files;
     if (files >= 0)
         frame->flags |= HELD;
-    return sb_tally_add(&frame->counts.size_tree, bytes, err);
+    return sb_tally_add(&frame->counts.size_tree, bytes);
 }
 
-static enum sb_code enter_directory(struct sb_tally *tally, const char *path, size_t size,
-                                    struct sb_error *err)
+static enum sb_code enter_directory(struct sb_tally *tally, const char *path, size_t size)
 {
     struct sb_buf key = {0};
     enum sb_code code;
 
     if (sb_buf_add(&key, path, size) || (size && sb_buf_add_char(&key, '/')))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = enter(tally, key.data, key.size, err);
+        code = enter(tally, key.data, key.size);
     sb_buf_release(&key);
     return code;
 }
 
-enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
-                          struct sb_error *err)
+enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry)
 {
-    enum sb_code code = enter_directory(tally, entry->path, entry->path_size, err);
+    enum sb_code code = enter_directory(tally, entry->path, entry->path_size);
     struct frame *frame;
 
     if (code)
@@ -200,22 +197,21 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
     return SB_OK;
 }
 
-enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size,
-                               struct sb_error *err)
+enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size)
 {
-    enum sb_code code = enter_directory(tally, path, size, err);
+    enum sb_code code = enter_directory(tally, path, size);
 
     if (code == SB_OK)
         tally->frames[tally->depth - 1].flags |= GONE;
     return code;
 }
 
-enum sb_code sb_tally_save_all(struct sb_tally *tally, struct sb_error *err)
+enum sb_code sb_tally_save_all(struct sb_tally *tally)
 {
-    enum sb_code code = enter(tally, "", 0, err);
+    enum sb_code code = enter(tally, "", 0);
 
     while (code == SB_OK && tally->depth > 0) {
-        code = save_innermost(tally, err);
+        code = save_innermost(tally);
         if (code == SB_OK)
             sb_tally_pop(tally);
     }
@@ -223,26 +219,24 @@ enum sb_code sb_tally_save_all(struct sb_tally *tally, struct sb_error *err)
 }
 
 enum sb_code sb_tally_each_dir(struct sb_tally *tally,
-                               enum sb_code (*each)(void *context, const char *path, size_t size,
-                                                    struct sb_error *err),
-                               void *context, struct sb_error *err)
+                               enum sb_code (*each)(void *context, const char *path, size_t size),
+                               void *context)
 {
     sqlite3_stmt *rows = NULL;
-    enum sb_code code = sb_tally_save_all(tally, err);
+    enum sb_code code = sb_tally_save_all(tally);
 
     if (code == SB_OK)
         code = sb_database_prepare(
-            tally->db, &rows, "SELECT DISTINCT key FROM temp.tally WHERE said & ?1 ORDER BY key",
-            err);
+            tally->db, &rows, "SELECT DISTINCT key FROM temp.tally WHERE said & ?1 ORDER BY key");
     if (code == SB_OK)
         sqlite3_bind_int(rows, 1, HELD);
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         const char *key = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
         while (tally->depth > 0 && !sb_tally_is_within(tally, key, size))
             sb_tally_pop(tally);
-        code = sb_tally_descend(tally, key, size, each, context, err);
+        code = sb_tally_descend(tally, key, size, each, context);
     }
     while (tally->depth > 0)
         sb_tally_pop(tally);

@@ -18,24 +18,21 @@ struct sqlite3;
 struct sb_tally;
 
 /* Makes its temporary table on db. */
-enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db) SB_CHECKED;
 void sb_tally_free(struct sb_tally *tally);
 
 /* Counts files (+1 or -1) of so many bytes (+ or -) below the directory of `path`. */
 enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
-                           int64_t bytes, struct sb_error *err) SB_CHECKED;
+                           int64_t bytes) SB_CHECKED;
 
 /* A directory itself, with its metadata; "" is the root. */
-enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry) SB_CHECKED;
 
 /*
  * A directory that is dropped, with all that is below it: its row is removed unless something is
  * below it when all is applied. Not for one that was passed to sb_tally_dir.
  */
-enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size) SB_CHECKED;
 
 /*
  * Calls `each` for every directory that something was added to or that was passed to sb_tally_dir,
@@ -43,9 +40,8 @@ enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t 
  * other than SB_OK is the result.
  */
 enum sb_code sb_tally_each_dir(struct sb_tally *tally,
-                               enum sb_code (*each)(void *context, const char *path, size_t size,
-                                                    struct sb_error *err),
-                               void *context, struct sb_error *err) SB_CHECKED;
+                               enum sb_code (*each)(void *context, const char *path, size_t size),
+                               void *context) SB_CHECKED;
 
 /*
  * Writes all of it to `dirs` of index (which may be the tally's own db): existing rows are added to
@@ -53,8 +49,7 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally,
  * fresh: `dirs` has only the tally's rows, so that nothing need be looked up. Inside the caller's
  * transaction.
  */
-enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh) SB_CHECKED;
 
 /* Afterwards: the number of removed directories. */
 int64_t sb_tally_removed(const struct sb_tally *tally);

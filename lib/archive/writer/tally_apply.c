@@ -12,9 +12,9 @@ struct target {
     sqlite3_stmt *remove; /* if nothing is below it */
 };
 
-static enum sb_code prepare_target(struct target *target, struct sb_error *err)
+static enum sb_code prepare_target(struct target *target)
 {
-    return SB_PREPARE(target->db, err,
+    return SB_PREPARE(target->db,
                       {&target->find, "SELECT num_subdirs, num_files, num_files_tree, size_tree"
                                       " FROM main.dirs WHERE path = ?1"},
                       {&target->update,
@@ -56,51 +56,47 @@ static bool is_absurd(int64_t count)
 }
 
 /* Adds the counts in the directory's row. */
-static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts,
-                            struct sb_error *err)
+static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts)
 {
     enum sb_code code;
 
     for (int i = 0; i < 3; i++) {
         if (is_absurd(sqlite3_column_int64(row, i)))
-            return sb_fail(err, SB_DAMAGED,
+            return sb_fail(SB_DAMAGED,
                            "%s: its tree statistics make no sense; run 'shardbox upgrade'",
                            tally->key.size ? tally->key.data : "the root directory");
     }
     counts->subdirs += sqlite3_column_int64(row, 0);
     counts->files += sqlite3_column_int64(row, 1);
-    code = sb_tally_add(&counts->files_tree, sqlite3_column_int64(row, 2), err);
-    return code ? code : sb_tally_add(&counts->size_tree, sqlite3_column_int64(row, 3), err);
+    code = sb_tally_add(&counts->files_tree, sqlite3_column_int64(row, 2));
+    return code ? code : sb_tally_add(&counts->size_tree, sqlite3_column_int64(row, 3));
 }
 
-static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame,
-                            struct sb_error *err)
+static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame)
 {
     enum sb_code code = SB_OK;
 
     bind_path(tally, target->find);
-    frame->exists = sb_database_row(target->find, &code, err);
+    frame->exists = sb_database_row(target->find, &code);
     if (frame->exists)
-        code = add_row(tally, target->find, &frame->counts, err);
+        code = add_row(tally, target->find, &frame->counts);
     sqlite3_reset(target->find);
     return code;
 }
 
 /* *removed: it was dropped, and nothing is below it. */
-static enum sb_code remove_innermost(struct sb_tally *tally, struct target *target, bool *removed,
-                                     struct sb_error *err)
+static enum sb_code remove_innermost(struct sb_tally *tally, struct target *target, bool *removed)
 {
     enum sb_code code;
 
     bind_path(tally, target->remove);
-    code = sb_database_step(target->remove, err);
+    code = sb_database_step(target->remove);
     *removed = code == SB_OK && sqlite3_changes(target->db) > 0;
     tally->removed += *removed;
     return code;
 }
 
-static enum sb_code put_innermost(struct sb_tally *tally, struct target *target,
-                                  struct sb_error *err)
+static enum sb_code put_innermost(struct sb_tally *tally, struct target *target)
 {
     const struct frame *frame = &tally->frames[tally->depth - 1];
     sqlite3_stmt *statement = frame->exists ? target->update : target->insert;
@@ -113,35 +109,34 @@ static enum sb_code put_innermost(struct sb_tally *tally, struct target *target,
     sb_tally_bind_metadata(statement, 6, &frame->metadata);
     if (frame->exists)
         sqlite3_bind_int(statement, 10, frame->metadata.has != 0);
-    return sb_database_step(statement, err);
+    return sb_database_step(statement);
 }
 
-static enum sb_code add_to_parent(struct frame *frame, struct sb_error *err)
+static enum sb_code add_to_parent(struct frame *frame)
 {
     struct counts *sums = &frame[-1].counts;
-    enum sb_code code = sb_tally_add(&sums->files_tree, frame->counts.files_tree, err);
+    enum sb_code code = sb_tally_add(&sums->files_tree, frame->counts.files_tree);
 
-    return code ? code : sb_tally_add(&sums->size_tree, frame->counts.size_tree, err);
+    return code ? code : sb_tally_add(&sums->size_tree, frame->counts.size_tree);
 }
 
 /*
  * The innermost directory is complete: all below it was processed. If it has no row, and files were
  * only dropped from it, none is made.
  */
-static enum sb_code write_innermost(struct sb_tally *tally, struct target *target,
-                                    struct sb_error *err)
+static enum sb_code write_innermost(struct sb_tally *tally, struct target *target)
 {
     struct frame *frame = &tally->frames[tally->depth - 1];
     bool has_parent = tally->depth > 1, added, removed = false;
-    enum sb_code code = has_parent ? add_to_parent(frame, err) : SB_OK;
+    enum sb_code code = has_parent ? add_to_parent(frame) : SB_OK;
 
     if (code == SB_OK && !target->fresh)
-        code = look_up(tally, target, frame, err);
+        code = look_up(tally, target, frame);
     added = !frame->exists && (target->fresh || frame->flags & HELD);
     if (code == SB_OK && frame->exists && frame->flags & GONE)
-        code = remove_innermost(tally, target, &removed, err);
+        code = remove_innermost(tally, target, &removed);
     if (code == SB_OK && !removed && (added || frame->exists))
-        code = put_innermost(tally, target, err);
+        code = put_innermost(tally, target);
     if (has_parent) {
         frame[-1].flags |= added ? HELD : 0;
         frame[-1].counts.subdirs += added - removed;
@@ -151,7 +146,7 @@ static enum sb_code write_innermost(struct sb_tally *tally, struct target *targe
 }
 
 /* Adds one more row of the innermost directory. */
-static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct sb_error *err)
+static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row)
 {
     struct frame *frame = &tally->frames[tally->depth - 1];
     unsigned has = (unsigned)sqlite3_column_int(row, 3);
@@ -168,40 +163,38 @@ static enum sb_code take_row(struct sb_tally *tally, sqlite3_stmt *row, struct s
             .mtime_ns = sqlite3_column_int64(row, 7),
         };
     }
-    return sb_tally_add(&frame->counts.size_tree, sqlite3_column_int64(row, 2), err);
+    return sb_tally_add(&frame->counts.size_tree, sqlite3_column_int64(row, 2));
 }
 
-static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row,
-                              struct sb_error *err)
+static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sqlite3_stmt *row)
 {
     const char *key = (const char *)sqlite3_column_text(row, 0);
     size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && tally->depth > 0 && !sb_tally_is_within(tally, key, key_size))
-        code = write_innermost(tally, target, err);
+        code = write_innermost(tally, target);
     if (code == SB_OK)
-        code = sb_tally_descend(tally, key, key_size, NULL, NULL, err);
-    return code ? code : take_row(tally, row, err);
+        code = sb_tally_descend(tally, key, key_size, NULL, NULL);
+    return code ? code : take_row(tally, row);
 }
 
-enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
-                            struct sb_error *err)
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh)
 {
     struct target target = {.db = index, .fresh = fresh};
     sqlite3_stmt *rows = NULL;
     enum sb_code code;
 
-    code = sb_tally_save_all(tally, err);
+    code = sb_tally_save_all(tally);
     if (code == SB_OK)
-        code = prepare_target(&target, err);
+        code = prepare_target(&target);
     if (code == SB_OK)
-        code = sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key, rowid",
-                                   err);
-    while (sb_database_row(rows, &code, err))
-        code = apply_row(tally, &target, rows, err);
+        code =
+            sb_database_prepare(tally->db, &rows, "SELECT * FROM temp.tally ORDER BY key, rowid");
+    while (sb_database_row(rows, &code))
+        code = apply_row(tally, &target, rows);
     while (code == SB_OK && tally->depth > 0)
-        code = write_innermost(tally, &target, err);
+        code = write_innermost(tally, &target);
     sqlite3_finalize(rows);
     release_target(&target);
     return code;

@@ -54,7 +54,7 @@ struct sb_tally {
 };
 
 /* SB_LIMIT if the sum is too large. */
-enum sb_code sb_tally_add(int64_t *sum, int64_t more, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_add(int64_t *sum, int64_t more) SB_CHECKED;
 
 /* To four columns from this one on; NULL where nothing was given. */
 void sb_tally_bind_metadata(sqlite3_stmt *statement, int column, const struct metadata *metadata);
@@ -62,20 +62,19 @@ void sb_tally_bind_metadata(sqlite3_stmt *statement, int column, const struct me
 /* Is the directory with this key the innermost one, or below it? */
 bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t key_size);
 
-typedef enum sb_code sb_tally_visit(void *context, const char *path, size_t size,
-                                    struct sb_error *err);
+typedef enum sb_code sb_tally_visit(void *context, const char *path, size_t size);
 
 /*
  * Moves from the innermost directory, or from nowhere, down to the one with this key. each: NULL,
  * or called for those on the way.
  */
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
-                              sb_tally_visit *each, void *context, struct sb_error *err) SB_CHECKED;
+                              sb_tally_visit *each, void *context) SB_CHECKED;
 
 /* Removes the innermost directory from the stack. */
 void sb_tally_pop(struct sb_tally *tally);
 
 /* Afterwards the table has all counts, and the stack is empty. */
-enum sb_code sb_tally_save_all(struct sb_tally *tally, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tally_save_all(struct sb_tally *tally) SB_CHECKED;
 
 #endif

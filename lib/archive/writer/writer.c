@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
-                            const struct sb_writer_options *options, struct sb_error *err)
+                            const struct sb_writer_options *options)
 {
     struct sb_writer *writer = calloc(1, sizeof(*writer));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!writer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->hold = SB_HOLD_NONE;
     writer->made = SB_NEW_INDEX_NONE;
     writer->mode = options->mode;
@@ -36,11 +36,10 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     if (writer->kept && writer->kept->fd >= 0)
         sb_hold_move(&writer->hold, writer->kept);
     else
-        code = sb_hold_find(&writer->hold, path, false, err);
+        code = sb_hold_find(&writer->hold, path, false);
     if (code)
         goto fail;
-    code = writer->mode == SB_APPEND ? sb_writer_open_append(writer, err)
-                                     : sb_writer_open_new(writer, err);
+    code = writer->mode == SB_APPEND ? sb_writer_open_append(writer) : sb_writer_open_new(writer);
     if (code)
         goto fail;
     *out = writer;
@@ -62,11 +61,10 @@ static bool is_locked(const struct sb_writer *writer)
  */
 static bool undo_unlocked(struct sb_writer *writer, uint32_t most)
 {
-    struct sb_error ignored;
     uint32_t counted;
 
-    return sb_hold_begin(&writer->hold, writer->db, &ignored) == SB_OK &&
-           sb_shard_count_in_use(writer->db, writer->hold.path, &counted, &ignored) == SB_OK &&
+    return IGNORED(sb_hold_begin(&writer->hold, writer->db)) == SB_OK &&
+           IGNORED(sb_shard_count_in_use(writer->db, writer->hold.path, &counted)) == SB_OK &&
            counted <= most && sb_settle_undo(&writer->hold, counted);
 }
 
@@ -97,10 +95,9 @@ static bool undo(struct sb_writer *writer)
 /* The next writer removes what is left, which the note records. */
 static void let_go(struct sb_writer *writer, bool done)
 {
-    struct sb_error ignored;
 
     if (done && writer->committed && writer->kept &&
-        sb_note_clear(&writer->hold.note, &ignored) == SB_OK)
+        IGNORED(sb_note_clear(&writer->hold.note)) == SB_OK)
         sb_hold_move(writer->kept, &writer->hold);
     else
         sb_hold_drop(&writer->hold, !done);
@@ -129,119 +126,113 @@ void sb_writer_free(struct sb_writer *writer)
     free(writer);
 }
 
-enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db, struct sb_error *err)
+enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_existing(db, writer->hold.path, &in_use, err);
+    enum sb_code code = sb_shard_count_existing(db, writer->hold.path, &in_use);
 
     if (code)
         return code;
     writer->shards_in_use = in_use;
     /* An archive without files has a shard too. */
-    return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1, err);
+    return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1);
 }
 
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending,
-                                  struct sb_error *err)
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending)
 {
-    enum sb_code code = sb_shard_count_record(writer->db, shard_count, err);
+    enum sb_code code = sb_shard_count_record(writer->db, shard_count);
 
     if (code == SB_OK)
-        code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit, err);
+        code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit);
     if (code == SB_OK)
-        code = sb_owner_names_save(&writer->owners, writer->db, err);
+        code = sb_owner_names_save(&writer->owners, writer->db);
     if (code == SB_OK && pending)
-        code = sb_pending_record(writer->db, writer->hold.note.path, shard_count, err);
+        code = sb_pending_record(writer->db, writer->hold.note.path, shard_count);
     return code;
 }
 
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
-                              struct sb_entry *entry, struct sb_error *err)
+                              struct sb_entry *entry)
 {
-    return writer->mode == SB_APPEND ? sb_lookups_find(&writer->lookups, path, size, entry, err)
+    return writer->mode == SB_APPEND ? sb_lookups_find(&writer->lookups, path, size, entry)
                                      : SB_NOENT;
 }
 
-enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer)
 {
     if (writer->shards)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
+    return sb_fail(SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
 }
 
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
-                             int64_t *offset, struct sb_error *err)
+                             int64_t *offset)
 {
-    if (sb_writer_refuse_bytes(writer, err))
-        return err->code;
-    return sb_shard_out_place(writer->shards, size, shard, offset, err);
+    if (sb_writer_refuse_bytes(writer))
+        return sb_error()->code;
+    return sb_shard_out_place(writer->shards, size, shard, offset);
 }
 
-enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
-                                  struct sb_error *err)
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
-    if (sb_writer_refuse_bytes(writer, err))
-        return err->code;
-    return sb_shard_out_place_open(writer->shards, shard, offset, err);
+    if (sb_writer_refuse_bytes(writer))
+        return sb_error()->code;
+    return sb_shard_out_place_open(writer->shards, shard, offset);
 }
 
-enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
-                                   struct sb_error *err)
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size)
 {
-    return sb_shard_out_resize_last(writer->shards, old_size, new_size, err);
+    return sb_shard_out_resize_last(writer->shards, old_size, new_size);
 }
 
 enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
-                             const void *data, size_t size, struct sb_error *err)
+                             const void *data, size_t size)
 {
-    return sb_shard_out_write(writer->shards, shard, offset, data, size, err);
+    return sb_shard_out_write(writer->shards, shard, offset, data, size);
 }
 
-enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
-                            struct sb_error *err)
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size)
 {
-    return sb_shard_out_skip(writer->shards, shard, size, err);
+    return sb_shard_out_skip(writer->shards, shard, size);
 }
 
-enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows, struct sb_error *err)
+enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows)
 {
-    enum sb_code code = sb_tally_new(&writer->tally, rows, err);
+    enum sb_code code = sb_tally_new(&writer->tally, rows);
 
     if (code)
         return code;
     writer->rows = rows;
     return sb_database_prepare(rows, &writer->add_file,
                                "INSERT INTO main.files (path, shard, offset, size, crc32c, mode,"
-                               " uid, gid, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                               err);
+                               " uid, gid, mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
 }
 
-enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
-                                struct sb_error *err)
+enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry)
 {
     sqlite3_stmt *add = writer->add_file;
 
     sb_database_bind_file(add, 1, entry);
-    if (sb_database_step(add, err))
-        return err->code;
+    if (sb_database_step(add))
+        return sb_error()->code;
     writer->counts.files++;
     sb_count_up(&writer->counts.bytes, entry->size);
-    return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size, err);
+    return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
 enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_t path_size,
-                               int64_t size, struct sb_error *err)
+                               int64_t size)
 {
     writer->counts.files--;
     writer->counts.bytes -= size;
-    return sb_tally_file(writer->tally, path, path_size, -1, -size, err);
+    return sb_tally_file(writer->tally, path, path_size, -1, -size);
 }
 
-enum sb_code sb_writer_heed_strict(const struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_heed_strict(const struct sb_writer *writer)
 {
     if (!writer->strict || !writer->left_out)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: not everything can be held; stopped because of --strict",
+    return sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                    writer->hold.path);
 }
 
@@ -256,30 +247,30 @@ struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
 }
 
 /* Names that the archive already has win. */
-static enum sb_code load_owners(struct sb_writer *writer, struct sb_error *err)
+static enum sb_code load_owners(struct sb_writer *writer)
 {
     if (writer->owners_loaded || writer->mode != SB_APPEND)
         return SB_OK;
     writer->owners_loaded = true;
-    return sb_owner_names_load(&writer->owners, writer->db, NULL, err);
+    return sb_owner_names_load(&writer->owners, writer->db, NULL);
 }
 
 enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which, int64_t id,
-                                  const char *name, bool *kept, struct sb_error *err)
+                                  const char *name, bool *kept)
 {
-    enum sb_code code = load_owners(writer, err);
+    enum sb_code code = load_owners(writer);
 
-    return code ? code : sb_owner_names_add(&writer->owners, which, id, name, kept, err);
+    return code ? code : sb_owner_names_add(&writer->owners, which, id, name, kept);
 }
 
 enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
-                                   const struct sb_notify *notify, struct sb_error *err)
+                                   const struct sb_notify *notify)
 {
-    enum sb_code code = names->count > 0 ? load_owners(writer, err) : SB_OK;
+    enum sb_code code = names->count > 0 ? load_owners(writer) : SB_OK;
 
     for (size_t i = 0; !code && i < names->count; i++)
         code = sb_owner_names_add_or_warn(&writer->owners, names->list[i].which, names->list[i].id,
-                                          names->list[i].name, notify, err);
+                                          names->list[i].name, notify);
     return code;
 }
 
@@ -289,9 +280,9 @@ void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *
     writer->sets_progress = true;
 }
 
-enum sb_code sb_writer_put_progress(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_put_progress(struct sb_writer *writer)
 {
-    return writer->sets_progress ? sb_progress_save(writer->db, writer->progress, err) : SB_OK;
+    return writer->sets_progress ? sb_progress_save(writer->db, writer->progress) : SB_OK;
 }
 
 void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
@@ -304,33 +295,30 @@ uint32_t sb_writer_change_counter(const struct sb_writer *writer)
     return writer->counter;
 }
 
-enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
-                               struct sb_error *err)
+enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry)
 {
-    return sb_tally_dir(writer->tally, entry, err);
+    return sb_tally_dir(writer->tally, entry);
 }
 
-enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
-                                 struct sb_error *err)
+enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old)
 {
     sqlite3_bind_text(writer->drop_file, 1, old->path, (int)old->path_size, SQLITE_STATIC);
-    if (sb_database_step(writer->drop_file, err))
-        return err->code;
+    if (sb_database_step(writer->drop_file))
+        return sb_error()->code;
     if (sqlite3_changes(writer->staging) == 0)
         return SB_OK;
     writer->counts.dropped++;
     sb_count_up(&writer->counts.dropped_bytes, old->size);
-    return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size, err);
+    return sb_tally_file(writer->tally, old->path, old->path_size, -1, -old->size);
 }
 
-enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
-                                struct sb_error *err)
+enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size)
 {
-    return sb_tally_drop_dir(writer->tally, path, size, err);
+    return sb_tally_drop_dir(writer->tally, path, size);
 }
 
-enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err)
+enum sb_code sb_writer_commit(struct sb_writer *writer)
 {
-    return writer->mode == SB_APPEND ? sb_writer_commit_append(writer, err)
-                                     : sb_writer_commit_new(writer, err);
+    return writer->mode == SB_APPEND ? sb_writer_commit_append(writer)
+                                     : sb_writer_commit_new(writer);
 }

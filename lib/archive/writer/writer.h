@@ -74,57 +74,53 @@ struct sb_writer_counts {
 };
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
-                            const struct sb_writer_options *options,
-                            struct sb_error *err) SB_CHECKED;
+                            const struct sb_writer_options *options) SB_CHECKED;
 void sb_writer_free(struct sb_writer *writer);
 
 /* The archive's entry of this name; for SB_APPEND, else SB_NOENT. As sb_archive_lookup. */
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
-                              struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                              struct sb_entry *entry) SB_CHECKED;
 
 /* For SB_APPEND: does the archive hold anything below this directory? */
 enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, size_t size,
-                                 bool *found, struct sb_error *err) SB_CHECKED;
+                                 bool *found) SB_CHECKED;
 
 /* Reserves the next `size` bytes; begins a new shard if they would exceed the limit. */
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
-                             int64_t *offset, struct sb_error *err) SB_CHECKED;
+                             int64_t *offset) SB_CHECKED;
 
 /*
  * Begins an extent of unknown length, empty for now, which sb_writer_resize_last extends. If shards
  * have a limit, it gets a shard of its own, as its size is unknown.
  */
-enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard,
+                                  int64_t *offset) SB_CHECKED;
 
 /*
  * Shortens the last reserved extent (for input that was shorter than announced, or of unknown
  * length), or extends it. It must be the last; growth may exceed the shard limit.
  */
-enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size,
+                                   int64_t new_size) SB_CHECKED;
 
 enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
-                             const void *data, size_t size, struct sb_error *err) SB_CHECKED;
+                             const void *data, size_t size) SB_CHECKED;
 
 /*
  * Reports that `size` placed bytes will not be written: a hole, which reads as zeros, or a gap.
  * From any thread.
  */
-enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size) SB_CHECKED;
 
 /*
  * Instead of place and write: makes the next shard a link to `file`, a regular file, and records
  * its current state (linked.h). SB_INVALID for a file whose name the archive itself needs.
  */
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
-                                  const char *file, uint32_t *shard,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const char *file, uint32_t *shard) SB_CHECKED;
 
 /* Before the commit: the current shards, linked or in place, for reading. The caller frees them. */
-enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out) SB_CHECKED;
 
 /* How many shards the archive has that is appended to or replaced. */
 uint32_t sb_writer_shards_before(const struct sb_writer *writer);
@@ -136,8 +132,7 @@ uint32_t sb_writer_shard_count(const struct sb_writer *writer);
  * Adds a row to the index. Fastest in bytewise order of path. The entry is copied. A name may be
  * added only once, unless names_repeat is set.
  */
-enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Adds a file with the bytes that `target`, a file added before, has at this moment: the commit
@@ -147,28 +142,24 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
  * target's bytes cannot be used; a file that was dropped for it stays.
  */
 enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
-                                const char *target, size_t target_size, bool of_archive,
-                                struct sb_error *err) SB_CHECKED;
+                                const char *target, size_t target_size, bool of_archive) SB_CHECKED;
 
 /*
  * A directory and its metadata; parents need no call. The metadata of an existing one is replaced.
  */
-enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Drops a file of the archive (as sb_writer_lookup found it), so that it can be added anew. A
  * repeated call for the same file does nothing.
  */
-enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old) SB_CHECKED;
 
 /*
  * Drops a directory of the archive; the caller drops what is below it, before or after. If
  * something is left below it at the commit, it stays. It may not be added again.
  */
-enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size_t size) SB_CHECKED;
 
 /*
  * For index_only: another name for a file, link or directory and all that is below it; its bytes
@@ -180,22 +171,21 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
  * SB_EXISTS. SB_LIMIT for names that would be too deep or long, SB_NOENT.
  */
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from, size_t from_size,
-                              const char *to, size_t to_size, struct sb_error *err) SB_CHECKED;
+                              const char *to, size_t to_size) SB_CHECKED;
 
 /* The same for a new directory, whose parent exists; its metadata is unknown. */
-enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size) SB_CHECKED;
 
 /*
  * Records the name of an owner in the index; *kept is false if it has another name already. See
  * owner_names.h.
  */
 enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which, int64_t id,
-                                  const char *name, bool *kept, struct sb_error *err) SB_CHECKED;
+                                  const char *name, bool *kept) SB_CHECKED;
 
 /* The same for all of these; a name that is not kept is reported as a warning. */
 enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
-                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                   const struct sb_notify *notify) SB_CHECKED;
 
 /*
  * The commit stores it with everything else (progress.h); the caller keeps it until then. NULL:
@@ -213,7 +203,7 @@ void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t 
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);
 
 /* Syncs the data, then the index; after SB_OK the archive is complete and on disk. */
-enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_writer_commit(struct sb_writer *writer) SB_CHECKED;
 
 /*
  * Instead of a commit, when nothing was added: the archive at part_path (part.h) becomes this one,
@@ -221,6 +211,6 @@ enum sb_code sb_writer_commit(struct sb_writer *writer, struct sb_error *err) SB
  * SB_APPEND.
  */
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
-                                   struct sb_hold *kept, struct sb_error *err) SB_CHECKED;
+                                   struct sb_hold *kept) SB_CHECKED;
 
 #endif

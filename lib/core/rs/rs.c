@@ -128,11 +128,11 @@ static void choose_pieces(struct sb_rs *rs, const enum sb_rs_state *states, unsi
     fill_factors(rs, inputs, outputs);
 }
 
-static enum sb_code check_counts(unsigned data, unsigned parity, struct sb_error *err)
+static enum sb_code check_counts(unsigned data, unsigned parity)
 {
     if (data == 0 || parity == 0 || data > SB_RS_PIECES_MAX || parity > SB_RS_PIECES_MAX - data)
         return sb_fail(
-            err, SB_INVALID,
+            SB_INVALID,
             "%u pieces of data and %u of parity: at least one of each is needed, and both "
             "may have at most %d together",
             data, parity, SB_RS_PIECES_MAX);
@@ -140,22 +140,21 @@ static enum sb_code check_counts(unsigned data, unsigned parity, struct sb_error
 }
 
 enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
-                           const enum sb_rs_state *states, struct sb_error *err)
+                           const enum sb_rs_state *states)
 {
     unsigned present, wanted;
     struct sb_rs *rs;
 
-    if (check_counts(data, parity, err))
-        return err->code;
+    if (check_counts(data, parity))
+        return sb_error()->code;
     present = count_state(states, data + parity, SB_RS_PRESENT);
     wanted = count_state(states, data + parity, SB_RS_WANTED);
     if (present < data)
-        return sb_fail(err, SB_DAMAGED,
-                       "%u pieces of %u are missing, and the parity makes up for %u",
+        return sb_fail(SB_DAMAGED, "%u pieces of %u are missing, and the parity makes up for %u",
                        data + parity - present, data + parity, parity);
     rs = malloc(sizeof(*rs) + (size_t)data * wanted);
     if (!rs)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     rs->field = sb_rs_field();
     rs->form = form_at(0);
     rs->inputs = data;
@@ -165,15 +164,15 @@ enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
     return SB_OK;
 }
 
-enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity, struct sb_error *err)
+enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity)
 {
     enum sb_rs_state states[SB_RS_PIECES_MAX];
 
-    if (check_counts(data, parity, err))
-        return err->code;
+    if (check_counts(data, parity))
+        return sb_error()->code;
     for (unsigned piece = 0; piece < data + parity; piece++)
         states[piece] = piece < data ? SB_RS_PRESENT : SB_RS_WANTED;
-    return sb_rs_decoder(out, data, parity, states, err);
+    return sb_rs_decoder(out, data, parity, states);
 }
 
 void sb_rs_free(struct sb_rs *rs)

@@ -12,7 +12,7 @@
  * So each piece is a sum of multiples of any k others. Byte b depends on bytes b alone, and pieces
  * are added to the sums one after the other, in any order, whole or in parts:
  *
- *     sb_rs_encoder(&rs, 240, 12, err);
+ *     sb_rs_encoder(&rs, 240, 12);
  *     for each piece of data: sb_rs_add(rs, piece, bytes, size, parities);
  *
  * A struct sb_rs does not change once it is made, and any number of threads may add by it. The
@@ -41,8 +41,7 @@ enum sb_rs_state {
  * Makes parity from data: outputs 0 to parity - 1 are the pieces of parity. At least one of each,
  * and at most SB_RS_PIECES_MAX together, else SB_INVALID. The caller frees *out.
  */
-enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity) SB_CHECKED;
 
 /*
  * Makes the wanted pieces, of data and of parity, from those that are present. states: one for each
@@ -51,7 +50,7 @@ enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity,
  * above.
  */
 enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
-                           const enum sb_rs_state *states, struct sb_error *err) SB_CHECKED;
+                           const enum sb_rs_state *states) SB_CHECKED;
 
 /* NULL is allowed. */
 void sb_rs_free(struct sb_rs *rs);

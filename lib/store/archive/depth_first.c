@@ -24,8 +24,7 @@ struct sb_depth_first {
     size_t capacity;
 };
 
-enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive,
-                                 struct sb_error *err)
+enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive)
 {
     static const struct sb_query everything = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct sb_depth_first *walk = calloc(1, sizeof(*walk));
@@ -33,8 +32,8 @@ enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive 
 
     *out = NULL;
     if (!walk)
-        return sb_fail_memory(err);
-    code = sb_cursor_open(&walk->cursor, archive, &everything, err);
+        return sb_fail_memory();
+    code = sb_cursor_open(&walk->cursor, archive, &everything);
     if (code) {
         sb_depth_first_free(walk);
         return code;
@@ -54,18 +53,17 @@ void sb_depth_first_free(struct sb_depth_first *walk)
     free(walk);
 }
 
-static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry *entry)
 {
     struct directory *directory;
     size_t before = walk->capacity;
 
-    if (sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory), err))
-        return err->code;
+    if (sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory)))
+        return sb_error()->code;
     memset(walk->waiting + before, 0, (walk->capacity - before) * sizeof(*directory));
     directory = &walk->waiting[walk->count];
     if (sb_buf_set(&directory->path, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     directory->entry = *entry;
     directory->entry.path = directory->path.data;
     walk->count++;
@@ -84,14 +82,13 @@ static bool is_due(const struct directory *directory, const struct sb_entry *row
     return true;
 }
 
-enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *entry,
-                                 struct sb_error *err)
+enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *entry)
 {
     for (;;) {
         enum sb_code code = SB_OK;
 
         if (!walk->has_row && !walk->ended)
-            code = sb_cursor_next(walk->cursor, &walk->row, err);
+            code = sb_cursor_next(walk->cursor, &walk->row);
         if (code && code != SB_END)
             return code;
         walk->ended = walk->ended || code == SB_END;
@@ -108,7 +105,7 @@ enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *e
             *entry = walk->row;
             return SB_OK;
         }
-        code = make_wait(walk, &walk->row, err);
+        code = make_wait(walk, &walk->row);
         if (code)
             return code;
     }
@@ -118,12 +115,11 @@ enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *e
 static bool rows_rise(struct sb_archive *archive, const char *rows)
 {
     struct sqlite3_stmt *statement = NULL;
-    struct sb_error ignored;
     enum sb_code code =
-        sb_database_prepare(sb_archive_database(archive), &statement, rows, &ignored);
+        IGNORED(sb_database_prepare(sb_archive_database(archive), &statement, rows));
     bool rise = !code;
 
-    for (int64_t last = INT64_MIN, row; rise && sb_database_row(statement, &code, &ignored);
+    for (int64_t last = INT64_MIN, row; rise && IGNORED(sb_database_row(statement, &code));
          last = row) {
         row = sqlite3_column_int64(statement, 0);
         rise = row > last;
@@ -132,7 +128,7 @@ static bool rows_rise(struct sb_archive *archive, const char *rows)
     return rise && !code;
 }
 
-enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is, struct sb_error *err)
+enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
 {
     static const struct sb_query files = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true};
@@ -148,9 +144,9 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is, stru
           rows_rise(archive, "SELECT rowid FROM files INDEXED BY idx_files_path ORDER BY path");
     if (*is)
         return SB_OK;
-    code = sb_cursor_open(&cursor, archive, &files, err);
+    code = sb_cursor_open(&cursor, archive, &files);
     *is = true;
-    while (!code && *is && !(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!code && *is && !(code = sb_cursor_next(cursor, &entry))) {
         /* Files that share their bytes are the first one's, here. */
         if (entry.defect || entry.size == 0 || (entry.shard == shard && entry.offset == offset))
             continue;
@@ -158,7 +154,7 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is, stru
         shard = entry.shard;
         offset = entry.offset;
         if (sb_buf_set(&path, entry.path, entry.path_size))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     sb_buf_release(&path);
     sb_cursor_free(cursor);

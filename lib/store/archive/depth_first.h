@@ -14,17 +14,15 @@
 
 struct sb_depth_first;
 
-enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_depth_first_open(struct sb_depth_first **out,
+                                 struct sb_archive *archive) SB_CHECKED;
 void sb_depth_first_free(struct sb_depth_first *walk); /* NULL is allowed */
 
 /* Do the files lie in the shards in the order of this walk? Not where others packed them in another
  * order, as that of a shuffled tar. Files without bytes have no place of their own. */
-enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is) SB_CHECKED;
 
 /* As sb_cursor_next. */
-enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *entry,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *entry) SB_CHECKED;
 
 #endif

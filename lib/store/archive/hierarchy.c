@@ -31,7 +31,7 @@ static void free_hierarchy(struct sb_hierarchy *hierarchy)
 }
 
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
-                         struct sb_listing **out, struct sb_error *err)
+                         struct sb_listing **out)
 {
     struct archive_hierarchy *own = (struct archive_hierarchy *)hierarchy;
     struct sb_listing *listing = malloc(sizeof(*listing));
@@ -41,9 +41,9 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
     enum sb_code code;
 
     if (listing && under)
-        code = sb_cursor_open(&listing->cursor, own->archive, &query, err);
+        code = sb_cursor_open(&listing->cursor, own->archive, &query);
     else
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     free(under);
     if (code)
         free(listing);
@@ -53,11 +53,11 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
 }
 
 static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
-                         struct sb_child *child, struct sb_error *err)
+                         struct sb_child *child)
 {
     (void)hierarchy;
     *child = (struct sb_child){0};
-    return sb_cursor_next(listing->cursor, &child->entry, err);
+    return sb_cursor_next(listing->cursor, &child->entry);
 }
 
 static void close_listing(struct sb_listing *listing)
@@ -66,12 +66,11 @@ static void close_listing(struct sb_listing *listing)
     free(listing);
 }
 
-static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out,
-                                struct sb_error *err)
+static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out)
 {
     *out = malloc(sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (*out)->content = ((struct archive_hierarchy *)hierarchy)->content;
     return SB_OK;
 }
@@ -82,18 +81,18 @@ static void close_reader(struct sb_reader *reader)
 }
 
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
-                               sb_each_block *each, void *context, struct sb_error *err)
+                               sb_each_block *each, void *context)
 {
     struct sb_entry now = *entry;
     size_t size = (size_t)entry->size;
     enum sb_code code;
 
     if (entry->size > BLOCK_SIZE)
-        return sb_content_stream_sparse(reader->content, &now, true, each, context, err);
-    code = sb_content_read(reader->content, &now, reader->block, size, true, err);
+        return sb_content_stream_sparse(reader->content, &now, true, each, context);
+    code = sb_content_read(reader->content, &now, reader->block, size, true);
     if (code == SB_LIMIT || (!code && now.size != entry->size))
-        return sb_fail(err, SB_CHANGED, "was replaced by another file while it was compared");
-    return code ? code : each(context, reader->block, size, err);
+        return sb_fail(SB_CHANGED, "was replaced by another file while it was compared");
+    return code ? code : each(context, reader->block, size);
 }
 
 static const struct sb_hierarchy_ops archive_ops = {
@@ -107,17 +106,17 @@ static const struct sb_hierarchy_ops archive_ops = {
 };
 
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
-                                       struct sb_shards *shards, struct sb_error *err)
+                                       struct sb_shards *shards)
 {
     struct archive_hierarchy *own = malloc(sizeof(*own));
 
     *out = NULL;
     if (!own)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *own = (struct archive_hierarchy){.hierarchy.ops = &archive_ops, .archive = archive};
-    if (sb_content_open(&own->content, archive, shards, err)) {
+    if (sb_content_open(&own->content, archive, shards)) {
         free(own);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &own->hierarchy;
     return SB_OK;

@@ -16,10 +16,10 @@ void sb_holdings_release(struct sb_holdings *holdings)
 }
 
 static enum sb_code look_up(struct sb_holdings *holdings, const char *name, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
+                            struct sb_entry *entry)
 {
-    return holdings->writer ? sb_writer_lookup(holdings->writer, name, size, entry, err)
-                            : sb_archive_lookup(holdings->archive, name, size, entry, err);
+    return holdings->writer ? sb_writer_lookup(holdings->writer, name, size, entry)
+                            : sb_archive_lookup(holdings->archive, name, size, entry);
 }
 
 bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin)
@@ -37,10 +37,10 @@ bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entr
 }
 
 enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
-                                  bool *dropped, struct sb_error *err)
+                                  bool *dropped)
 {
     int64_t before = sb_writer_counts(holdings->writer).dropped;
-    enum sb_code code = sb_writer_drop_file(holdings->writer, old, err);
+    enum sb_code code = sb_writer_drop_file(holdings->writer, old);
 
     *dropped = !code && sb_writer_counts(holdings->writer).dropped > before;
     if (*dropped) {
@@ -57,11 +57,10 @@ static void report_clash(const struct sb_holdings *holdings, const char *name)
               "is a directory as well; the file was left out");
 }
 
-static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_entry *old,
-                               struct sb_error *err)
+static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_entry *old)
 {
     bool dropped;
-    enum sb_code code = sb_holdings_drop_own(holdings, old, &dropped, err);
+    enum sb_code code = sb_holdings_drop_own(holdings, old, &dropped);
 
     if (dropped)
         report_clash(holdings, old->path);
@@ -69,17 +68,16 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
 }
 
 /* Is there anything below this directory of the archive? */
-static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found,
-                              struct sb_error *err)
+static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found)
 {
     return holdings->writer
-               ? sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found, err)
-               : sb_archive_has_below(holdings->archive, dir->path, found, err);
+               ? sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found)
+               : sb_archive_has_below(holdings->archive, dir->path, found);
 }
 
 /* What the archive has under a name that a new type needs. *gone: it is dropped. */
 static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_entry *old,
-                                bool *gone, struct sb_error *err)
+                                bool *gone)
 {
     bool full = false, clears = false;
     enum sb_code code = SB_OK;
@@ -87,20 +85,18 @@ static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_en
     *gone = holdings->makes_way &&
             (!holdings->unmet || sb_unmet_concerns(holdings->unmet, old->path, old->path_size));
     if (*gone && old->type == SB_DIR)
-        code = has_below(holdings, old, &full, err);
+        code = has_below(holdings, old, &full);
     if (!code && full && holdings->unmet)
-        code = sb_unmet_may_clear(holdings->unmet, old, &clears, err);
+        code = sb_unmet_may_clear(holdings->unmet, old, &clears);
     *gone = *gone && (!full || clears);
     if (code || !*gone || !holdings->writer)
         return code;
-    return old->type == SB_DIR
-               ? sb_writer_drop_dir(holdings->writer, old->path, old->path_size, err)
-               : sb_writer_drop_file(holdings->writer, old, err);
+    return old->type == SB_DIR ? sb_writer_drop_dir(holdings->writer, old->path, old->path_size)
+                               : sb_writer_drop_file(holdings->writer, old);
 }
 
 /* Would it be below a file of the archive? Looked up once for each directory. */
-static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_entry *wanted,
-                                 struct sb_error *err)
+static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_entry *wanted)
 {
     size_t size = sb_parent_size(wanted->path, wanted->path_size);
     struct sb_buf *checked = &holdings->checked_parent;
@@ -112,13 +108,13 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
         return SB_OK;
     holdings->parent_is_dir = true;
     if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     while (code == SB_OK && name.size > 0) {
-        code = look_up(holdings, name.data, name.size, &entry, err);
+        code = look_up(holdings, name.data, name.size, &entry);
         if (code == SB_OK && entry.type != SB_DIR && sb_holdings_is_own(holdings, &entry))
-            code = drop_clash(holdings, &entry, err);
+            code = drop_clash(holdings, &entry);
         else if (code == SB_OK && entry.type != SB_DIR)
-            code = drop_in_way(holdings, &entry, &holdings->parent_is_dir, err);
+            code = drop_in_way(holdings, &entry, &holdings->parent_is_dir);
         if (code == SB_OK && entry.type == SB_DIR)
             break;
         if (code == SB_NOENT)
@@ -130,10 +126,10 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
 }
 
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
-                              struct sb_entry *old, struct sb_error *err)
+                              struct sb_entry *old)
 {
     bool gone;
-    enum sb_code code = check_parent(holdings, wanted, err);
+    enum sb_code code = check_parent(holdings, wanted);
 
     if (code)
         return code;
@@ -142,20 +138,20 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
                   "a name above it is a file in the archive; left out");
         return SB_END;
     }
-    code = look_up(holdings, wanted->path, wanted->path_size, old, err);
+    code = look_up(holdings, wanted->path, wanted->path_size, old);
     if (code)
         return code;
     if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
         return SB_OK;
     if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {
-        code = drop_clash(holdings, old, err);
+        code = drop_clash(holdings, old);
         return code ? code : SB_NOENT;
     }
     if (old->type == SB_DIR && holdings->progress && !holdings->makes_way) {
         report_clash(holdings, wanted->path);
         return SB_END;
     }
-    code = drop_in_way(holdings, old, &gone, err);
+    code = drop_in_way(holdings, old, &gone);
     if (code || gone)
         return code ? code : SB_NOENT;
     sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
@@ -166,7 +162,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
 }
 
 static enum sb_code name_owner(struct sb_writer *writer, struct sb_member *member,
-                               enum sb_owner which, struct sb_error *err)
+                               enum sb_owner which)
 {
     const struct sb_entry *entry = &member->entry;
     const char *name = which == SB_USER ? member->user : member->group;
@@ -175,16 +171,15 @@ static enum sb_code name_owner(struct sb_writer *writer, struct sb_member *membe
     enum sb_code code = SB_OK;
 
     if (name && name[0] && (entry->has & (which == SB_USER ? SB_HAS_UID : SB_HAS_GID)))
-        code = sb_writer_name_owner(writer, which, id, name, &kept, err);
+        code = sb_writer_name_owner(writer, which, id, name, &kept);
     if (!kept)
         member->has |= SB_KEEPS_SECOND_NAME;
     return code;
 }
 
-enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member,
-                                     struct sb_error *err)
+enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member)
 {
-    enum sb_code code = name_owner(writer, member, SB_USER, err);
+    enum sb_code code = name_owner(writer, member, SB_USER);
 
-    return code ? code : name_owner(writer, member, SB_GROUP, err);
+    return code ? code : name_owner(writer, member, SB_GROUP);
 }

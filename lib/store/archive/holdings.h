@@ -50,7 +50,7 @@ void sb_holdings_release(struct sb_holdings *holdings);
  * file's; this is reported as SB_PROBLEM ("clash").
  */
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
-                              struct sb_entry *old, struct sb_error *err) SB_CHECKED;
+                              struct sb_entry *old) SB_CHECKED;
 
 /* Is the file at this address, or after it? */
 bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin);
@@ -59,14 +59,13 @@ bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entr
 
 /* sb_writer_drop_file of one of the run's own. *dropped: it is the first call for this one. */
 enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,
-                                  bool *dropped, struct sb_error *err) SB_CHECKED;
+                                  bool *dropped) SB_CHECKED;
 
 /* What an archive holds of a member. */
 #define SB_ARCHIVE_HOLDS                                                                           \
     (SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME | SB_KEEPS_NANOSECONDS | SB_KEEPS_SPARSE)
 
 /* The names of its owners go into the index; it has SB_KEEPS_SECOND_NAME where one cannot. */
-enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member) SB_CHECKED;
 
 #endif

@@ -32,15 +32,15 @@ static const char tables[] =
     " gid INTEGER, mtime_ns INTEGER) WITHOUT ROWID;"
     "CREATE TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER); BEGIN";
 
-enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside, struct sb_error *err)
+enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside)
 {
     struct sb_index_rows *rows = calloc(1, sizeof(*rows));
     enum sb_code code;
 
     *out = NULL;
     if (!rows)
-        return sb_fail_memory(err);
-    code = SB_TABLES(&rows->db, beside, err, tables,
+        return sb_fail_memory();
+    code = SB_TABLES(&rows->db, beside, tables,
                      {&rows->add_file,
                       "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
                      {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
@@ -81,8 +81,7 @@ int64_t sb_index_rows_left_out(const struct sb_index_rows *rows)
 }
 
 /* Notes the directories above a name. Those of one that is there already are there as well. */
-static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, size_t size,
-                                struct sb_error *err)
+static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, size_t size)
 {
     size_t parent = sb_parent_size(path, size);
 
@@ -91,47 +90,46 @@ static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, si
         return SB_OK;
     rows->any_parent = true;
     if (sb_buf_set(&rows->parent, path, parent))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (; parent > 0; parent = sb_parent_size(path, parent)) {
         enum sb_code code;
 
         sqlite3_bind_text(rows->add_parent, 1, path, (int)parent, SQLITE_STATIC);
-        code = sb_database_step(rows->add_parent, err);
+        code = sb_database_step(rows->add_parent);
         if (code || sqlite3_changes(rows->db) == 0)
             return code;
     }
     return SB_OK;
 }
 
-static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *entry,
-                            struct sb_error *err)
+static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *entry)
 {
     sqlite3_stmt *add = rows->add_dir;
 
     sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sb_database_bind_metadata(add, 2, entry);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
-                               const char *hard_link, struct sb_error *err)
+                               const char *hard_link)
 {
     sqlite3_stmt *add = rows->add_file;
-    enum sb_code code = add_parents(rows, entry->path, entry->path_size, err);
+    enum sb_code code = add_parents(rows, entry->path, entry->path_size);
 
     if (code)
         return code;
     if (entry->type == SB_DIR)
-        return add_dir(rows, entry, err);
+        return add_dir(rows, entry);
     sqlite3_bind_int64(add, 1, id);
     sb_database_bind_file(add, 2, entry);
     sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
     rows->any_link |= hard_link != NULL;
     /* Files may lie over each other, and come to more than the input has. */
     if (__builtin_add_overflow(rows->bytes, entry->size, &rows->bytes))
-        return sb_fail(err, SB_LIMIT, "%.*s: with it, files are of more bytes than can be counted",
+        return sb_fail(SB_LIMIT, "%.*s: with it, files are of more bytes than can be counted",
                        (int)entry->path_size, entry->path);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
 /* The statements of sb_index_rows_link. */
@@ -148,39 +146,38 @@ static const char take_extent[] =
     " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
 
 static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *linking,
-                             const struct sb_notify *notify, struct sb_error *err)
+                             const struct sb_notify *notify)
 {
     enum sb_code code;
 
-    code = sb_database_bind_row(linking->take, 1, linking->links, 0, 2, err);
+    code = sb_database_bind_row(linking->take, 1, linking->links, 0, 2);
     if (!code)
-        code = sb_database_step(linking->take, err);
+        code = sb_database_step(linking->take);
     if (code || sqlite3_changes(rows->db) > 0)
         return code;
     rows->left_out++;
     sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
               "a hard link to %s, which does not come before it; left out",
               (const char *)sqlite3_column_text(linking->links, 1));
-    code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1, err);
-    return code ? code : sb_database_step(linking->drop, err);
+    code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1);
+    return code ? code : sb_database_step(linking->drop);
 }
 
-enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
-                                struct sb_error *err)
+enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify)
 {
     struct linking linking = {0};
     enum sb_code code;
 
     if (!rows->any_link)
         return SB_OK;
-    code = sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)", err);
+    code = sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)");
     if (!code)
         code = SB_PREPARE(
-            rows->db, err,
+            rows->db,
             {&linking.links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
             {&linking.take, take_extent}, {&linking.drop, "DELETE FROM files WHERE id = ?1"});
-    while (sb_database_row(linking.links, &code, err))
-        code = link_row(rows, &linking, notify, err);
+    while (sb_database_row(linking.links, &code))
+        code = link_row(rows, &linking, notify);
     sqlite3_finalize(linking.links);
     sqlite3_finalize(linking.take);
     sqlite3_finalize(linking.drop);
@@ -197,14 +194,13 @@ struct summing {
 };
 
 /* The lowest bit of an extent's id: the row has a checksum of its own. */
-static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent,
-                                struct sb_error *err)
+static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent)
 {
     struct summing *summing = context;
     sqlite3_stmt *row = summing->extents;
     enum sb_code code = SB_OK;
 
-    if (!sb_database_row(row, &code, err))
+    if (!sb_database_row(row, &code))
         return code ? code : SB_END;
     *extent = (struct sb_checksum_extent){
         .id = sqlite3_column_int64(row, 0) << 1 | (sqlite3_column_type(row, 5) != SQLITE_NULL),
@@ -215,17 +211,17 @@ static enum sb_code next_extent(void *context, struct sb_checksum_extent *extent
         .size = sqlite3_column_int64(row, 4),
         .expected = (uint32_t)sqlite3_column_int64(row, 5),
     };
-    return extent->name ? SB_OK : sb_fail_memory(err);
+    return extent->name ? SB_OK : sb_fail_memory();
 }
 
 static enum sb_code take_sum(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
-                             const struct sb_error *failure, struct sb_error *err)
+                             const struct sb_error *failure)
 {
     struct summing *summing = context;
 
     if (failure) {
-        *err = *failure;
-        return err->code;
+        *sb_error() = *failure;
+        return sb_error()->code;
     }
     summing->files++;
     if (extent->id & 1) {
@@ -236,7 +232,7 @@ static enum sb_code take_sum(void *context, const struct sb_checksum_extent *ext
     }
     sqlite3_bind_int64(summing->put, 1, extent->id >> 1);
     sqlite3_bind_int64(summing->put, 2, crc);
-    return sb_database_step(summing->put, err);
+    return sb_database_step(summing->put);
 }
 
 static void pass(void *context, int64_t size)
@@ -249,8 +245,7 @@ static void pass(void *context, int64_t size)
         sums->progress(sums->context, summing->bytes, summing->rows->bytes, summing->files);
 }
 
-enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_index_sums *sums,
-                                    struct sb_error *err)
+enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_index_sums *sums)
 {
     static const struct sb_checksum_ops ops = {
         .next = next_extent, .done = take_sum, .passed = pass};
@@ -258,12 +253,12 @@ enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_
     enum sb_code code;
 
     rows->summed = true;
-    code = SB_PREPARE(rows->db, err,
+    code = SB_PREPARE(rows->db,
                       {&summing.extents, "SELECT id, path, shard, offset, size, crc32c FROM files"
                                          " WHERE size > 0 ORDER BY shard, offset"},
                       {&summing.put, "INSERT INTO sums VALUES (?1, ?2)"});
     if (!code)
-        code = sb_checksum(sums->shards, &ops, &summing, sums->threads, err);
+        code = sb_checksum(sums->shards, &ops, &summing, sums->threads);
     sqlite3_finalize(summing.extents);
     sqlite3_finalize(summing.put);
     return code;
@@ -280,7 +275,7 @@ struct writing {
 /* SB_END: it is left out. */
 static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writing,
                               const struct sb_entry *entry, const struct sb_notify *notify,
-                              struct sb_sink_counts *counts, struct sb_error *err)
+                              struct sb_sink_counts *counts)
 {
     enum sb_code code = SB_OK;
     bool found;
@@ -292,9 +287,9 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
     }
     writing->any = true;
     if (sb_buf_set(&writing->last, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sqlite3_bind_text(writing->find_dir, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    found = sb_database_row(writing->find_dir, &code, err);
+    found = sb_database_row(writing->find_dir, &code);
     sqlite3_reset(writing->find_dir);
     if (!found)
         return code;
@@ -305,8 +300,7 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
 }
 
 /* Files that a later one of the same name replaced come after it, or not at all. */
-static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing,
-                                 struct sb_error *err)
+static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing)
 {
     struct sb_buf query = {0};
     const char *columns = rows->summed
@@ -321,51 +315,49 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
     enum sb_code code;
 
     if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = sb_database_prepare(rows->db, &writing->files, query.data, err);
+        code = sb_database_prepare(rows->db, &writing->files, query.data);
     sb_buf_release(&query);
     return code;
 }
 
 /* Of those that keep their order, as the others are counted one by one. */
-static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts,
-                                     struct sb_error *err)
+static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts)
 {
     int64_t count = 0;
     enum sb_code code = SB_OK;
 
     if (rows->keeps_order)
         code = sb_database_integer(rows->db, "SELECT count(*) - count(DISTINCT path) FROM files", 0,
-                                   &count, err);
+                                   &count);
     counts->superseded += count;
     return code;
 }
 
 static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
-                                const struct sb_notify *notify, struct sb_sink_counts *counts,
-                                struct sb_error *err)
+                                const struct sb_notify *notify, struct sb_sink_counts *counts)
 {
     struct writing writing = {0};
     struct sb_entry entry;
-    enum sb_code code = select_files(rows, &writing, err);
+    enum sb_code code = select_files(rows, &writing);
 
     if (!code)
-        code = sb_database_prepare(rows->db, &writing.find_dir,
-                                   "SELECT 1 FROM dirs WHERE path = ?1", err);
-    while (sb_database_row(writing.files, &code, err)) {
-        code = sb_database_take_file(writing.files, 0, &entry, err);
+        code =
+            sb_database_prepare(rows->db, &writing.find_dir, "SELECT 1 FROM dirs WHERE path = ?1");
+    while (sb_database_row(writing.files, &code)) {
+        code = sb_database_take_file(writing.files, 0, &entry);
         if (!code)
-            code = check_row(rows, &writing, &entry, notify, counts, err);
+            code = check_row(rows, &writing, &entry, notify, counts);
         if (code == SB_OK) {
             counts->files++;
             sb_count_up(&counts->bytes, entry.size);
-            code = sb_writer_add_file(writer, &entry, err);
+            code = sb_writer_add_file(writer, &entry);
         } else if (code == SB_END) {
             code = SB_OK;
         }
         if (!code && sb_interrupted())
-            code = sb_fail_interrupt(err);
+            code = sb_fail_interrupt();
     }
     sqlite3_finalize(writing.files);
     sqlite3_finalize(writing.find_dir);
@@ -374,34 +366,32 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
 }
 
 static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *writer,
-                               struct sb_sink_counts *counts, struct sb_error *err)
+                               struct sb_sink_counts *counts)
 {
     sqlite3_stmt *row;
     enum sb_code code = sb_database_prepare(rows->db, &row,
                                             "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
-                                            " WHERE given ORDER BY path",
-                                            err);
+                                            " WHERE given ORDER BY path");
 
-    while (sb_database_row(row, &code, err)) {
+    while (sb_database_row(row, &code)) {
         struct sb_entry entry = {.type = SB_DIR};
 
         entry.path = (const char *)sqlite3_column_text(row, 0);
         entry.path_size = (size_t)sqlite3_column_bytes(row, 0);
         sb_database_take_metadata(row, 1, &entry);
         counts->dirs++;
-        code = entry.path ? sb_writer_add_dir(writer, &entry, err) : sb_fail_memory(err);
+        code = entry.path ? sb_writer_add_dir(writer, &entry) : sb_fail_memory();
     }
     sqlite3_finalize(row);
     return code;
 }
 
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
-                                 const struct sb_notify *notify, struct sb_sink_counts *counts,
-                                 struct sb_error *err)
+                                 const struct sb_notify *notify, struct sb_sink_counts *counts)
 {
-    enum sb_code code = write_dirs(rows, writer, counts, err);
+    enum sb_code code = write_dirs(rows, writer, counts);
 
     if (!code)
-        code = count_superseded(rows, counts, err);
-    return code ? code : write_files(rows, writer, notify, counts, err);
+        code = count_superseded(rows, counts);
+    return code ? code : write_files(rows, writer, notify, counts);
 }

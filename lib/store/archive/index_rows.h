@@ -17,8 +17,7 @@ struct sb_index_rows;
 struct sb_shards;
 
 /* beside: see sb_temp_directory. */
-enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside) SB_CHECKED;
 void sb_index_rows_free(struct sb_index_rows *rows); /* NULL is allowed */
 
 /*
@@ -27,11 +26,11 @@ void sb_index_rows_free(struct sb_index_rows *rows); /* NULL is allowed */
  * that name before it.
  */
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
-                               const char *hard_link, struct sb_error *err) SB_CHECKED;
+                               const char *hard_link) SB_CHECKED;
 
 /* Gives hard links their extents; one without its file is reported as SB_PROBLEM ("missing"). */
-enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_index_rows_link(struct sb_index_rows *rows,
+                                const struct sb_notify *notify) SB_CHECKED;
 
 struct sb_index_sums {
     struct sb_shards *shards;
@@ -45,8 +44,8 @@ struct sb_index_sums {
  * Reads all extents for their CRC32C. A row that has another one keeps its own, which is reported
  * as SB_PROBLEM ("checksum"). Bytes that cannot be read end it.
  */
-enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_index_sums *sums,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows,
+                                    const struct sb_index_sums *sums) SB_CHECKED;
 
 /* Files that share an offset, which are empty but for one, are to keep the order of their ids: all
  * are written in that order, not in the one of their names, which is faster. */
@@ -57,8 +56,8 @@ void sb_index_rows_keep_order(struct sb_index_rows *rows);
  * reported as SB_PROBLEM ("clash"). Adds to files, dirs, bytes and superseded of counts.
  */
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
-                                 const struct sb_notify *notify, struct sb_sink_counts *counts,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify,
+                                 struct sb_sink_counts *counts) SB_CHECKED;
 
 /* Rows that were left out so far, and reported. */
 int64_t sb_index_rows_left_out(const struct sb_index_rows *rows);

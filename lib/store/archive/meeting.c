@@ -40,42 +40,38 @@ static void update(const struct archive_sink *self, const struct sb_member *memb
 
 static const char exists_text[] = "is in the archive already; left out (see %s)";
 
-static enum sb_code fail_exists(const struct archive_sink *self, const char *name,
-                                struct sb_error *err)
+static enum sb_code fail_exists(const struct archive_sink *self, const char *name)
 {
-    return sb_fail(err, SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
+    return sb_fail(SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
 }
 
 static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
+                            struct sb_entry *entry)
 {
-    return self->writer ? sb_writer_lookup(self->writer, name, size, entry, err)
-                        : sb_archive_lookup(self->existing, name, size, entry, err);
+    return self->writer ? sb_writer_lookup(self->writer, name, size, entry)
+                        : sb_archive_lookup(self->existing, name, size, entry);
 }
 
 /* Does the archive hold another name with the bytes that it has as `old`? */
 static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
 {
     struct sb_entry entry;
-    struct sb_error ignored;
 
-    return !look_up(self, name, strlen(name), &entry, &ignored) && !self->changing.partial &&
+    return !IGNORED(look_up(self, name, strlen(name), &entry)) && !self->changing.partial &&
            !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
            entry.size == old->size && entry.crc32c == old->crc32c;
 }
 
-enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
-                               struct sb_error *err)
+enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same)
 {
     if (!self->same || entry->type == SB_DIR)
         return SB_OK;
     return same ? sb_name_set_add(self->same, self->dry_run ? "." : self->sink.name, entry->path,
-                                  entry->path_size, err)
-                : sb_name_set_remove(*self->same, entry->path, entry->path_size, err);
+                                  entry->path_size)
+                : sb_name_set_remove(*self->same, entry->path, entry->path_size);
 }
 
-enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, bool *has,
-                                struct sb_error *err)
+enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, bool *has)
 {
     size_t size = strlen(target);
     struct sb_entry entry;
@@ -83,10 +79,10 @@ enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, b
 
     *has = false;
     if (self->same)
-        code = sb_name_set_has(*self->same, target, size, has, err);
+        code = sb_name_set_has(*self->same, target, size, has);
     if (code || *has || !self->holdings.progress || !self->writer)
         return code;
-    code = sb_writer_lookup(self->writer, target, size, &entry, err);
+    code = sb_writer_lookup(self->writer, target, size, &entry);
     *has = !code && entry.type != SB_DIR && sb_holdings_is_own(&self->holdings, &entry);
     return code == SB_NOENT ? SB_OK : code;
 }
@@ -96,8 +92,7 @@ enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, b
  * be read first, or those of a hard link's target.
  */
 static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member *member,
-                               const struct sb_entry *old, struct sb_item *item,
-                               struct sb_error *err)
+                               const struct sb_entry *old, struct sb_item *item)
 {
     const struct sb_entry *entry = &member->entry;
     bool recodes = item->original, knows = (entry->has & SB_HAS_CRC) && !recodes;
@@ -117,15 +112,14 @@ static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member
         return SB_OK;
     }
     if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path, err);
+        return fail_exists(self, entry->path);
     sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
     return SB_END;
 }
 
 /* SB_OK: it goes in place of `old`, if compares says so; SB_END: it does not. */
 static enum sb_code meet_file(struct archive_sink *self, const struct sb_member *member,
-                              const struct sb_entry *old, struct sb_item *item,
-                              struct sb_error *err)
+                              const struct sb_entry *old, struct sb_item *item)
 {
     bool own = sb_holdings_is_own(&self->holdings, old);
 
@@ -140,23 +134,23 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     if (item->replaces)
         return SB_OK;
     if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
-        return meet_rival(self, member, old, item, err);
+        return meet_rival(self, member, old, item);
     self->sink.counts.left++;
-    if (self->meeting == SB_MEET_UPDATE && sb_meet_note_same(self, &member->entry, true, err))
-        return err->code;
+    if (self->meeting == SB_MEET_UPDATE && sb_meet_note_same(self, &member->entry, true))
+        return sb_error()->code;
     return SB_END;
 }
 
 /* A new name: perhaps the archive has its bytes under one that does not come. */
 static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member *member,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     struct sb_entry old;
     enum sb_code code;
 
     if (!self->unmet || member->hard_link || item->original)
         return SB_OK;
-    code = sb_unmet_find_moved(self->unmet, &member->entry, &old, err);
+    code = sb_unmet_find_moved(self->unmet, &member->entry, &old);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     item->compares = true;
@@ -170,18 +164,18 @@ static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member
 }
 
 enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member *member,
-                              struct sb_item *item, struct sb_error *err)
+                              struct sb_item *item)
 {
     const struct sb_entry *entry = &member->entry;
     struct sb_entry old, known = *entry;
     bool again = false;
-    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old, err);
+    enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old);
 
     if (self->unmet && (!code || code == SB_NOENT) &&
-        sb_unmet_meet(self->unmet, code ? NULL : &old, &again, err))
-        return err->code;
+        sb_unmet_meet(self->unmet, code ? NULL : &old, &again))
+        return sb_error()->code;
     if (code)
-        return code == SB_NOENT ? meet_moved(self, member, item, err) : code;
+        return code == SB_NOENT ? meet_moved(self, member, item) : code;
     if (member->hard_link)
         known.size = -1;
     item->change = sb_change_between(&known, &old);
@@ -193,34 +187,33 @@ enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member 
         return SB_OK;
     }
     if (entry->type != SB_DIR)
-        return meet_file(self, member, &old, item, err);
+        return meet_file(self, member, &old, item);
     return (self->keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
 }
 
-enum sb_code sb_meet_note_changing(struct archive_sink *self, const struct sb_item *item,
-                                   struct sb_error *err)
+enum sb_code sb_meet_note_changing(struct archive_sink *self, const struct sb_item *item)
 {
     if (!self->unmet || !item->replaces || item->old_row == 0 || item->mark & MARK_SAME_BYTES)
         return SB_OK;
-    return sb_rowset_add(&self->changing, item->old_row, err);
+    return sb_rowset_add(&self->changing, item->old_row);
 }
 
 /* The name is the archive's, and its bytes are others. */
 static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *batch,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     char text[160];
 
     if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, item->member.entry.path, err);
+        return fail_exists(self, item->member.entry.path);
     snprintf(text, sizeof(text), exists_text, self->advice);
-    return sb_item_fail(batch, item, "exists", text, err);
+    return sb_item_fail(batch, item, "exists", text);
 }
 
 enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *batch,
-                             struct sb_item *item, struct sb_error *err)
+                             struct sb_item *item)
 {
-    enum sb_code code = sb_item_sum_all(batch, item, err);
+    enum sb_code code = sb_item_sum_all(batch, item);
     bool intact = true;
 
     if (code == SB_END)
@@ -228,12 +221,12 @@ enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *b
     if (code)
         return code == SB_END ? SB_OK : code;
     if (item->summed_size != item->old_size || item->sum != item->old_crc)
-        return item->replaces || item->mark & MARK_MOVED ? SB_OK : refuse(self, batch, item, err);
+        return item->replaces || item->mark & MARK_MOVED ? SB_OK : refuse(self, batch, item);
     /* What is damaged in the archive is not taken over, where good bytes are at hand. */
     if (item->mark & MARK_MOVED &&
         sb_unmet_check_moved(self->unmet, item->old_shard, item->old_offset, item->old_size,
-                             item->old_crc, &intact, err))
-        return err->code;
+                             item->old_crc, &intact))
+        return sb_error()->code;
     if (!intact)
         return SB_OK;
     item->mark |= MARK_SAME_BYTES;
@@ -241,37 +234,34 @@ enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *b
     return SB_OK;
 }
 
-enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item,
-                                struct sb_error *err)
+enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     bool same;
-    enum sb_code code = sb_meet_has_target(self, item->member.hard_link, &same, err);
+    enum sb_code code = sb_meet_has_target(self, item->member.hard_link, &same);
 
     if (code)
         return code;
     if (!same && self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path, err);
+        return fail_exists(self, entry->path);
     if (!same)
         sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
     self->sink.counts.left += same;
     item->state = SB_ITEM_FAILED;
-    return sb_meet_note_same(self, entry, same, err);
+    return sb_meet_note_same(self, entry, same);
 }
 
-enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *item,
-                                  struct sb_error *err)
+enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *item)
 {
     const struct sb_member *member = &item->member;
     struct sb_entry old;
-    struct sb_error ignored;
     bool same;
     enum sb_code code;
 
     if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
-        look_up(self, member->entry.path, member->entry.path_size, &old, &ignored))
+        IGNORED(look_up(self, member->entry.path, member->entry.path_size, &old)))
         return SB_OK;
-    code = sb_meet_has_target(self, member->hard_link, &same, err);
+    code = sb_meet_has_target(self, member->hard_link, &same);
     if (!code && same && has_same_bytes(self, member->hard_link, &old))
         item->mark |= MARK_SAME_BYTES;
     return code;

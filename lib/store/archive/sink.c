@@ -30,7 +30,7 @@ static void report_change(const struct archive_sink *self, const struct sb_entry
 }
 
 static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *entry,
-                              const struct sb_item *item, struct sb_error *err)
+                              const struct sb_item *item)
 {
     struct sb_sink_counts *counts = &self->sink.counts;
 
@@ -43,7 +43,7 @@ static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *
         counts->files++;
         sb_count_up(&counts->bytes, entry->size > 0 ? entry->size : 0);
     }
-    return sb_meet_note_changing(self, item, err);
+    return sb_meet_note_changing(self, item);
 }
 
 /* Whether a hard link can be stored is known once what comes before it is. */
@@ -53,20 +53,20 @@ static bool waits_in_dry_run(const struct archive_sink *self, const struct sb_me
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct archive_sink *self = self_of(sink);
     const struct sb_entry *entry = &member->entry;
     enum sb_code code;
 
     item->change = SB_CHANGE_NEW;
-    code = self->appends ? sb_meet_existing(self, member, item, err) : SB_OK;
+    code = self->appends ? sb_meet_existing(self, member, item) : SB_OK;
     if (!code && waits_in_dry_run(self, member))
         item->compares = true;
     if (code || !self->dry_run || item->compares)
         return code;
-    code = count_dry(self, entry, item, err);
-    return code ? code : sb_meet_note_same(self, entry, true, err);
+    code = count_dry(self, entry, item);
+    return code ? code : sb_meet_note_same(self, entry, true);
 }
 
 /* Storing */
@@ -77,7 +77,7 @@ static bool knows_crc(const struct sb_item *item)
 }
 
 /* All that can be done before it is known where the bytes go. */
-static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
     enum sb_code code;
@@ -88,58 +88,54 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item, struct
         entry->size = (int64_t)item->data_size;
     if (knows_crc(item))
         return SB_OK;
-    code = sb_item_sum_all(batch, item, err);
+    code = sb_item_sum_all(batch, item);
     entry->crc32c = item->sum;
     item->mark |= MARK_UNCHECKED;
     return code;
 }
 
-static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch,
-                                struct sb_error *err)
+static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
-        code = prepare(batch, item, err);
+        code = prepare(batch, item);
         if (!code && item->compares &&
             (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
-            code = sb_meet_compare(self, batch, item, err);
+            code = sb_meet_compare(self, batch, item);
     }
     return code;
 }
 
 /* The place of a member in parts; this is the first part. */
-static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item,
-                                struct sb_error *err)
+static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
 
     if (entry->size < 0 && item->part_last)
         entry->size = sb_item_part_size(item);
     if (entry->size < 0)
-        return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place, err);
-    return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place, err);
+        return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place);
+    return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place);
 }
 
 /* One of unknown size grows with each part: nothing else is placed between them. */
-static enum sb_code place_part(struct archive_sink *self, struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code place_part(struct archive_sink *self, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
-    enum sb_code code = item->part_offset == 0 ? begin_parts(self, item, err) : SB_OK;
+    enum sb_code code = item->part_offset == 0 ? begin_parts(self, item) : SB_OK;
 
     if (code == SB_OK && entry->size < 0)
         code = sb_writer_resize_last(self->writer, item->part_offset,
-                                     item->part_offset + sb_item_part_size(item), err);
+                                     item->part_offset + sb_item_part_size(item));
     entry->shard = self->part_shard;
     entry->offset = self->part_place;
     return code;
 }
 
-static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch,
-                              struct sb_error *err)
+static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
@@ -148,9 +144,9 @@ static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch,
         struct sb_entry *entry = &item->member.entry;
 
         if (item->state == SB_ITEM_PART)
-            code = place_part(self, item, err);
+            code = place_part(self, item);
         else if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
-            code = sb_writer_place(self->writer, entry->size, &entry->shard, &entry->offset, err);
+            code = sb_writer_place(self->writer, entry->size, &entry->shard, &entry->offset);
     }
     return code;
 }
@@ -163,17 +159,15 @@ struct run {
     int64_t offset;
 };
 
-static enum sb_code write_run(struct archive_sink *self, const struct run *run,
-                              struct sb_error *err)
+static enum sb_code write_run(struct archive_sink *self, const struct run *run)
 {
     return run->size == 0
                ? SB_OK
-               : sb_writer_write(self->writer, run->shard, run->offset, run->data, run->size, err);
+               : sb_writer_write(self->writer, run->shard, run->offset, run->data, run->size);
 }
 
 /* They go out in one write. */
-static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch,
-                               struct sb_error *err)
+static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch)
 {
     struct run run = {0};
     enum sb_code code = SB_OK;
@@ -188,7 +182,7 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
         if (item->state == SB_ITEM_READ)
             item->state = SB_ITEM_STORED;
         if (item->hole > 0)
-            code = sb_writer_skip(self->writer, entry->shard, item->hole, err);
+            code = sb_writer_skip(self->writer, entry->shard, item->hole);
         if (code || item->data_size == 0)
             continue;
         data = batch->data + item->data_at;
@@ -197,13 +191,13 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
             run.size += item->data_size;
             continue;
         }
-        code = write_run(self, &run, err);
+        code = write_run(self, &run);
         run = (struct run){.data = data,
                            .size = item->data_size,
                            .shard = entry->shard,
                            .offset = entry->offset + item->part_offset + item->hole};
     }
-    return code ? code : write_run(self, &run, err);
+    return code ? code : write_run(self, &run);
 }
 
 /* A large item on its way to its place. */
@@ -216,31 +210,31 @@ struct flow {
     bool summed;
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct flow *flow = context;
     enum sb_code code;
 
     if ((int64_t)size > flow->reserved - flow->done)
-        return sb_fail(err, SB_DAMAGED, "%s: has more bytes than it declares", flow->entry->path);
+        return sb_fail(SB_DAMAGED, "%s: has more bytes than it declares", flow->entry->path);
     if (flow->summed)
         flow->crc32c = sb_crc32c_block(flow->crc32c, data, size);
     code = data ? sb_writer_write(flow->writer, flow->entry->shard,
-                                  flow->entry->offset + flow->done, data, size, err)
-                : sb_writer_skip(flow->writer, flow->entry->shard, (int64_t)size, err);
+                                  flow->entry->offset + flow->done, data, size)
+                : sb_writer_skip(flow->writer, flow->entry->shard, (int64_t)size);
     flow->done += (int64_t)size;
     return code;
 }
 
 static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batch,
-                                struct sb_item *item, struct sb_error *err)
+                                struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
     struct flow flow = {.writer = self->writer,
                         .entry = entry,
                         .reserved = entry->size,
                         .summed = !knows_crc(item)};
-    enum sb_code code = sb_item_stream_sparse(batch, item, write_block, &flow, err);
+    enum sb_code code = sb_item_stream_sparse(batch, item, write_block, &flow);
 
     if (code && code != SB_END)
         return code;
@@ -253,31 +247,30 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
     if (flow.done == flow.reserved)
         return SB_OK;
     if (item->state == SB_ITEM_STORED && !flow.summed) {
-        code = sb_item_fail(batch, item, "changed", "became shorter; left out", err);
+        code = sb_item_fail(batch, item, "changed", "became shorter; left out");
         if (code)
             return code;
     }
-    return sb_writer_skip(self->writer, entry->shard, flow.reserved - flow.done, err);
+    return sb_writer_skip(self->writer, entry->shard, flow.reserved - flow.done);
 }
 
-static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns)
 {
     struct archive_sink *self = self_of(sink);
-    enum sb_code code = prepare_all(self, batch, err);
+    enum sb_code code = prepare_all(self, batch);
 
     if (code || self->dry_run)
         return code;
     code = sb_turn_begin(turns, batch);
     if (code)
-        return sb_fail(err, code, "interrupted");
-    code = place_all(self, batch, err);
+        return sb_fail(code, "interrupted");
+    code = place_all(self, batch);
     sb_turn_end(turns, batch);
     if (code == SB_OK)
-        code = write_runs(self, batch, err);
+        code = write_runs(self, batch);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         if (batch->items[i].state == SB_ITEM_LARGE)
-            code = store_large(self, batch, &batch->items[i], err);
+            code = store_large(self, batch, &batch->items[i]);
     }
     return code;
 }
@@ -297,20 +290,19 @@ static void set_type(struct sb_entry *entry)
 }
 
 static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_item *item,
-                                  const struct sb_entry *old, struct sb_error *err)
+                                  const struct sb_entry *old)
 {
     bool dropped;
     enum sb_code code;
 
     if (!(item->mark & MARK_OVER_OWN))
-        return sb_writer_drop_file(self->writer, old, err);
-    code = sb_holdings_drop_own(&self->holdings, old, &dropped, err);
+        return sb_writer_drop_file(self->writer, old);
+    code = sb_holdings_drop_own(&self->holdings, old, &dropped);
     self->own_superseded += dropped;
     return code;
 }
 
-static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item,
-                             struct sb_error *err)
+static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item)
 {
     const char *hard_link = item->member.hard_link;
     struct sb_entry entry = item->member.entry, old;
@@ -319,28 +311,26 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
 
     set_type(&entry);
     if (hard_link)
-        code = sb_meet_has_target(self, hard_link, &of_archive, err);
+        code = sb_meet_has_target(self, hard_link, &of_archive);
     if (!code && item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
-        code = drop_replaced(self, item, &old, err);
+        code = drop_replaced(self, item, &old);
     }
     if (!code)
-        code = sb_meet_note_changing(self, item, err);
+        code = sb_meet_note_changing(self, item);
     if (code)
         return code;
     report_change(self, &entry, item);
     if (hard_link)
-        return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), of_archive,
-                                  err);
+        return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), of_archive);
     entry.has |= SB_HAS_CRC;
     self->sink.counts.unchecked += (item->mark & MARK_UNCHECKED) != 0;
-    return sb_writer_add_file(self->writer, &entry, err);
+    return sb_writer_add_file(self->writer, &entry);
 }
 
 /* Its bytes stay where they are in the archive. */
-static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *item,
-                              struct sb_error *err)
+static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *item)
 {
     struct sb_entry entry = item->member.entry, old;
     enum sb_code code;
@@ -350,11 +340,11 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
         return SB_OK;
     }
     if (item->mark & MARK_MOVED)
-        code = sb_unmet_moved(self->unmet, item->old_row, &old, err);
+        code = sb_unmet_moved(self->unmet, item->old_row, &old);
     else
-        code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old, err);
+        code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old);
     if (!code)
-        code = sb_writer_drop_file(self->writer, &old, err);
+        code = sb_writer_drop_file(self->writer, &old);
     if (code)
         return code;
     set_type(&entry);
@@ -366,11 +356,11 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
     self->sink.counts.renewed++;
     sb_count_up(&self->renewed_bytes, entry.size);
     report_change(self, &entry, item);
-    return sb_writer_add_file(self->writer, &entry, err);
+    return sb_writer_add_file(self->writer, &entry);
 }
 
 /* The row of a member in parts comes with the last of them. */
-static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
+static enum sb_code add_part(struct archive_sink *self, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
 
@@ -385,31 +375,31 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item, st
     entry->size = item->part_offset + sb_item_part_size(item);
     entry->crc32c = self->part_crc;
     item->mark = (item->mark & MARK_OVER_OWN) | (self->part_unchecked ? MARK_UNCHECKED : 0);
-    return add_file(self, item, err);
+    return add_file(self, item);
 }
 
-static enum sb_code add_item(struct archive_sink *self, struct sb_item *item, struct sb_error *err)
+static enum sb_code add_item(struct archive_sink *self, struct sb_item *item)
 {
-    if (sb_meet_compare_link(self, item, err))
-        return err->code;
+    if (sb_meet_compare_link(self, item))
+        return sb_error()->code;
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
         report_change(self, &item->member.entry, item);
-        return sb_writer_add_dir(self->writer, &item->member.entry, err);
+        return sb_writer_add_dir(self->writer, &item->member.entry);
     }
     if (item->mark & MARK_LINK_RIVAL)
-        return sb_meet_judge_link(self, item, err);
+        return sb_meet_judge_link(self, item);
     if (self->same && item->compares &&
-        sb_meet_note_same(self, &item->member.entry, item->mark & MARK_SAME_BYTES, err))
-        return err->code;
+        sb_meet_note_same(self, &item->member.entry, item->mark & MARK_SAME_BYTES))
+        return sb_error()->code;
     if (item->state == SB_ITEM_FAILED)
         return SB_OK;
     if (item->mark & MARK_SAME_BYTES)
-        return renew_row(self, item, err);
+        return renew_row(self, item);
     if (item->state == SB_ITEM_PART)
-        return add_part(self, item, err);
+        return add_part(self, item);
     if (item->state == SB_ITEM_STORED || item->member.hard_link)
-        return add_file(self, item, err);
+        return add_file(self, item);
     return SB_OK;
 }
 
@@ -423,8 +413,7 @@ static void take_counts(struct archive_sink *self)
 }
 
 /* Of a dry run only what had to be compared comes here, and hard links. */
-static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *item,
-                                   struct sb_error *err)
+static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     const char *hard_link = item->member.hard_link;
@@ -433,13 +422,13 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
     if (item->only_sums || item->rival)
         return SB_OK;
     if (item->mark & MARK_LINK_RIVAL)
-        return sb_meet_judge_link(self, item, err);
-    if (sb_meet_compare_link(self, item, err))
-        return err->code;
-    if (hard_link && sb_meet_has_target(self, hard_link, &there, err))
-        return err->code;
-    if (sb_meet_note_same(self, entry, there, err))
-        return err->code;
+        return sb_meet_judge_link(self, item);
+    if (sb_meet_compare_link(self, item))
+        return sb_error()->code;
+    if (hard_link && sb_meet_has_target(self, hard_link, &there))
+        return sb_error()->code;
+    if (sb_meet_note_same(self, entry, there))
+        return sb_error()->code;
     if (hard_link && !there)
         sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to '%s', which is not stored; left out", hard_link);
@@ -447,43 +436,42 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
         return SB_OK;
     sb_report(self->notify, SB_NOTE, "would-store", entry->path, "would be %s",
               item->replaces ? "replaced" : "stored");
-    return count_dry(self, entry, item, err);
+    return count_dry(self, entry, item);
 }
 
-static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch,
-                              struct sb_error *err)
+static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = drain_dry_item(self, &batch->items[i], err);
+        code = drain_dry_item(self, &batch->items[i]);
     return code;
 }
 
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct archive_sink *self = self_of(sink);
     enum sb_code code = SB_OK;
 
     if (self->dry_run)
-        return drain_dry(self, batch, err);
+        return drain_dry(self, batch);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
-        code = add_item(self, &batch->items[i], err);
+        code = add_item(self, &batch->items[i]);
         if (code == SB_OK)
-            code = sb_holdings_name_owners(self->writer, &batch->items[i].member, err);
+            code = sb_holdings_name_owners(self->writer, &batch->items[i].member);
     }
     take_counts(self);
     return code;
 }
 
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct archive_sink *self = self_of(sink);
     enum sb_code code;
 
     if (self->dry_run)
         return SB_OK;
-    code = sb_writer_commit(self->writer, err);
+    code = sb_writer_commit(self->writer);
     take_counts(self);
     return code;
 }
@@ -501,7 +489,7 @@ static void free_sink(struct sb_sink *sink)
 }
 
 static enum sb_code open_target(struct archive_sink *self,
-                                const struct sb_archive_sink_options *options, struct sb_error *err)
+                                const struct sb_archive_sink_options *options)
 {
     struct sb_writer_options writer = options->writer;
 
@@ -510,9 +498,9 @@ static enum sb_code open_target(struct archive_sink *self,
     writer.names_repeat = options->names_repeat;
     writer.notify = options->notify;
     if (!options->dry_run)
-        code = sb_writer_open(&self->writer, options->path, &writer, err);
+        code = sb_writer_open(&self->writer, options->path, &writer);
     else if (self->appends)
-        code = sb_archive_open(&self->existing, options->path, err);
+        code = sb_archive_open(&self->existing, options->path);
     self->holdings = (struct sb_holdings){.writer = self->writer,
                                           .archive = self->existing,
                                           .notify = options->notify,
@@ -523,8 +511,7 @@ static enum sb_code open_target(struct archive_sink *self,
 }
 
 enum sb_code sb_sink_open_archive(struct sb_sink **out,
-                                  const struct sb_archive_sink_options *options,
-                                  struct sb_error *err)
+                                  const struct sb_archive_sink_options *options)
 {
     static const struct sb_sink_ops ops = {
         .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
@@ -533,7 +520,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
 
     *out = NULL;
     if (!self)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     self->sink = (struct sb_sink){.ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS};
     self->meeting = options->meeting;
     self->advice = options->advice ? options->advice : "--duplicates";
@@ -548,7 +535,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     if (self->appends && options->names_repeat)
         self->same = options->same ? options->same : &self->own_same;
     self->notify = options->notify;
-    code = open_target(self, options, err);
+    code = open_target(self, options);
     if (code) {
         free_sink(&self->sink);
         return code;
@@ -572,12 +559,11 @@ struct sb_address sb_sink_address(const struct sb_sink *sink)
     return (struct sb_address){.shard = shard, .offset = offset};
 }
 
-enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts,
-                                  struct sb_error *err)
+enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts)
 {
     struct archive_sink *self = self_of(sink);
 
-    return sb_unmet_remove(self->unmet, self->writer, &self->changes, counts, err);
+    return sb_unmet_remove(self->unmet, self->writer, &self->changes, counts);
 }
 
 uint32_t sb_sink_change_counter(const struct sb_sink *sink)

@@ -60,33 +60,31 @@ struct archive_sink {
 
 /* SB_OK: it is taken, as the item says from now on; SB_END: it is left out. */
 enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member *member,
-                              struct sb_item *item, struct sb_error *err) SB_CHECKED;
+                              struct sb_item *item) SB_CHECKED;
 
 /* Of an item with `compares`: are its bytes those that the archive has? Then none are stored. */
 enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *batch,
-                             struct sb_item *item, struct sb_error *err) SB_CHECKED;
+                             struct sb_item *item) SB_CHECKED;
 
 /* What a later hard link to this name may rely on. */
-enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry,
+                               bool same) SB_CHECKED;
 
 /* What the archive has of a file is not what its hard links will have. */
-enum sb_code sb_meet_note_changing(struct archive_sink *self, const struct sb_item *item,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_meet_note_changing(struct archive_sink *self,
+                                   const struct sb_item *item) SB_CHECKED;
 
 /*
  * Are the bytes that the archive has under the name of a hard link's target those of the target, as
  * it came in this run?
  */
-enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, bool *has,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target,
+                                bool *has) SB_CHECKED;
 
 /* A hard link to be brought up to date: has it the bytes of its target already? */
-enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *item,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *item) SB_CHECKED;
 
 /* MARK_LINK_RIVAL: it is passed over if its target came with the bytes that the archive has. */
-enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item) SB_CHECKED;
 
 #endif

@@ -27,9 +27,9 @@ static void free_sink(struct sb_sink *base)
     free(sink);
 }
 
-static enum sb_code refuse(const struct sb_member *member, struct sb_error *err)
+static enum sb_code refuse(const struct sb_member *member)
 {
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: is stored %s, so that no index can point at its bytes; convert without "
                    "--wrap, or leave it out with --exclude",
                    member->entry.path,
@@ -47,16 +47,16 @@ static bool has_place(const struct index_sink *sink, const struct sb_member *mem
 
 /* The bytes are where they are: the member needs a row, and nothing else. */
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct index_sink *sink = (struct index_sink *)base;
     struct sb_entry entry = member->entry;
     bool has_bytes = entry.type != SB_DIR && !member->hard_link && entry.size > 0;
 
     if (has_bytes && !member->located)
-        return refuse(member, err);
+        return refuse(member);
     if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
-        return sb_fail(err, SB_DAMAGED, "%s: its bytes end after the end of the file", entry.path);
+        return sb_fail(SB_DAMAGED, "%s: its bytes end after the end of the file", entry.path);
     entry.shard = sink->shard;
     if (member->hard_link)
         entry.size = 0;
@@ -68,26 +68,25 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
         sink->last = member->at;
     }
     item->member = *member;
-    if (sb_holdings_name_owners(sink->writer, &item->member, err))
-        return err->code;
-    return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link, err);
+    if (sb_holdings_name_owners(sink->writer, &item->member))
+        return sb_error()->code;
+    return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link);
 }
 
 /* Nothing comes here: accept has taken it all. */
-static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns)
 {
-    (void)base, (void)batch, (void)turns, (void)err;
+    (void)base, (void)batch, (void)turns;
     return SB_OK;
 }
 
-static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 {
-    (void)base, (void)batch, (void)err;
+    (void)base, (void)batch;
     return SB_OK;
 }
 
-static enum sb_code read_checksums(struct index_sink *sink, struct sb_error *err)
+static enum sb_code read_checksums(struct index_sink *sink)
 {
     struct sb_index_sums sums = {
         .threads = sink->options.threads,
@@ -95,32 +94,31 @@ static enum sb_code read_checksums(struct index_sink *sink, struct sb_error *err
         .progress = sink->options.progress,
         .context = sink->options.context,
     };
-    enum sb_code code = sb_writer_open_shards(sink->writer, &sums.shards, err);
+    enum sb_code code = sb_writer_open_shards(sink->writer, &sums.shards);
 
     if (!code)
-        code = sb_index_rows_checksum(sink->rows, &sums, err);
+        code = sb_index_rows_checksum(sink->rows, &sums);
     sb_shards_free(sums.shards);
     return code;
 }
 
-static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *base)
 {
     struct index_sink *sink = (struct index_sink *)base;
     const struct sb_notify *notify = sink->options.notify;
-    enum sb_code code = sb_index_rows_link(sink->rows, notify, err);
+    enum sb_code code = sb_index_rows_link(sink->rows, notify);
 
     if (!code && sink->options.checksums)
-        code = read_checksums(sink, err);
+        code = read_checksums(sink);
     if (!code)
-        code = sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts, err);
+        code = sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts);
     if (!code && sink->options.writer.strict && sb_index_rows_left_out(sink->rows) > 0)
-        code = sb_fail(err, SB_INVALID,
-                       "%s: not everything can be held; stopped because of --strict", base->name);
-    return code ? code : sb_writer_commit(sink->writer, err);
+        code = sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
+                       base->name);
+    return code ? code : sb_writer_commit(sink->writer);
 }
 
-enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options,
-                                struct sb_error *err)
+enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options)
 {
     static const struct sb_sink_ops ops = {
         .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
@@ -129,15 +127,15 @@ enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink
 
     *out = NULL;
     if (!sink)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sink->base.ops = &ops;
     sink->base.name = options->path;
     sink->base.holds = SB_ARCHIVE_HOLDS;
     sink->base.unread = true;
     sink->options = *options;
-    code = sb_writer_open(&sink->writer, options->path, &options->writer, err);
+    code = sb_writer_open(&sink->writer, options->path, &options->writer);
     if (!code)
-        code = sb_index_rows_new(&sink->rows, options->path, err);
+        code = sb_index_rows_new(&sink->rows, options->path);
     if (code) {
         free_sink(&sink->base);
         return code;
@@ -146,17 +144,17 @@ enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink
     return SB_OK;
 }
 
-enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path, struct sb_error *err)
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path)
 {
     struct index_sink *self = (struct index_sink *)sink;
     struct stat st;
     enum sb_link_kind kind = *path == '/' ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE;
-    enum sb_code code = sb_writer_link_shard(self->writer, kind, path, &self->shard, err);
+    enum sb_code code = sb_writer_link_shard(self->writer, kind, path, &self->shard);
 
     if (code)
         return code;
     if (stat(path, &st))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     self->size = st.st_size;
     self->last = -1;
     return SB_OK;

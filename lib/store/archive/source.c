@@ -115,7 +115,7 @@ static void free_source(struct sb_source *base)
 
 /* The walk */
 
-static enum sb_code open_cursor(struct archive_source *source, struct sb_error *err)
+static enum sb_code open_cursor(struct archive_source *source)
 {
     struct sb_query dirs = {.order = SB_BY_PATH, .dirs = true};
     struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
@@ -123,7 +123,7 @@ static enum sb_code open_cursor(struct archive_source *source, struct sb_error *
     if (source->cursor)
         return SB_OK;
     return sb_cursor_open(&source->cursor, source->archive,
-                          *source->stage == STAGE_DIRS ? &dirs : &files, err);
+                          *source->stage == STAGE_DIRS ? &dirs : &files);
 }
 
 static void report_unmatched(const struct archive_source *source)
@@ -145,25 +145,24 @@ static void end_stage(struct archive_source *source)
     source->cursor = NULL;
 }
 
-static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
 
     if (!source->walk)
-        code = sb_depth_first_open(&source->walk, source->archive, err);
-    return code ? code : sb_depth_first_next(source->walk, entry, err);
+        code = sb_depth_first_open(&source->walk, source->archive);
+    return code ? code : sb_depth_first_next(source->walk, entry);
 }
 
-static enum sb_code open_samples(struct archive_source *source, struct sb_error *err)
+static enum sb_code open_samples(struct archive_source *source)
 {
     const struct sb_sample_order *order = source->options.samples;
     int64_t count;
     enum sb_code code = sb_table_of_samples(&source->samples, source->archive, true, order->beside,
-                                            source->options.notify, err);
+                                            source->options.notify);
 
     if (!code)
-        code = source->samples->ops->count(source->samples, &count, err);
+        code = source->samples->ops->count(source->samples, &count);
     if (code)
         return code;
     sb_share_run(order->share, count, &source->sample, &source->sample_end);
@@ -171,7 +170,7 @@ static enum sb_code open_samples(struct archive_source *source, struct sb_error 
     return SB_OK;
 }
 
-static enum sb_code turn_to_sample(struct archive_source *source, struct sb_error *err)
+static enum sb_code turn_to_sample(struct archive_source *source)
 {
     enum sb_code code = SB_OK;
 
@@ -179,26 +178,25 @@ static enum sb_code turn_to_sample(struct archive_source *source, struct sb_erro
         if (source->sample == source->sample_end)
             return SB_END;
         source->file = 0;
-        code = sb_table_columns(source->samples, source->sample++, &source->file_count, err);
+        code = sb_table_columns(source->samples, source->sample++, &source->file_count);
     }
     return code;
 }
 
 /* One that is gone meanwhile is passed over, as in any walk. */
-static enum sb_code next_of_samples(struct archive_source *source, struct sb_entry *entry,
-                                    struct sb_error *err)
+static enum sb_code next_of_samples(struct archive_source *source, struct sb_entry *entry)
 {
     struct sb_table *table;
     struct sb_facts file;
-    enum sb_code code = source->samples ? SB_OK : open_samples(source, err);
+    enum sb_code code = source->samples ? SB_OK : open_samples(source);
 
     for (table = source->samples; !code;) {
-        code = turn_to_sample(source, err);
+        code = turn_to_sample(source);
         if (!code)
-            code = table->ops->describe(table, source->sample - 1, source->file++, &file, err);
+            code = table->ops->describe(table, source->sample - 1, source->file++, &file);
         if (code)
             break;
-        code = sb_archive_lookup(source->archive, file.member.text, file.member.size, entry, err);
+        code = sb_archive_lookup(source->archive, file.member.text, file.member.size, entry);
         entry->path = file.member.text;
         entry->path_size = file.member.size;
         if (!code && entry->type != SB_DIR)
@@ -210,8 +208,7 @@ static enum sb_code next_of_samples(struct archive_source *source, struct sb_ent
 }
 
 /* The next entry of this stage, SB_END after its last. */
-static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry,
-                                  struct sb_error *err)
+static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry)
 {
     enum sb_code code;
 
@@ -220,7 +217,7 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
         if (source->root_given)
             return SB_END;
         source->root_given = true;
-        code = sb_archive_lookup(source->archive, "", 0, entry, err);
+        code = sb_archive_lookup(source->archive, "", 0, entry);
         if (code == SB_NOENT && source->options.order == SB_ORDER_ADDRESS) {
             *entry = (struct sb_entry){.path = "", .type = SB_DIR};
             return SB_OK;
@@ -228,14 +225,14 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
         return code == SB_NOENT || (!code && entry->defect) ? SB_END : code;
     case STAGE_DIRS:
     case STAGE_FILES:
-        code = open_cursor(source, err);
-        return code ? code : sb_cursor_next(source->cursor, entry, err);
+        code = open_cursor(source);
+        return code ? code : sb_cursor_next(source->cursor, entry);
     case STAGE_TREE:
-        return next_of_tree(source, entry, err);
+        return next_of_tree(source, entry);
     case STAGE_SAMPLES:
-        return next_of_samples(source, entry, err);
+        return next_of_samples(source, entry);
     case STAGE_SELECTION:
-        return sb_select_next(source->select, entry, err);
+        return sb_select_next(source->select, entry);
     case STAGE_OVER:
         break;
     }
@@ -294,13 +291,13 @@ static void name_owners(struct archive_source *source, struct sb_member *member)
         member->has |= SB_KEEPS_OWNER_NAME;
 }
 
-static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *base, struct sb_member *member)
 {
     struct archive_source *source = source_of(base);
     struct sb_entry entry;
 
     for (;;) {
-        enum sb_code code = next_of_stage(source, &entry, err);
+        enum sb_code code = next_of_stage(source, &entry);
 
         if (code == SB_END && *source->stage != STAGE_OVER)
             end_stage(source);
@@ -321,10 +318,10 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
 }
 
 static enum sb_code holds(struct sb_source *base, const char *name, size_t size,
-                          enum sb_holding *holding, struct sb_error *err)
+                          enum sb_holding *holding)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(source_of(base)->archive, name, size, &entry, err);
+    enum sb_code code = sb_archive_lookup(source_of(base)->archive, name, size, &entry);
 
     if (!code)
         *holding = entry.type == SB_FILE ? SB_HOLDS_FILE : SB_HOLDS_OTHER;
@@ -333,14 +330,13 @@ static enum sb_code holds(struct sb_source *base, const char *name, size_t size,
 
 /* Bytes */
 
-static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out,
-                                struct sb_error *err)
+static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out)
 {
     struct archive_loader *loader = calloc(1, sizeof(*loader));
 
     (void)source;
     if (!loader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     loader->next = INT64_MAX;
     *out = &loader->base;
     return SB_OK;
@@ -387,21 +383,19 @@ static void become(struct sb_member *member, const struct sb_entry *row)
     member->place[PLACE_SUM] = row->crc32c;
 }
 
-/* Leaves the member out because of *err: SB_END, unless that ends the work. */
+/* Leaves the member out because of the last failure: SB_END, unless that ends the work. */
 static enum sb_code leave_out(const struct archive_source *source, const struct sb_member *member,
-                              const char *kind, struct sb_events *events, struct sb_error *err)
+                              const char *kind, struct sb_events *events)
 {
     const char *name = member->entry.path;
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
-    if (sb_archive_still_current(source->archive, err))
-        return err->code;
+    TRY(sb_archive_still_current(source->archive));
     if (cause.code == SB_CHANGED)
         kind = "changed";
     else if (sb_ends_work(&cause))
-        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
-    if (sb_events_add(events, SB_PROBLEM, kind, name, cause.text, err))
-        return err->code;
+        return sb_fail(cause.code, "%s: %s", name, cause.text);
+    TRY(sb_events_add(events, SB_PROBLEM, kind, name, cause.text));
     return SB_END;
 }
 
@@ -429,7 +423,6 @@ static bool window_holds(const struct archive_loader *loader, const struct sb_en
 static bool read_ahead(struct archive_loader *loader, const struct sb_entry *row)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
-    struct sb_error ignored;
 
     if (loader->shard != row->shard || loader->at_end || row->size > (int64_t)WINDOW_BYTES / 2 ||
         row->offset < loader->next || row->offset - loader->next > GAP_MAX)
@@ -438,8 +431,8 @@ static bool read_ahead(struct archive_loader *loader, const struct sb_entry *row
         loader->data = malloc(WINDOW_BYTES);
     if (!loader->data)
         return false;
-    loader->at_end = sb_shards_read(source->shards, row->shard, row->offset, loader->data,
-                                    WINDOW_BYTES, &ignored);
+    loader->at_end = IGNORED(
+        sb_shards_read(source->shards, row->shard, row->offset, loader->data, WINDOW_BYTES));
     loader->start = row->offset;
     loader->generation = row->generation;
     loader->size = loader->at_end ? 0 : WINDOW_BYTES;
@@ -447,7 +440,7 @@ static bool read_ahead(struct archive_loader *loader, const struct sb_entry *row
 }
 
 static enum sb_code read_extent(struct archive_loader *loader, const struct sb_entry *row,
-                                void *data, struct sb_error *err)
+                                void *data)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
     size_t size = (size_t)row->size;
@@ -456,7 +449,7 @@ static enum sb_code read_extent(struct archive_loader *loader, const struct sb_e
     if (window_holds(loader, row) || read_ahead(loader, row))
         memcpy(data, loader->data + (row->offset - loader->start), size);
     else
-        code = sb_shards_read(source->shards, row->shard, row->offset, data, size, err);
+        code = sb_shards_read(source->shards, row->shard, row->offset, data, size);
     if (loader->shard != row->shard) {
         loader->shard = row->shard;
         loader->size = 0;
@@ -468,11 +461,11 @@ static enum sb_code read_extent(struct archive_loader *loader, const struct sb_e
 
 /* Reads the bytes where the row says; *good when it is sure that they are right. */
 static enum sb_code load_row(struct archive_loader *loader, const struct sb_entry *row, void *data,
-                             bool check, bool *good, struct sb_error *err)
+                             bool check, bool *good)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
     size_t size = (size_t)row->size;
-    enum sb_code code = size > 0 ? read_extent(loader, row, data, err) : SB_OK;
+    enum sb_code code = size > 0 ? read_extent(loader, row, data) : SB_OK;
 
     *good = !code && (check ? sb_crc32c(0, data, size) == row->crc32c
                             : !sb_content_moved(source->content, row));
@@ -481,12 +474,12 @@ static enum sb_code load_row(struct archive_loader *loader, const struct sb_entr
 
 /* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
 static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
-                               size_t capacity, struct sb_error *err)
+                               size_t capacity)
 {
     const struct archive_source *source = source_of_loader(&loader->base);
 
     loader->size = 0;
-    return sb_content_read(source->content, row, data, capacity, !source->options.no_check, err);
+    return sb_content_read(source->content, row, data, capacity, !source->options.no_check);
 }
 
 /* Is there a hole in it? Few files of a shard are near one. */
@@ -533,7 +526,7 @@ static bool has_parity(const struct archive_source *source, const struct sb_entr
  * them.
  */
 static enum sb_code mend(const struct archive_source *source, const struct sb_entry *row,
-                         struct sb_spool *made, struct sb_events *events, struct sb_error *err)
+                         struct sb_spool *made, struct sb_events *events)
 {
     struct sb_buf shard = {0};
     bool right = false;
@@ -541,30 +534,30 @@ static enum sb_code mend(const struct archive_source *source, const struct sb_en
         row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
 
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!code)
-        code = sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right, err);
+        code = sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right);
     sb_buf_release(&shard);
     if (code || !right)
         return code ? code : SB_END;
     return sb_events_add(events, SB_WARNING, "mended", row->path,
-                         "is damaged; its bytes are made by the parity file of its shard", err);
+                         "is damaged; its bytes are made by the parity file of its shard");
 }
 
 static enum sb_code mend_to(const struct archive_source *source, const struct sb_entry *row,
-                            void *data, struct sb_events *events, struct sb_error *err)
+                            void *data, struct sb_events *events)
 {
     struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
-    enum sb_code code = mend(source, row, &made, events, err);
+    enum sb_code code = mend(source, row, &made, events);
 
     if (!code)
-        code = sb_spool_get(&made, 0, data, (size_t)row->size, err);
+        code = sb_spool_get(&made, 0, data, (size_t)row->size);
     sb_spool_release(&made);
     return code;
 }
 
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events)
 {
     struct archive_loader *loader = (struct archive_loader *)base;
     const struct archive_source *source = source_of_loader(base);
@@ -576,23 +569,23 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         member->has |= SB_KEEPS_SPARSE;
     if (row.size > (int64_t)capacity || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
-    first = load_row(loader, &row, data, crc_wanted(source, member), &good, err);
+    first = load_row(loader, &row, data, crc_wanted(source, member), &good);
     if (good)
         return SB_OK;
-    code = load_again(loader, &row, data, capacity, err);
+    code = load_again(loader, &row, data, capacity);
     if (!code && row.type != member->entry.type)
-        code = sb_fail(err, SB_CHANGED, "was replaced by another while it was read; left out");
+        code = sb_fail(SB_CHANGED, "was replaced by another while it was read; left out");
     if (!code || code == SB_LIMIT) {
         become(member, &row);
         return code;
     }
     if (first || code != SB_DAMAGED)
-        return leave_out(source, member, kind_of_failure(err), events, err);
-    code = mend_to(source, &row, data, events, err);
+        return leave_out(source, member, kind_of_failure(sb_error()), events);
+    code = mend_to(source, &row, data, events);
     if (code != SB_END)
         return code;
-    sb_fail(err, SB_DAMAGED, "its bytes do not match their checksum; left out");
-    return leave_out(source, member, "checksum", events, err);
+    sb_fail(SB_DAMAGED, "its bytes do not match their checksum; left out");
+    return leave_out(source, member, "checksum", events);
 }
 
 struct feed {
@@ -601,25 +594,25 @@ struct feed {
     bool failed; /* the error is of the taker, not of the shard */
 };
 
-static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_on(void *context, const void *data, size_t size)
 {
     struct feed *feed = context;
-    enum sb_code code = feed->each(feed->context, data, size, err);
+    enum sb_code code = feed->each(feed->context, data, size);
 
     feed->failed = code != SB_OK;
     return code;
 }
 
-static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_over(void *context, const void *data, size_t size)
 {
-    (void)context, (void)data, (void)size, (void)err;
+    (void)context, (void)data, (void)size;
     return SB_OK;
 }
 
 /* What was passed on cannot be taken back: where there is parity the bytes are looked at before.
  * SB_END: they are right, or are not made. */
 static enum sb_code stream_mended(const struct archive_source *source, const struct sb_entry *row,
-                                  struct feed *feed, struct sb_events *events, struct sb_error *err)
+                                  struct feed *feed, struct sb_events *events)
 {
     struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
     struct sb_entry looked_at = *row;
@@ -627,32 +620,32 @@ static enum sb_code stream_mended(const struct archive_source *source, const str
     enum sb_code code;
 
     if (source->options.no_check || !has_parity(source, row) ||
-        sb_content_stream_sparse(source->content, &looked_at, true, pass_over, NULL, &found) !=
-            SB_DAMAGED)
+        INTO(&found, sb_content_stream_sparse(source->content, &looked_at, true, pass_over,
+                                              NULL)) != SB_DAMAGED)
         return SB_END;
-    code = mend(source, row, &made, events, err);
+    code = mend(source, row, &made, events);
     if (!code)
-        code = sb_spool_feed_sparse(&made, pass_on, feed, err);
+        code = sb_spool_feed_sparse(&made, pass_on, feed);
     sb_spool_release(&made);
     return code;
 }
 
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     const struct archive_source *source = source_of_loader(base);
     struct feed feed = {.each = each, .context = context};
     struct sb_entry row = row_of(member);
-    enum sb_code code = stream_mended(source, &row, &feed, events, err);
+    enum sb_code code = stream_mended(source, &row, &feed, events);
 
     if (code != SB_END)
         return code;
-    code = sb_content_stream_sparse(source->content, &row, !source->options.no_check, pass_on,
-                                    &feed, err);
+    code =
+        sb_content_stream_sparse(source->content, &row, !source->options.no_check, pass_on, &feed);
 
     if (!code || feed.failed)
         return code;
-    return leave_out(source, member, kind_of_failure(err), events, err);
+    return leave_out(source, member, kind_of_failure(sb_error()), events);
 }
 
 /* Opening */
@@ -661,7 +654,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
  * Several arguments are always walked as a selection, even where one of them is the root, so that
  * those that match nothing are found.
  */
-static enum sb_code choose_walk(struct archive_source *source, struct sb_error *err)
+static enum sb_code choose_walk(struct archive_source *source)
 {
     bool as_stored = true;
     enum sb_code code = SB_OK;
@@ -669,7 +662,7 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
     source->stage = source->options.samples ? by_sample : by_address;
     if (source->options.path_count > 0) {
         code = sb_select_new(&source->select, source->archive, source->options.paths,
-                             source->options.path_count, SB_REACH_SUBTREE, err);
+                             source->options.path_count, SB_REACH_SUBTREE);
         if (code)
             return code;
         if (source->options.path_count > 1 || !sb_select_everything(source->select)) {
@@ -680,27 +673,26 @@ static enum sb_code choose_walk(struct archive_source *source, struct sb_error *
     if (source->options.samples || source->options.order == SB_ORDER_ADDRESS)
         return SB_OK;
     if (source->options.order == SB_ORDER_STORED)
-        code = sb_depth_first_is_stored(source->archive, &as_stored, err);
+        code = sb_depth_first_is_stored(source->archive, &as_stored);
     source->stage = as_stored ? depth_first : files_first;
     return code;
 }
 
-static enum sb_code find_total(struct archive_source *source, struct sb_error *err)
+static enum sb_code find_total(struct archive_source *source)
 {
     struct sb_entry root;
     enum sb_code code;
 
     if (source->stage == selection)
         return SB_OK;
-    code = sb_archive_lookup(source->archive, "", 0, &root, err);
+    code = sb_archive_lookup(source->archive, "", 0, &root);
     if (!code && !root.defect)
         source->base.total = root.size_tree;
     return code == SB_NOENT ? SB_OK : code;
 }
 
 enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
-                                    const struct sb_archive_source_options *options,
-                                    struct sb_error *err)
+                                    const struct sb_archive_source_options *options)
 {
     static const struct sb_source_ops ops = {
         .free = free_source,
@@ -716,21 +708,21 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
 
     *out = NULL;
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->base = (struct sb_source){
         .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
     source->archive = archive;
     source->options = *options;
     source->parity = calloc(SB_SHARD_MAX + 1, 1);
-    code = source->parity ? sb_shards_open(&source->shards, archive, err) : sb_fail_memory(err);
+    code = source->parity ? sb_shards_open(&source->shards, archive) : sb_fail_memory();
     if (!code)
-        code = sb_content_open(&source->content, archive, source->shards, err);
+        code = sb_content_open(&source->content, archive, source->shards);
     if (!code)
-        code = choose_walk(source, err);
+        code = choose_walk(source);
     if (!code)
-        code = find_total(source, err);
+        code = find_total(source);
     if (!code)
-        code = sb_owner_names_of(&source->owners, archive, source->options.notify, err);
+        code = sb_owner_names_of(&source->owners, archive, source->options.notify);
     if (code)
         sb_source_free(&source->base);
     else
@@ -755,7 +747,7 @@ static enum sb_sure begins_as_index(const struct sb_input *input)
 
 static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
                               const struct sb_source_options *options,
-                              const struct sb_notify *notify, struct sb_error *err)
+                              const struct sb_notify *notify)
 {
     struct sb_archive_source_options wanted = {.paths = options->paths,
                                                .path_count = options->path_count,
@@ -763,7 +755,7 @@ static enum sb_code open_kind(struct sb_source **out, struct sb_input *input,
                                                .no_check = options->no_check,
                                                .notify = notify};
 
-    return sb_source_open_archive(out, input->archive, &wanted, err);
+    return sb_source_open_archive(out, input->archive, &wanted);
 }
 
 const struct sb_kind sb_archive_kind = {

@@ -26,7 +26,6 @@ struct sb_archive_source_options {
     const struct sb_notify *notify;
 };
 enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
-                                    const struct sb_archive_source_options *options,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_archive_source_options *options) SB_CHECKED;
 
 #endif

@@ -42,18 +42,17 @@ struct sb_unmet {
     bool kept_any;
 };
 
-enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options,
-                          struct sb_error *err)
+enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options)
 {
     struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
     enum sb_code code;
 
     *out = NULL;
     if (!unmet)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     unmet->options = *options;
     unmet->under_size = strlen(options->under);
-    code = SB_TABLES(&unmet->db, options->archive, err,
+    code = SB_TABLES(&unmet->db, options->archive,
                      "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
                      " WITHOUT ROWID",
                      {&unmet->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
@@ -87,8 +86,7 @@ void sb_unmet_free(struct sb_unmet *unmet)
     free(unmet);
 }
 
-enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, bool *again,
-                           struct sb_error *err)
+enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, bool *again)
 {
     struct sb_rowset *met = old && old->type == SB_DIR ? &unmet->dirs : &unmet->files;
 
@@ -97,31 +95,28 @@ enum sb_code sb_unmet_meet(struct sb_unmet *unmet, const struct sb_entry *old, b
     if (!old || old->row == 0)
         return SB_OK;
     *again = sb_rowset_has(met, old->row);
-    return sb_rowset_add(met, old->row, err);
+    return sb_rowset_add(met, old->row);
 }
 
-static enum sb_code open_archive(struct sb_unmet *unmet, struct sb_error *err)
+static enum sb_code open_archive(struct sb_unmet *unmet)
 {
-    return unmet->archive ? SB_OK : sb_archive_open(&unmet->archive, unmet->options.archive, err);
+    return unmet->archive ? SB_OK : sb_archive_open(&unmet->archive, unmet->options.archive);
 }
 
-enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size,
-                              struct sb_error *err)
+enum sb_code sb_unmet_foresee(struct sb_unmet *unmet, const char *name, size_t size)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(unmet->archive, name, size, &entry, err);
+    enum sb_code code = sb_archive_lookup(unmet->archive, name, size, &entry);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    return entry.type == SB_DIR ? SB_OK : sb_rowset_add(&unmet->coming, entry.row, err);
+    return entry.type == SB_DIR ? SB_OK : sb_rowset_add(&unmet->coming, entry.row);
 }
 
-static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may,
-                           struct sb_error *err);
+static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may);
 
 /* A file that may get another name. */
-static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     const unsigned needed = SB_HAS_CRC | SB_HAS_MTIME;
     bool may = false;
@@ -130,7 +125,7 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     if (entry->defect || entry->type != SB_FILE || (entry->has & needed) != needed ||
         entry->size == 0 || sb_rowset_has(&unmet->coming, entry->row))
         return SB_OK;
-    code = may_go(unmet, entry, &may, err);
+    code = may_go(unmet, entry, &may);
     if (code || !may)
         return code;
     sqlite3_bind_int64(unmet->add_moved, 1, entry->row);
@@ -140,40 +135,37 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     sqlite3_bind_blob64(unmet->add_moved, 5, entry->path, entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(unmet->add_moved, 6, entry->shard);
     sqlite3_bind_int64(unmet->add_moved, 7, entry->offset);
-    return sb_database_step(unmet->add_moved, err);
+    return sb_database_step(unmet->add_moved);
 }
 
 /* All files that may go. */
 static enum sb_code each_file(struct sb_unmet *unmet,
-                              enum sb_code (*each)(struct sb_unmet *, const struct sb_entry *,
-                                                   struct sb_error *),
-                              struct sb_error *err)
+                              enum sb_code (*each)(struct sb_unmet *, const struct sb_entry *))
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, unmet->archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, unmet->archive, &query);
 
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
-        code = each(unmet, &entry, err);
+    while (!code && !(code = sb_cursor_next(cursor, &entry)))
+        code = each(unmet, &entry);
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
+static enum sb_code know_moved(struct sb_unmet *unmet)
 {
     enum sb_code code = sb_database_run(
         unmet->db,
         "CREATE TABLE moved (row INTEGER PRIMARY KEY, size INTEGER, mtime_ns INTEGER,"
         " crc32c INTEGER, name BLOB, shard INTEGER, offset INTEGER, taken INTEGER DEFAULT 0);"
-        "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)",
-        err);
+        "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)");
 
     unmet->knows_moved = true;
     if (!code)
         code = SB_PREPARE(
-            unmet->db, err,
+            unmet->db,
             {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name, shard,"
                                 " offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
             {&unmet->find_moved, "SELECT row, crc32c, shard, offset FROM moved WHERE size = ?1"
@@ -181,8 +173,8 @@ static enum sb_code know_moved(struct sb_unmet *unmet, struct sb_error *err)
             {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
             {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"});
     if (!code)
-        code = sb_shards_open(&unmet->shards, unmet->archive, err);
-    return code ? code : each_file(unmet, add_moved, err);
+        code = sb_shards_open(&unmet->shards, unmet->archive);
+    return code ? code : each_file(unmet, add_moved);
 }
 
 /* Are a size and time noted among the bits? Notes them, if `note`. */
@@ -202,54 +194,51 @@ static bool has_time(struct sb_unmet *unmet, const struct sb_entry *entry, bool 
     return has;
 }
 
-static enum sb_code note_time(struct sb_unmet *unmet, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code note_time(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
-    (void)err;
     has_time(unmet, entry, true);
     return SB_OK;
 }
 
-static enum sb_code note_times(struct sb_unmet *unmet, struct sb_error *err)
+static enum sb_code note_times(struct sb_unmet *unmet)
 {
     unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
     if (!unmet->times)
-        return sb_fail_memory(err);
-    return open_archive(unmet, err) ? err->code : each_file(unmet, note_time, err);
+        return sb_fail_memory();
+    return open_archive(unmet) ? sb_error()->code : each_file(unmet, note_time);
 }
 
 /* The names that come are looked for once a new file may be an old one. SB_NOENT: it is none. */
-static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *entry,
-                                struct sb_error *err)
+static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     if (unmet->foresees)
         return SB_OK;
     if (!unmet->options.foresee)
         return SB_NOENT;
-    if (!unmet->times && note_times(unmet, err))
-        return err->code;
+    if (!unmet->times && note_times(unmet))
+        return sb_error()->code;
     if (!has_time(unmet, entry, false))
         return SB_NOENT;
     unmet->foresees = true;
-    return unmet->options.foresee(unmet->options.context, err);
+    return unmet->options.foresee(unmet->options.context);
 }
 
 enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
-                                 struct sb_entry *old, struct sb_error *err)
+                                 struct sb_entry *old)
 {
     enum sb_code code;
 
     if (entry->type != SB_FILE || entry->size <= 0 || !(entry->has & SB_HAS_MTIME))
         return SB_NOENT;
-    code = foresee_for(unmet, entry, err);
+    code = foresee_for(unmet, entry);
     if (code)
         return code;
-    if (!unmet->knows_moved && know_moved(unmet, err))
-        return err->code;
+    if (!unmet->knows_moved && know_moved(unmet))
+        return sb_error()->code;
     *old = (struct sb_entry){.size = entry->size};
     sqlite3_bind_int64(unmet->find_moved, 1, entry->size);
     sqlite3_bind_int64(unmet->find_moved, 2, entry->mtime_ns);
-    if (sb_database_row(unmet->find_moved, &code, err)) {
+    if (sb_database_row(unmet->find_moved, &code)) {
         old->row = sqlite3_column_int64(unmet->find_moved, 0);
         old->crc32c = (uint32_t)sqlite3_column_int64(unmet->find_moved, 1);
         old->shard = (uint32_t)sqlite3_column_int64(unmet->find_moved, 2);
@@ -259,39 +248,38 @@ enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *
     if (code || old->row == 0)
         return code ? code : SB_NOENT;
     sqlite3_bind_int64(unmet->take_moved, 1, old->row);
-    return sb_database_step(unmet->take_moved, err);
+    return sb_database_step(unmet->take_moved);
 }
 
-static enum sb_code pass_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_block(void *context, const void *data, size_t size)
 {
     (void)context, (void)data, (void)size;
-    return sb_heed_interrupt(err);
+    return sb_heed_interrupt();
 }
 
 enum sb_code sb_unmet_check_moved(const struct sb_unmet *unmet, uint32_t shard, int64_t offset,
-                                  int64_t size, uint32_t crc32c, bool *intact, struct sb_error *err)
+                                  int64_t size, uint32_t crc32c, bool *intact)
 {
     enum sb_code code =
-        sb_shards_stream(unmet->shards, shard, offset, size, &crc32c, pass_block, NULL, err);
+        sb_shards_stream(unmet->shards, shard, offset, size, &crc32c, pass_block, NULL);
 
     *intact = !code;
     return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
 }
 
-enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old,
-                            struct sb_error *err)
+enum sb_code sb_unmet_moved(struct sb_unmet *unmet, int64_t row, struct sb_entry *old)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_int64(unmet->get_moved, 1, row);
-    if (sb_database_row(unmet->get_moved, &code, err))
+    if (sb_database_row(unmet->get_moved, &code))
         code = sb_archive_lookup(unmet->archive,
                                  (const char *)sqlite3_column_text(unmet->get_moved, 0),
-                                 (size_t)sqlite3_column_bytes(unmet->get_moved, 0), old, err);
+                                 (size_t)sqlite3_column_bytes(unmet->get_moved, 0), old);
     else if (!code)
         code = SB_NOENT;
     sqlite3_reset(unmet->get_moved);
-    return code == SB_NOENT ? sb_fail(err, SB_CHANGED,
+    return code == SB_NOENT ? sb_fail(SB_CHANGED,
                                       "%s: a file that was to get another name is "
                                       "missing",
                                       unmet->options.archive)
@@ -303,14 +291,12 @@ bool sb_unmet_has_members(const struct sb_unmet *unmet)
     return unmet->has_members;
 }
 
-enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size,
-                              struct sb_error *err)
+enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size)
 {
-    return sb_name_set_add(&unmet->protected, unmet->options.archive, name, size, err);
+    return sb_name_set_add(&unmet->protected, unmet->options.archive, name, size);
 }
 
-static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may,
-                           struct sb_error *err)
+static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may)
 {
     size_t skip = unmet->under_size ? unmet->under_size + 1 : 0;
     bool found = false;
@@ -319,19 +305,19 @@ static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *
     *may = sb_filter_takes(unmet->options.filter, entry->path + skip, entry->path_size - skip,
                            entry->type == SB_DIR);
     if (*may)
-        code = sb_name_set_covers(unmet->protected, entry->path, entry->path_size, &found, err);
+        code = sb_name_set_covers(unmet->protected, entry->path, entry->path_size, &found);
     *may = *may && !found;
     return code;
 }
 
 static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor, const char *under,
-                               bool dirs, bool files, struct sb_error *err)
+                               bool dirs, bool files)
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .columns = SB_NAMES};
-    enum sb_code code = open_archive(unmet, err);
+    enum sb_code code = open_archive(unmet);
 
-    return code ? code : sb_cursor_open(cursor, unmet->archive, &query, err);
+    return code ? code : sb_cursor_open(cursor, unmet->archive, &query);
 }
 
 bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t size)
@@ -340,8 +326,7 @@ bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t si
            sb_name_within(name, size, unmet->options.under, unmet->under_size);
 }
 
-enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may,
-                                struct sb_error *err)
+enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may)
 {
     struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
@@ -350,19 +335,18 @@ enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *d
     *may = unmet->options.removes;
     if (!*may || (!unmet->options.filter && !unmet->protected))
         return SB_OK;
-    code = open_names(unmet, &cursor, dir->path, true, true, err);
+    code = open_names(unmet, &cursor, dir->path, true, true);
     while (!code && *may) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         if (!code)
-            code = may_go(unmet, &entry, may, err);
+            code = may_go(unmet, &entry, may);
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
 /* The directories that hold what stays stay, too. */
-static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     size_t size = sb_parent_size(entry->path, entry->path_size);
     struct sb_buf *last = &unmet->kept_parent;
@@ -373,33 +357,31 @@ static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *
         return SB_OK;
     unmet->kept_any = true;
     if (sb_buf_set(last, entry->path, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (; !code && size > 0; size = sb_parent_size(entry->path, size)) {
         sqlite3_bind_blob64(unmet->keep, 1, entry->path, size, SQLITE_STATIC);
-        code = sb_database_step(unmet->keep, err);
+        code = sb_database_step(unmet->keep);
     }
     return code;
 }
 
-static enum sb_code add_going(struct sb_unmet *unmet, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code add_going(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     struct sb_entry whole = *entry;
     enum sb_code code = SB_OK;
 
     if (entry->type != SB_DIR)
-        code = sb_archive_lookup(unmet->archive, entry->path, entry->path_size, &whole, err);
+        code = sb_archive_lookup(unmet->archive, entry->path, entry->path_size, &whole);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     sqlite3_bind_blob64(unmet->add, 1, entry->path, entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int(unmet->add, 2, (int)whole.type);
     sqlite3_bind_int64(unmet->add, 3, whole.size > 0 ? whole.size : 0);
-    return sb_database_step(unmet->add, err);
+    return sb_database_step(unmet->add);
 }
 
 /* A row that is not usable as a name stays, for verify to report. */
-static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entry,
-                             struct sb_error *err)
+static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     bool is_dir = entry->type == SB_DIR, may = false;
     enum sb_code code = SB_OK;
@@ -407,87 +389,86 @@ static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entr
     if (is_dir && entry->row == 0)
         return SB_OK;
     if (!entry->defect && !sb_rowset_has(is_dir ? &unmet->dirs : &unmet->files, entry->row))
-        code = may_go(unmet, entry, &may, err);
+        code = may_go(unmet, entry, &may);
     if (code)
         return code;
-    return may ? add_going(unmet, entry, err) : keep_parents(unmet, entry, err);
+    return may ? add_going(unmet, entry) : keep_parents(unmet, entry);
 }
 
 /* Directories first, so that all are there which something that stays may keep. */
-static enum sb_code find(struct sb_unmet *unmet, bool dirs, struct sb_error *err)
+static enum sb_code find(struct sb_unmet *unmet, bool dirs)
 {
     struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = open_names(unmet, &cursor, unmet->options.under, dirs, !dirs, err);
+    enum sb_code code = open_names(unmet, &cursor, unmet->options.under, dirs, !dirs);
 
     unmet->kept_any = false;
     while (!code) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         if (!code)
-            code = consider(unmet, &entry, err);
+            code = consider(unmet, &entry);
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
 /* Was every file of the index met? */
-static enum sb_code met_all_files(struct sb_unmet *unmet, bool *all, struct sb_error *err)
+static enum sb_code met_all_files(struct sb_unmet *unmet, bool *all)
 {
     int64_t count = 0;
     enum sb_code code = sb_database_integer(sb_archive_database(unmet->archive),
-                                            "SELECT count(*) FROM main.files", 0, &count, err);
+                                            "SELECT count(*) FROM main.files", 0, &count);
 
     *all = !code && count == unmet->files.count;
     return code;
 }
 
-static enum sb_code find_going(struct sb_unmet *unmet, struct sb_error *err)
+static enum sb_code find_going(struct sb_unmet *unmet)
 {
     int64_t dirs = 0;
     bool none = false;
-    enum sb_code code = find(unmet, true, err);
+    enum sb_code code = find(unmet, true);
 
     if (!code)
-        code = sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs, err);
+        code = sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs);
     if (!code && dirs == 0)
-        code = met_all_files(unmet, &none, err);
-    return code || none ? code : find(unmet, false, err);
+        code = met_all_files(unmet, &none);
+    return code || none ? code : find(unmet, false);
 }
 
-static enum sb_code check_number(const struct sb_unmet *unmet, struct sb_error *err)
+static enum sb_code check_number(const struct sb_unmet *unmet)
 {
     int64_t count;
 
     if (unmet->files.partial || unmet->dirs.partial)
-        return sb_fail(err, SB_LIMIT, "%s: has too many rows to know what is to be removed",
+        return sb_fail(SB_LIMIT, "%s: has too many rows to know what is to be removed",
                        unmet->options.archive);
-    if (sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count, err))
-        return err->code;
-    return sb_change_check_removals(unmet->options.archive, count, unmet->options.most, err);
+    if (sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count))
+        return sb_error()->code;
+    return sb_change_check_removals(unmet->options.archive, count, unmet->options.most);
 }
 
 static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,
-                         struct sb_unmet_counts *counts, struct sb_error *err)
+                         struct sb_unmet_counts *counts)
 {
     if (entry->type == SB_DIR) {
         counts->dirs++;
-        return writer ? sb_writer_drop_dir(writer, entry->path, entry->path_size, err) : SB_OK;
+        return writer ? sb_writer_drop_dir(writer, entry->path, entry->path_size) : SB_OK;
     }
     counts->files++;
     sb_count_up(&counts->bytes, entry->size);
-    return writer ? sb_writer_drop_file(writer, entry, err) : SB_OK;
+    return writer ? sb_writer_drop_file(writer, entry) : SB_OK;
 }
 
 /* What is below a directory comes before it. */
 static enum sb_code drop_all(struct sb_unmet *unmet, struct sb_writer *writer,
-                             const struct sb_change_report *report, struct sb_unmet_counts *counts,
-                             struct sb_error *err)
+                             const struct sb_change_report *report, struct sb_unmet_counts *counts)
 {
     struct sqlite3_stmt *rows = NULL;
-    enum sb_code code = SB_PREPARE(
-        unmet->db, err, {&rows, "SELECT name, type, size FROM going ORDER BY name DESC"});
+    enum sb_code code =
+        SB_PREPARE(unmet->db, {&rows, "SELECT name, type, size FROM going ORDER BY name DESC"});
 
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
         const struct sb_entry entry = {.path = name ? name : "",
                                        .path_size = (size_t)sqlite3_column_bytes(rows, 0),
@@ -495,24 +476,23 @@ static enum sb_code drop_all(struct sb_unmet *unmet, struct sb_writer *writer,
                                        .size = sqlite3_column_int64(rows, 2)};
 
         sb_change_report(report, &entry, SB_CHANGE_REMOVED);
-        code = drop(&entry, writer, counts, err);
+        code = drop(&entry, writer, counts);
     }
     sqlite3_finalize(rows);
     return code;
 }
 
 enum sb_code sb_unmet_remove(struct sb_unmet *unmet, struct sb_writer *writer,
-                             const struct sb_change_report *report, struct sb_unmet_counts *counts,
-                             struct sb_error *err)
+                             const struct sb_change_report *report, struct sb_unmet_counts *counts)
 {
-    enum sb_code code = open_archive(unmet, err);
+    enum sb_code code = open_archive(unmet);
 
     *counts = (struct sb_unmet_counts){0};
     if (!code)
-        code = sb_database_run(sb_archive_database(unmet->archive), SMALL_CACHE, err);
+        code = sb_database_run(sb_archive_database(unmet->archive), SMALL_CACHE);
     if (!code)
-        code = find_going(unmet, err);
+        code = find_going(unmet);
     if (!code)
-        code = check_number(unmet, err);
-    return code ? code : drop_all(unmet, writer, report, counts, err);
+        code = check_number(unmet);
+    return code ? code : drop_all(unmet, writer, report, counts);
 }

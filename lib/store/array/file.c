@@ -8,7 +8,7 @@ bool sb_concerns_array(enum sb_code code)
 }
 
 enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array_name *name,
-                                const char *data, size_t have, int64_t size, struct sb_error *err)
+                                const char *data, size_t have, int64_t size)
 {
     struct sb_npy npy;
     enum sb_code code;
@@ -17,14 +17,14 @@ enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array
     if (name->form != SB_FORM_NPY) {
         if (size <= 0 || size % (int64_t)sb_dtype_size(name->dtype) == 0)
             return SB_OK;
-        return sb_fail(err, SB_DAMAGED, "has bytes that are no multiple of a %s",
+        return sb_fail(SB_DAMAGED, "has bytes that are no multiple of a %s",
                        sb_dtype_word(name->dtype));
     }
-    code = sb_npy_parse(&npy, data, have, err);
+    code = sb_npy_parse(&npy, data, have);
     if (code)
         return code;
     if (size >= 0 && size != (int64_t)npy.header_size + npy.data_size)
-        return sb_fail(err, SB_DAMAGED, "has not as many bytes as its .npy header says");
+        return sb_fail(SB_DAMAGED, "has not as many bytes as its .npy header says");
     *out = (struct sb_array_file){
         .dtype = npy.dtype,
         .header_size = npy.header_size,

@@ -24,7 +24,6 @@ bool sb_concerns_array(enum sb_code code);
  * value's. The text does not name the file: "has big-endian values".
  */
 enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array_name *name,
-                                const char *data, size_t have, int64_t size,
-                                struct sb_error *err) SB_CHECKED;
+                                const char *data, size_t have, int64_t size) SB_CHECKED;
 
 #endif

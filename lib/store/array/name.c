@@ -13,8 +13,7 @@ static const struct {
     {".shape", SB_FORM_SHAPE, SB_DTYPE_NONE},
 };
 
-enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name,
-                                struct sb_error *err)
+enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name)
 {
     enum sb_code code = sb_buf_set(out, name->item, name->item_size);
 
@@ -30,7 +29,7 @@ enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *
         if (suffixes[i].form == name->form)
             code = sb_buf_add_text(out, suffixes[i].suffix);
     }
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 /* Parses the suffix of a component; false: it is not one of an array. */

@@ -37,8 +37,7 @@ struct sb_array_name {
 
 /* Replaces out by the name. item_size 0: no '/'. array_size 0: the suffix directly follows the
  * item, "KEY.npy". */
-enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *name) SB_CHECKED;
 
 /* Is it given as a .npy file? as_file: it was named like one. */
 bool sb_array_is_npy(enum sb_array_as as, bool as_file);

@@ -25,22 +25,21 @@ struct scan {
     const char *end;
 };
 
-enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t dims, int64_t *size,
-                              struct sb_error *err)
+enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t dims, int64_t *size)
 {
     bool none = false, fits = true;
 
     *size = (int64_t)sb_dtype_size(dtype);
     for (size_t i = 0; i < dims; i++) {
         if (shape[i] < 0)
-            return sb_fail(err, SB_DAMAGED, "has a negative dimension");
+            return sb_fail(SB_DAMAGED, "has a negative dimension");
         none = none || shape[i] == 0;
         fits = fits && !__builtin_mul_overflow(*size, shape[i], size);
     }
     if (none)
         *size = 0;
     else if (!fits)
-        return sb_fail(err, SB_DAMAGED, "has a shape of more bytes than there can be");
+        return sb_fail(SB_DAMAGED, "has a shape of more bytes than there can be");
     return SB_OK;
 }
 
@@ -116,7 +115,7 @@ static void put_dictionary(struct header *header, const struct sb_npy *npy)
     put_blanks(header, GROWTH - digits);
 }
 
-enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy, struct sb_error *err)
+enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy)
 {
     struct header header = {.size = PREFIX};
 
@@ -125,11 +124,10 @@ enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy, str
     put_blanks(&header, ALIGNMENT - (header.size + 1) % ALIGNMENT);
     put_text(&header, "\n");
     sb_put_u16((uint8_t *)header.text + PREFIX - 2, (unsigned)(header.size - PREFIX));
-    return sb_buf_add(out, header.text, header.size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(out, header.text, header.size) ? sb_fail_memory() : SB_OK;
 }
 
-enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size,
-                               struct sb_error *err)
+enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size)
 {
     int64_t value = (int64_t)sb_dtype_size(dtype);
     struct sb_npy npy;
@@ -137,14 +135,13 @@ enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int6
     if (row->header.size > 0 && row->dtype == dtype && row->size == size)
         return SB_OK;
     if (size % value != 0)
-        return sb_fail(err, SB_DAMAGED, "has bytes that are no multiple of a %s",
-                       sb_dtype_word(dtype));
+        return sb_fail(SB_DAMAGED, "has bytes that are no multiple of a %s", sb_dtype_word(dtype));
     npy.dtype = row->dtype = dtype;
     npy.dims = 1;
     npy.shape[0] = size / value;
     row->size = size;
     sb_buf_clear(&row->header);
-    return sb_npy_add_header(&row->header, &npy, err);
+    return sb_npy_add_header(&row->header, &npy);
 }
 
 /* Reading: the subset of Python that headers use */
@@ -317,7 +314,7 @@ static enum sb_dtype type_of(char kind, size_t size)
 }
 
 /* "<f4" */
-static enum sb_code set_type(struct sb_npy *out, const struct word *type, struct sb_error *err)
+static enum sb_code set_type(struct sb_npy *out, const struct word *type)
 {
     const char *at = type->text, *end = type->text + type->size;
     char order = at < end && strchr("<>|=", *at) ? *at++ : '=';
@@ -328,11 +325,10 @@ static enum sb_code set_type(struct sb_npy *out, const struct word *type, struct
         size = size * 10 + (size_t)(*at++ - '0');
     out->dtype = at == end ? type_of(kind, size) : SB_DTYPE_NONE;
     if (out->dtype == SB_DTYPE_NONE)
-        return sb_fail(err, SB_INVALID,
-                       "has values of type %.*s, not of a bool, int, uint or float",
+        return sb_fail(SB_INVALID, "has values of type %.*s, not of a bool, int, uint or float",
                        (int)(type->size < UNKNOWN_MOST ? type->size : UNKNOWN_MOST), type->text);
     if (order == '>' && size > 1)
-        return sb_fail(err, SB_INVALID, "has big-endian values");
+        return sb_fail(SB_INVALID, "has big-endian values");
     return SB_OK;
 }
 
@@ -348,49 +344,48 @@ static bool is_turned(const struct sb_npy *npy)
 
 /* Sets header_size, and `scan` to the text of the dictionary. */
 static enum sb_code find_dictionary(struct sb_npy *out, const char *data, size_t size,
-                                    struct scan *scan, struct sb_error *err)
+                                    struct scan *scan)
 {
     size_t prefix, length;
 
     if (size < SB_NPY_MAGIC_SIZE + 2 || memcmp(data, SB_NPY_MAGIC, SB_NPY_MAGIC_SIZE) != 0)
-        return sb_fail(err, SB_FORMAT, "is no .npy file");
+        return sb_fail(SB_FORMAT, "is no .npy file");
     if (data[SB_NPY_MAGIC_SIZE] < 1 || data[SB_NPY_MAGIC_SIZE] > 3 ||
         data[SB_NPY_MAGIC_SIZE + 1] != 0)
-        return sb_fail(err, SB_FORMAT, "is a .npy file of version %d.%d, which is not known",
+        return sb_fail(SB_FORMAT, "is a .npy file of version %d.%d, which is not known",
                        (unsigned char)data[SB_NPY_MAGIC_SIZE],
                        (unsigned char)data[SB_NPY_MAGIC_SIZE + 1]);
     prefix = SB_NPY_MAGIC_SIZE + 2 + (data[SB_NPY_MAGIC_SIZE] == 1 ? 2 : 4);
     if (size < prefix)
-        return sb_fail(err, SB_FORMAT, "ends within its .npy header");
+        return sb_fail(SB_FORMAT, "ends within its .npy header");
     length = data[SB_NPY_MAGIC_SIZE] == 1 ? sb_get_u16(data + prefix - 2)
                                           : sb_get_u32(data + prefix - 4);
     if (length > SB_NPY_HEADER_MOST - prefix)
-        return sb_fail(err, SB_FORMAT, "has a .npy header of more than %zu bytes",
-                       SB_NPY_HEADER_MOST);
+        return sb_fail(SB_FORMAT, "has a .npy header of more than %zu bytes", SB_NPY_HEADER_MOST);
     if (size - prefix < length)
-        return sb_fail(err, SB_FORMAT, "ends within its .npy header");
+        return sb_fail(SB_FORMAT, "ends within its .npy header");
     out->header_size = prefix + length;
     *scan = (struct scan){data + prefix, data + prefix + length};
     return SB_OK;
 }
 
-enum sb_code sb_npy_parse(struct sb_npy *out, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_npy_parse(struct sb_npy *out, const void *data, size_t size)
 {
     struct dictionary dictionary = {0};
     struct scan scan;
-    enum sb_code code = find_dictionary(out, data, size, &scan, err);
+    enum sb_code code = find_dictionary(out, data, size, &scan);
 
     if (code)
         return code;
     if (!take_dictionary(&scan, &dictionary, out))
-        return sb_fail(err, SB_FORMAT, "has a .npy header that cannot be understood");
-    code = set_type(out, &dictionary.type, err);
+        return sb_fail(SB_FORMAT, "has a .npy header that cannot be understood");
+    code = set_type(out, &dictionary.type);
     if (code)
         return code;
     if (dictionary.fortran && is_turned(out))
-        return sb_fail(err, SB_INVALID, "has its values in Fortran order");
-    code = sb_npy_data_size(out->dtype, out->shape, out->dims, &out->data_size, err);
+        return sb_fail(SB_INVALID, "has its values in Fortran order");
+    code = sb_npy_data_size(out->dtype, out->shape, out->dims, &out->data_size);
     if (code)
-        err->code = SB_FORMAT;
+        sb_error()->code = SB_FORMAT;
     return code ? SB_FORMAT : SB_OK;
 }

@@ -26,12 +26,11 @@ struct sb_npy {
 
 /* Bytes of the values of an array. SB_DAMAGED: a dimension is negative, or the size is above 2^63.
  */
-enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t dims, int64_t *size,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_npy_data_size(enum sb_dtype dtype, const int64_t *shape, size_t dims,
+                              int64_t *size) SB_CHECKED;
 
 /* Appends the header for npy->dtype, dims and shape. */
-enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy) SB_CHECKED;
 
 /* Keeps the last header of a row of values, because neighbours often have the same size. {0} at
  * first. */
@@ -42,15 +41,14 @@ struct sb_npy_row {
 };
 
 /* For `size` bytes of values. SB_DAMAGED: not a multiple of a value's size. */
-enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype,
+                               int64_t size) SB_CHECKED;
 
 /*
  * Parses the header at the beginning of `data`. SB_FORMAT: it is no .npy file, or cut short.
  * SB_INVALID: the type, byte order or order of values is not supported (big-endian, Fortran order
  * with several dimensions, records, complex, texts); the text says which.
  */
-enum sb_code sb_npy_parse(struct sb_npy *out, const void *data, size_t size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_npy_parse(struct sb_npy *out, const void *data, size_t size) SB_CHECKED;
 
 #endif

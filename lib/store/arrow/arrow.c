@@ -27,35 +27,34 @@ void sb_arrow_free(struct sb_arrow *arrow)
 
 /* Copies a part of the file, so that a file that changes meanwhile cannot invalidate the checks. */
 static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_extent *part,
-                              struct sb_flat *flat, unsigned char **copy, struct sb_error *err)
+                              struct sb_flat *flat, unsigned char **copy)
 {
     if (part->size > SB_ARROW_METADATA_MOST)
-        return sb_fail(err, SB_FORMAT, "its metadata are of more than %d MiB",
+        return sb_fail(SB_FORMAT, "its metadata are of more than %d MiB",
                        SB_ARROW_METADATA_MOST >> 20);
     *copy = malloc((size_t)part->size);
     if (!*copy)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     memcpy(*copy, arrow->data + part->offset, (size_t)part->size);
     *flat = (struct sb_flat){.data = *copy, .size = (size_t)part->size};
     return SB_OK;
 }
 
 /* At the end of the file: the size of the footer, and the magic. */
-static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *footer,
-                                struct sb_error *err)
+static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *footer)
 {
     const int64_t tail = sizeof(uint32_t) + SB_ARROW_MAGIC_SIZE;
 
     if (arrow->size < SB_ARROW_START + tail ||
         memcmp(arrow->data, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE) != 0)
-        return sb_fail(err, SB_FORMAT, "is not an Arrow file");
+        return sb_fail(SB_FORMAT, "is not an Arrow file");
     if (memcmp(arrow->data + arrow->size - SB_ARROW_MAGIC_SIZE, SB_ARROW_MAGIC,
                SB_ARROW_MAGIC_SIZE) != 0)
-        return sb_fail(err, SB_DAMAGED, "is an Arrow file without an end");
+        return sb_fail(SB_DAMAGED, "is an Arrow file without an end");
     footer->size = (int32_t)sb_get_u32(arrow->data + arrow->size - tail);
     footer->offset = arrow->size - tail - footer->size;
     if (footer->size <= 0 || footer->offset < SB_ARROW_START)
-        return sb_arrow_lead_out(err, "footer");
+        return sb_arrow_lead_out("footer");
     return SB_OK;
 }
 
@@ -92,66 +91,63 @@ static bool next_node(struct batch *batch, int64_t *count, struct sb_extent *val
 
 /* The values of a list: their buffer limits their number. */
 static enum sb_code place_values(const struct sb_arrow_column *column, struct sb_arrow_place *place,
-                                 struct batch *batch, struct sb_error *err)
+                                 struct batch *batch)
 {
     struct sb_extent validity;
     int64_t capacity;
 
     if (column->type != SB_ARROW_LIST) {
         if (!next_buffer(batch, &place->values))
-            return sb_arrow_lead_out(err, "batch");
+            return sb_arrow_lead_out("batch");
         place->most = place->values.size;
         return SB_OK;
     }
     if (!next_node(batch, &place->most, &validity) || !next_buffer(batch, &place->values))
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     if (validity.size)
-        return sb_fail(err, SB_FORMAT, "a list of column '%s' has nulls", column->name);
+        return sb_fail(SB_FORMAT, "a list of column '%s' has nulls", column->name);
     if (column->dtype == SB_DTYPE_BOOL)
         capacity = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
     else
         capacity = place->values.size / (int64_t)sb_dtype_size(column->dtype);
-    return place->most <= capacity ? SB_OK : sb_arrow_lead_out(err, "batch");
+    return place->most <= capacity ? SB_OK : sb_arrow_lead_out("batch");
 }
 
-static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch,
-                                 struct sb_error *err)
+static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch)
 {
     struct sb_arrow_place *place = &arrow->places[column];
     int64_t count;
 
     if (!next_node(batch, &count, &place->validity) || count != arrow->rows ||
         !next_buffer(batch, &place->offsets))
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     if (count && place->offsets.size / (int64_t)sizeof(uint32_t) <= count)
-        return sb_arrow_lead_out(err, "batch");
-    return place_values(&arrow->columns[column], place, batch, err);
+        return sb_arrow_lead_out("batch");
+    return place_values(&arrow->columns[column], place, batch);
 }
 
-static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, struct batch *batch,
-                               struct sb_error *err)
+static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, struct batch *batch)
 {
     struct sb_flat_table message = sb_flat_root(flat);
     struct sb_flat_table header = sb_flat_table_in(&message, SB_FLAT_MESSAGE_HEADER);
     enum sb_code code = SB_OK;
 
     if (sb_flat_number(&message, SB_FLAT_MESSAGE_HEADER_TYPE, 1, 0) != SB_ARROW_RECORD_BATCH)
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     if (sb_flat_table_in(&header, SB_FLAT_BATCH_COMPRESSION).at)
-        return sb_fail(err, SB_FORMAT, "its batch is compressed");
+        return sb_fail(SB_FORMAT, "its batch is compressed");
     arrow->rows = sb_flat_number(&header, SB_FLAT_BATCH_LENGTH, 8, 0);
     batch->nodes = sb_flat_vector_in(&header, SB_FLAT_BATCH_NODES, 16);
     batch->buffers = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
     if (flat->bad || arrow->rows < 0 || (arrow->column_count == 0 && arrow->rows))
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     for (size_t i = 0; code == SB_OK && i < arrow->column_count; i++)
-        code = place_column(arrow, i, batch, err);
+        code = place_column(arrow, i, batch);
     return code;
 }
 
 /* The footer has the extent of the batch's message; the body follows it. */
-static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vector *blocks,
-                               struct sb_error *err)
+static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vector *blocks)
 {
     int64_t offset = sb_flat_item_number(blocks, 0, 0, 8);
     int64_t head = sb_flat_item_number(blocks, 0, 8, 4);
@@ -164,62 +160,61 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
 
     if (offset < SB_ARROW_START || head <= SB_ARROW_PREFIX || body < 0 || offset > arrow->size ||
         head > arrow->size - offset || body > arrow->size - offset - head)
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     if (sb_get_u32(arrow->data + offset) != SB_ARROW_CONTINUATION)
-        return sb_fail(err, SB_FORMAT, "its messages are framed as before Arrow 0.15");
+        return sb_fail(SB_FORMAT, "its messages are framed as before Arrow 0.15");
     message.offset = offset + SB_ARROW_PREFIX;
     message.size = (int32_t)sb_get_u32(arrow->data + offset + sizeof(uint32_t));
     if (message.size <= 0 || message.size > head - SB_ARROW_PREFIX)
-        return sb_arrow_lead_out(err, "batch");
+        return sb_arrow_lead_out("batch");
     batch.body.offset = offset + head;
-    code = copy_part(arrow, &message, &flat, &copy, err);
+    code = copy_part(arrow, &message, &flat, &copy);
     if (code == SB_OK)
-        code = read_batch(arrow, &flat, &batch, err);
+        code = read_batch(arrow, &flat, &batch);
     free(copy);
     return code;
 }
 
-static enum sb_code read_footer(struct sb_arrow *arrow, struct sb_error *err)
+static enum sb_code read_footer(struct sb_arrow *arrow)
 {
     struct sb_flat_table root, schema;
     struct sb_flat_vector blocks;
     struct sb_extent footer = {0};
     struct sb_flat flat;
 
-    if (find_footer(arrow, &footer, err) || copy_part(arrow, &footer, &flat, &arrow->footer, err))
-        return err->code;
+    if (find_footer(arrow, &footer) || copy_part(arrow, &footer, &flat, &arrow->footer))
+        return sb_error()->code;
     root = sb_flat_root(&flat);
     schema = sb_flat_table_in(&root, SB_FLAT_FOOTER_SCHEMA);
     blocks = sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
     if (flat.bad || !schema.at)
-        return sb_arrow_lead_out(err, "footer");
+        return sb_arrow_lead_out("footer");
     if (sb_flat_number(&root, SB_FLAT_FOOTER_VERSION, 2, 0) < SB_ARROW_VERSION_LEAST)
-        return sb_fail(err, SB_FORMAT, "is of a version before Arrow 0.8");
-    if (sb_arrow_read_schema(arrow, &schema, err))
-        return err->code;
+        return sb_fail(SB_FORMAT, "is of a version before Arrow 0.8");
+    if (sb_arrow_read_schema(arrow, &schema))
+        return sb_error()->code;
     if (flat.bad)
-        return sb_arrow_lead_out(err, "schema");
+        return sb_arrow_lead_out("schema");
     if (blocks.count == 0)
-        return sb_fail(err, SB_FORMAT, "has no record batch");
+        return sb_fail(SB_FORMAT, "has no record batch");
     if (blocks.count > 1)
-        return sb_fail(err, SB_FORMAT, "has %zu record batches, and is read where it has one alone",
+        return sb_fail(SB_FORMAT, "has %zu record batches, and is read where it has one alone",
                        blocks.count);
-    return open_batch(arrow, &blocks, err);
+    return open_batch(arrow, &blocks);
 }
 
-enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
-                           struct sb_error *err)
+enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size)
 {
     struct sb_arrow *arrow = calloc(1, sizeof(*arrow));
 
     *out = NULL;
     if (!arrow)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     arrow->data = data;
     arrow->size = size;
-    if (read_footer(arrow, err)) {
+    if (read_footer(arrow)) {
         sb_arrow_free(arrow);
-        return err->code;
+        return sb_error()->code;
     }
     *out = arrow;
     return SB_OK;
@@ -263,7 +258,7 @@ static unsigned char bit_at(const unsigned char *bits, int64_t at)
 }
 
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
-                            struct sb_arrow_value *out, struct sb_error *err)
+                            struct sb_arrow_value *out)
 {
     const struct sb_arrow_column *of = &arrow->columns[column];
     const struct sb_arrow_place *place = &arrow->places[column];
@@ -271,7 +266,7 @@ enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t
     int64_t at = begin;
 
     if (begin < 0 || end < begin || end > place->most)
-        return sb_fail(err, SB_DAMAGED, "row %lld of column '%s' leads out of it", (long long)row,
+        return sb_fail(SB_DAMAGED, "row %lld of column '%s' leads out of it", (long long)row,
                        of->name);
     *out = (struct sb_arrow_value){.count = end - begin};
     if (place->validity.size)

@@ -40,8 +40,7 @@ struct sb_arrow;
 /* SB_FORMAT: it is no such file, or of a kind that is not supported (compressed, other columns,
  * nulls within a list, no batch or several, messages framed as before Arrow 0.15). SB_DAMAGED: its
  * metadata point outside of the file. Texts do not name the file. */
-enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
 
 /* In the first batch; any other is an error of sb_arrow_open. */
@@ -63,7 +62,7 @@ struct sb_arrow_value {
 
 /* The row must exist. SB_DAMAGED: its offsets decrease, or point outside of the column. */
 enum sb_code sb_arrow_value(const struct sb_arrow *arrow, size_t column, int64_t row,
-                            struct sb_arrow_value *out, struct sb_error *err) SB_CHECKED;
+                            struct sb_arrow_value *out) SB_CHECKED;
 
 /* Copies `count` bits to bytes of 0 and 1. */
 void sb_arrow_unpack_bits(const struct sb_arrow_value *value, unsigned char *out);

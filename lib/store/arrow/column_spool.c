@@ -28,13 +28,13 @@ struct sb_column_spool {
 };
 
 enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
-                                 const char *beside, struct sb_error *err)
+                                 const char *beside)
 {
     struct sb_column_spool *spool = calloc(1, sizeof(*spool));
 
     *out = NULL;
     if (!spool)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     spool->memory = memory;
     spool->count = columns;
     spool->beside = strdup(beside);
@@ -42,7 +42,7 @@ enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, s
     spool->columns = calloc(columns + 1, sizeof(*spool->columns));
     if (!spool->beside || !spool->columns) {
         sb_column_spool_free(spool);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = spool;
     return SB_OK;
@@ -63,14 +63,13 @@ void sb_column_spool_free(struct sb_column_spool *spool)
 }
 
 /* Appends the bytes of a column that are in memory to the file. */
-static enum sb_code spill(struct sb_column_spool *spool, struct column *column,
-                          struct sb_error *err)
+static enum sb_code spill(struct sb_column_spool *spool, struct column *column)
 {
     struct part part = {sb_spool_size(&spool->file), (int64_t)column->memory.size};
-    enum sb_code code = sb_spool_add(&spool->file, column->memory.data, column->memory.size, err);
+    enum sb_code code = sb_spool_add(&spool->file, column->memory.data, column->memory.size);
 
     if (code == SB_OK && sb_buf_add(&column->parts, &part, sizeof(part)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code)
         return code;
     column->in_file += part.size;
@@ -79,7 +78,7 @@ static enum sb_code spill(struct sb_column_spool *spool, struct column *column,
     return SB_OK;
 }
 
-static enum sb_code spill_largest(struct sb_column_spool *spool, struct sb_error *err)
+static enum sb_code spill_largest(struct sb_column_spool *spool)
 {
     struct column *largest = &spool->columns[0];
 
@@ -87,11 +86,11 @@ static enum sb_code spill_largest(struct sb_column_spool *spool, struct sb_error
         if (spool->columns[i].memory.size > largest->memory.size)
             largest = &spool->columns[i];
     }
-    return spill(spool, largest, err);
+    return spill(spool, largest);
 }
 
 enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, const void *data,
-                                 size_t size, struct sb_error *err)
+                                 size_t size)
 {
     struct column *to = &spool->columns[column];
     const char *bytes = data;
@@ -100,12 +99,12 @@ enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, c
         size_t run = size < BLOCK ? size : BLOCK;
 
         if (sb_buf_add(&to->memory, bytes, run))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         spool->used += run;
         bytes += run;
         size -= run;
-        if (spool->used > spool->memory && spill_largest(spool, err))
-            return err->code;
+        if (spool->used > spool->memory && spill_largest(spool))
+            return sb_error()->code;
     }
     return SB_OK;
 }
@@ -142,16 +141,16 @@ void sb_column_spool_cut(struct sb_column_spool *spool, size_t column, int64_t s
 }
 
 enum sb_code sb_column_spool_feed(struct sb_column_spool *spool, size_t column, sb_each_block *each,
-                                  void *context, struct sb_error *err)
+                                  void *context)
 {
     const struct column *of = &spool->columns[column];
     const struct part *parts = (const void *)of->parts.data;
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < of->parts.size / sizeof(*parts); i++)
-        code = sb_spool_feed(&spool->file, parts[i].offset, parts[i].size, each, context, err);
+        code = sb_spool_feed(&spool->file, parts[i].offset, parts[i].size, each, context);
     if (code == SB_OK && of->memory.size)
-        code = each(context, of->memory.data, of->memory.size, err);
+        code = each(context, of->memory.data, of->memory.size);
     return code;
 }
 

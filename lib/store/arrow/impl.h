@@ -30,10 +30,10 @@ struct sb_arrow {
 };
 
 /* SB_DAMAGED: `what` points outside of the file. */
-enum sb_code sb_arrow_lead_out(struct sb_error *err, const char *what);
+enum sb_code sb_arrow_lead_out(const char *what);
 
 /* Sets columns and pairs, whose texts point into the schema's buffer; the batch sets the places. */
-enum sb_code sb_arrow_read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_arrow_read_schema(struct sb_arrow *arrow,
+                                  const struct sb_flat_table *schema) SB_CHECKED;
 
 #endif

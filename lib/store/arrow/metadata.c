@@ -124,11 +124,10 @@ static size_t add_message(struct sb_flat_build *build, int64_t header_type, int6
     return fields[SB_FLAT_MESSAGE_HEADER].at;
 }
 
-enum sb_code sb_arrow_make_schema(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                  struct sb_error *err)
+enum sb_code sb_arrow_make_schema(struct sb_flat_build *build, const struct sb_arrow_schema *schema)
 {
     add_schema(build, add_message(build, SB_ARROW_SCHEMA, 0), schema);
-    return sb_flat_end(build, err);
+    return sb_flat_end(build);
 }
 
 /* Sets a struct of two int64; returns the offset after it. */
@@ -151,7 +150,7 @@ static void count_parts(const struct sb_arrow_schema *schema, size_t *nodes, siz
 }
 
 enum sb_code sb_arrow_make_batch(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                 const struct sb_arrow_layout *layout, struct sb_error *err)
+                                 const struct sb_arrow_layout *layout)
 {
     struct sb_flat_field fields[SB_FLAT_BATCH_SLOTS] = {
         [SB_FLAT_BATCH_LENGTH] = NUMBER(8, layout->rows),
@@ -178,11 +177,11 @@ enum sb_code sb_arrow_make_batch(struct sb_flat_build *build, const struct sb_ar
         }
         buffer = set_two(build, buffer, column->values.offset, column->values.size);
     }
-    return sb_flat_end(build, err);
+    return sb_flat_end(build);
 }
 
 enum sb_code sb_arrow_make_footer(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                  const struct sb_arrow_block *block, struct sb_error *err)
+                                  const struct sb_arrow_block *block)
 {
     struct sb_flat_field fields[SB_FLAT_FOOTER_SLOTS] = {
         [SB_FLAT_FOOTER_VERSION] = NUMBER(2, SB_ARROW_VERSION),
@@ -199,5 +198,5 @@ enum sb_code sb_arrow_make_footer(struct sb_flat_build *build, const struct sb_a
     sb_flat_set(build, at, 8, block->offset);
     sb_flat_set(build, at + 8, 4, block->head);
     sb_flat_set(build, at + 16, 8, block->body);
-    return sb_flat_end(build, err);
+    return sb_flat_end(build);
 }

@@ -37,13 +37,11 @@ struct sb_arrow_block {
 };
 
 /* Each puts one flatbuffer into an empty build. */
-enum sb_code sb_arrow_make_schema(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_arrow_make_schema(struct sb_flat_build *build,
+                                  const struct sb_arrow_schema *schema) SB_CHECKED;
 enum sb_code sb_arrow_make_batch(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                 const struct sb_arrow_layout *layout,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const struct sb_arrow_layout *layout) SB_CHECKED;
 enum sb_code sb_arrow_make_footer(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
-                                  const struct sb_arrow_block *block,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_arrow_block *block) SB_CHECKED;
 
 #endif

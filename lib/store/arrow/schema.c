@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum sb_code sb_arrow_lead_out(struct sb_error *err, const char *what)
+enum sb_code sb_arrow_lead_out(const char *what)
 {
-    return sb_fail(err, SB_DAMAGED, "its %s leads out of the file", what);
+    return sb_fail(SB_DAMAGED, "its %s leads out of the file", what);
 }
 
 static enum sb_dtype int_type(const struct sb_flat_table *type)
@@ -65,14 +65,13 @@ static enum sb_dtype child_type(const struct sb_flat_table *field)
     }
 }
 
-static enum sb_code read_field(const struct sb_flat_table *field, struct sb_arrow_column *column,
-                               struct sb_error *err)
+static enum sb_code read_field(const struct sb_flat_table *field, struct sb_arrow_column *column)
 {
     struct sb_flat_text name = sb_flat_text_in(field, SB_FLAT_FIELD_NAME);
     bool known = !sb_flat_table_in(field, SB_FLAT_FIELD_DICTIONARY).at;
 
     if (strlen(name.data) != name.size)
-        return sb_fail(err, SB_FORMAT, "the name of a column has a NUL");
+        return sb_fail(SB_FORMAT, "the name of a column has a NUL");
     column->name = name.data;
     switch (sb_flat_number(field, SB_FLAT_FIELD_TYPE_TYPE, 1, 0)) {
     case SB_ARROW_TYPE_UTF8:
@@ -89,19 +88,18 @@ static enum sb_code read_field(const struct sb_flat_table *field, struct sb_arro
     default:
         known = false;
     }
-    return known ? SB_OK
-                 : sb_fail(err, SB_FORMAT, "column '%s' is of a type that is not read here",
-                           column->name);
+    return known
+               ? SB_OK
+               : sb_fail(SB_FORMAT, "column '%s' is of a type that is not read here", column->name);
 }
 
-static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_table *schema,
-                               struct sb_error *err)
+static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_table *schema)
 {
     struct sb_flat_vector pairs = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_METADATA, 4);
 
     arrow->pairs = calloc(pairs.count + 1, sizeof(*arrow->pairs));
     if (!arrow->pairs)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     arrow->pair_count = pairs.count;
     for (size_t i = 0; i < pairs.count; i++) {
         struct sb_flat_table pair = sb_flat_item_table(&pairs, i);
@@ -114,25 +112,24 @@ static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_tabl
     return SB_OK;
 }
 
-enum sb_code sb_arrow_read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema,
-                                  struct sb_error *err)
+enum sb_code sb_arrow_read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema)
 {
     struct sb_flat_vector fields = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_FIELDS, 4);
 
     if (sb_flat_number(schema, SB_FLAT_SCHEMA_ENDIANNESS, 2, 0) != 0)
-        return sb_fail(err, SB_FORMAT, "its numbers are big-endian");
+        return sb_fail(SB_FORMAT, "its numbers are big-endian");
     arrow->columns = calloc(fields.count + 1, sizeof(*arrow->columns));
     arrow->places = calloc(fields.count + 1, sizeof(*arrow->places));
     if (!arrow->columns || !arrow->places)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     arrow->column_count = fields.count;
     for (size_t i = 0; i < fields.count; i++) {
         struct sb_flat_table field = sb_flat_item_table(&fields, i);
 
         if (schema->flat->bad)
-            return sb_arrow_lead_out(err, "schema");
-        if (read_field(&field, &arrow->columns[i], err))
-            return schema->flat->bad ? sb_arrow_lead_out(err, "schema") : err->code;
+            return sb_arrow_lead_out("schema");
+        if (read_field(&field, &arrow->columns[i]))
+            return schema->flat->bad ? sb_arrow_lead_out("schema") : sb_error()->code;
     }
-    return read_pairs(arrow, schema, err);
+    return read_pairs(arrow, schema);
 }

@@ -88,14 +88,14 @@ static enum sb_code copy_texts(struct sb_buf *texts, const struct sb_arrow_schem
 }
 
 static enum sb_code copy_schema(struct sb_arrow_writer *writer,
-                                const struct sb_arrow_schema *schema, struct sb_error *err)
+                                const struct sb_arrow_schema *schema)
 {
     const char *at;
 
     writer->list = calloc(schema->column_count + 1, sizeof(*writer->list));
     writer->pairs = calloc(schema->pair_count + 1, sizeof(*writer->pairs));
     if (!writer->list || !writer->pairs || copy_texts(&writer->texts, schema))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->schema = *schema;
     writer->schema.columns = writer->list;
     writer->schema.pairs = writer->pairs;
@@ -115,13 +115,13 @@ static enum sb_code copy_schema(struct sb_arrow_writer *writer,
     return SB_OK;
 }
 
-static enum sb_code set_columns(struct sb_arrow_writer *writer, struct sb_error *err)
+static enum sb_code set_columns(struct sb_arrow_writer *writer)
 {
     const struct sb_arrow_schema *schema = &writer->schema;
 
     writer->columns = calloc(schema->column_count + 1, sizeof(*writer->columns));
     if (!writer->columns)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < schema->column_count; i++) {
         const struct sb_arrow_column *column = &schema->columns[i];
 
@@ -129,27 +129,25 @@ static enum sb_code set_columns(struct sb_arrow_writer *writer, struct sb_error 
         if (column->type != SB_ARROW_LIST)
             continue;
         if (column->dtype < SB_DTYPE_BOOL || column->dtype > SB_DTYPE_FLOAT64)
-            return sb_fail(err, SB_INVALID, "column '%s': a list of %s cannot be written",
-                           column->name, sb_dtype_word(column->dtype));
+            return sb_fail(SB_INVALID, "column '%s': a list of %s cannot be written", column->name,
+                           sb_dtype_word(column->dtype));
         writer->columns[i].value_size = (int64_t)sb_dtype_size(column->dtype);
         writer->columns[i].packed = column->dtype == SB_DTYPE_BOOL;
     }
     return SB_OK;
 }
 
-enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema,
-                                 struct sb_error *err)
+enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema)
 {
     struct sb_arrow_writer *writer = calloc(1, sizeof(*writer));
 
     *out = NULL;
     if (!writer)
-        return sb_fail_memory(err);
-    if (copy_schema(writer, schema, err) || set_columns(writer, err) ||
-        sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside,
-                            err)) {
+        return sb_fail_memory();
+    if (copy_schema(writer, schema) || set_columns(writer) ||
+        sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside)) {
         sb_arrow_writer_free(writer);
-        return err->code;
+        return sb_error()->code;
     }
     writer->schema.beside = NULL;
     *out = writer;
@@ -158,7 +156,7 @@ enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_a
 
 /* The lowest bit of a byte comes first. */
 static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
-                              const unsigned char *bools, size_t count, struct sb_error *err)
+                              const unsigned char *bools, size_t count)
 {
     struct progress *now = &writer->columns[column].now;
     unsigned char packed[BOOLS / 8 + 1];
@@ -174,7 +172,7 @@ static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
                 now->bits = 0;
             }
         }
-        code = sb_column_spool_add(writer->spool, values_of(column), packed, full, err);
+        code = sb_column_spool_add(writer->spool, values_of(column), packed, full);
         bools += run;
         count -= run;
     }
@@ -182,34 +180,32 @@ static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
 }
 
 enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
-                                 size_t size, struct sb_error *err)
+                                 size_t size)
 {
     struct column *to = &writer->columns[column];
 
     if (size > (size_t)(MOST * to->value_size - to->now.bytes))
-        return sb_fail(err, SB_LIMIT,
-                       "column '%s' would have more than %d bytes or values in one file",
+        return sb_fail(SB_LIMIT, "column '%s' would have more than %d bytes or values in one file",
                        writer->schema.columns[column].name, MOST);
     if (to->packed)
-        return add_bools(writer, column, data, size, err);
-    if (sb_column_spool_add(writer->spool, values_of(column), data, size, err))
-        return err->code;
+        return add_bools(writer, column, data, size);
+    if (sb_column_spool_add(writer->spool, values_of(column), data, size))
+        return sb_error()->code;
     to->now.bytes += (int64_t)size;
     return SB_OK;
 }
 
-enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column,
-                                       struct sb_error *err)
+enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column)
 {
     struct column *of = &writer->columns[column];
     uint8_t end[sizeof(uint32_t)];
 
     if (of->now.bytes % of->value_size)
-        return sb_fail(err, SB_INVALID, "column '%s': %lld bytes are no whole values",
+        return sb_fail(SB_INVALID, "column '%s': %lld bytes are no whole values",
                        writer->schema.columns[column].name, (long long)of->now.bytes);
     sb_put_u32(end, (uint32_t)(of->now.bytes / of->value_size));
-    if (sb_column_spool_add(writer->spool, offsets_of(column), end, sizeof(end), err))
-        return err->code;
+    if (sb_column_spool_add(writer->spool, offsets_of(column), end, sizeof(end)))
+        return sb_error()->code;
     of->now.ended++;
     return SB_OK;
 }
@@ -265,68 +261,65 @@ static void lay_out(const struct sb_arrow_writer *writer, struct sb_arrow_layout
     layout->body_size = at;
 }
 
-static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put(void *context, const void *data, size_t size)
 {
     struct output *out = context;
 
     out->written += (int64_t)size;
-    return out->each(out->context, data, size, err);
+    return out->each(out->context, data, size);
 }
 
-static enum sb_code put_padding(struct output *out, struct sb_error *err)
+static enum sb_code put_padding(struct output *out)
 {
     static const char zeros[SB_ARROW_ALIGNMENT];
     int64_t padding = padded(out->written) - out->written;
 
-    return padding ? put(out, zeros, (size_t)padding, err) : SB_OK;
+    return padding ? put(out, zeros, (size_t)padding) : SB_OK;
 }
 
 /* Writes a message's prefix and metadata; size 0 ends the messages. */
-static enum sb_code put_message(struct output *out, const void *metadata, size_t size,
-                                struct sb_error *err)
+static enum sb_code put_message(struct output *out, const void *metadata, size_t size)
 {
     uint8_t prefix[SB_ARROW_PREFIX];
 
     sb_put_u32(sb_put_u32(prefix, SB_ARROW_CONTINUATION), (uint32_t)size);
-    if (put(out, prefix, sizeof(prefix), err))
-        return err->code;
-    return size ? put(out, metadata, size, err) : SB_OK;
+    if (put(out, prefix, sizeof(prefix)))
+        return sb_error()->code;
+    return size ? put(out, metadata, size) : SB_OK;
 }
 
 /* The first offset, 0, is not in the spool, and the last byte of bits may be incomplete. */
 static enum sb_code put_column(const struct sb_arrow_writer *writer, size_t column,
-                               struct output *out, struct sb_error *err)
+                               struct output *out)
 {
     static const char zero[sizeof(uint32_t)];
     const struct column *of = &writer->columns[column];
     unsigned char rest = (unsigned char)of->now.bits;
 
-    if (put(out, zero, sizeof(zero), err) ||
-        sb_column_spool_feed(writer->spool, offsets_of(column), put, out, err) ||
-        put_padding(out, err) ||
-        sb_column_spool_feed(writer->spool, values_of(column), put, out, err))
-        return err->code;
-    if (of->packed && of->now.bytes % 8 && put(out, &rest, 1, err))
-        return err->code;
-    return put_padding(out, err);
+    if (put(out, zero, sizeof(zero)) ||
+        sb_column_spool_feed(writer->spool, offsets_of(column), put, out) || put_padding(out) ||
+        sb_column_spool_feed(writer->spool, values_of(column), put, out))
+        return sb_error()->code;
+    if (of->packed && of->now.bytes % 8 && put(out, &rest, 1))
+        return sb_error()->code;
+    return put_padding(out);
 }
 
-static enum sb_code put_schema(const struct sb_arrow_writer *writer, struct output *out,
-                               struct sb_error *err)
+static enum sb_code put_schema(const struct sb_arrow_writer *writer, struct output *out)
 {
     struct sb_flat_build build = {0};
-    enum sb_code code = sb_arrow_make_schema(&build, &writer->schema, err);
+    enum sb_code code = sb_arrow_make_schema(&build, &writer->schema);
 
     if (code == SB_OK)
-        code = put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START, err);
+        code = put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START);
     if (code == SB_OK)
-        code = put_message(out, build.out.data, build.out.size, err);
+        code = put_message(out, build.out.data, build.out.size);
     sb_buf_release(&build.out);
     return code;
 }
 
 static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct output *out,
-                              struct sb_arrow_block *block, struct sb_error *err)
+                              struct sb_arrow_block *block)
 {
     struct sb_arrow_layout layout = {0};
     struct sb_flat_build build = {0};
@@ -334,51 +327,51 @@ static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct outpu
 
     layout.columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
     if (!layout.columns)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     lay_out(writer, &layout);
-    code = sb_arrow_make_batch(&build, &writer->schema, &layout, err);
+    code = sb_arrow_make_batch(&build, &writer->schema, &layout);
     *block = (struct sb_arrow_block){.offset = out->written,
                                      .head = SB_ARROW_PREFIX + (int64_t)build.out.size,
                                      .body = layout.body_size};
     if (code == SB_OK)
-        code = put_message(out, build.out.data, build.out.size, err);
+        code = put_message(out, build.out.data, build.out.size);
     for (size_t i = 0; code == SB_OK && i < writer->schema.column_count; i++)
-        code = put_column(writer, i, out, err);
+        code = put_column(writer, i, out);
     sb_buf_release(&build.out);
     free(layout.columns);
     return code;
 }
 
 static enum sb_code put_footer(const struct sb_arrow_writer *writer, struct output *out,
-                               const struct sb_arrow_block *block, struct sb_error *err)
+                               const struct sb_arrow_block *block)
 {
     struct sb_flat_build build = {0};
-    enum sb_code code = sb_arrow_make_footer(&build, &writer->schema, block, err);
+    enum sb_code code = sb_arrow_make_footer(&build, &writer->schema, block);
     uint8_t size[sizeof(uint32_t)];
 
     sb_put_u32(size, (uint32_t)build.out.size);
     if (code == SB_OK)
-        code = put_message(out, NULL, 0, err);
+        code = put_message(out, NULL, 0);
     if (code == SB_OK)
-        code = put(out, build.out.data, build.out.size, err);
+        code = put(out, build.out.data, build.out.size);
     if (code == SB_OK)
-        code = put(out, size, sizeof(size), err);
+        code = put(out, size, sizeof(size));
     if (code == SB_OK)
-        code = put(out, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE, err);
+        code = put(out, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE);
     sb_buf_release(&build.out);
     return code;
 }
 
 enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,
-                                    void *context, struct sb_error *err)
+                                    void *context)
 {
     struct output out = {.each = each, .context = context};
     struct sb_arrow_block block;
 
     sb_arrow_writer_cut(writer);
-    if (put_schema(writer, &out, err) || put_batch(writer, &out, &block, err) ||
-        put_footer(writer, &out, &block, err))
-        return err->code;
+    if (put_schema(writer, &out) || put_batch(writer, &out, &block) ||
+        put_footer(writer, &out, &block))
+        return sb_error()->code;
     for (size_t i = 0; i < writer->schema.column_count; i++) {
         writer->columns[i].now = (struct progress){0};
         writer->columns[i].complete = (struct progress){0};

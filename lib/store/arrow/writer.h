@@ -22,8 +22,8 @@ struct sb_arrow_schema {
 };
 
 /* The schema is copied. SB_INVALID: Arrow has no list of such a type (float128, str). */
-enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out,
+                                 const struct sb_arrow_schema *schema) SB_CHECKED;
 void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
 
 /*
@@ -34,9 +34,8 @@ void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
  * size.
  */
 enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
-                                 size_t size, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column,
-                                       struct sb_error *err) SB_CHECKED;
+                                 size_t size) SB_CHECKED;
+enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t column) SB_CHECKED;
 
 /* Completes the row; each column must have its value. */
 void sb_arrow_writer_end_row(struct sb_arrow_writer *writer);
@@ -49,6 +48,6 @@ int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer); /* complete 
 /* Feeds the whole file to `each`, without an incomplete row, and drops all rows: the next file
  * begins. */
 enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,
-                                    void *context, struct sb_error *err) SB_CHECKED;
+                                    void *context) SB_CHECKED;
 
 #endif

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 static enum sb_code new_bag(struct sb_bag **out, const char *name,
-                            const struct sb_bag_options *options, struct sb_error *err)
+                            const struct sb_bag_options *options)
 {
     struct sb_bag *bag = calloc(1, sizeof(*bag));
 
     *out = NULL;
     if (!bag)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (options)
         bag->options = *options;
     sb_dictionary_ref(bag->options.dictionary);
@@ -20,8 +20,8 @@ static enum sb_code new_bag(struct sb_bag **out, const char *name,
     bag->name = strdup(name);
     *out = bag;
     if (!bag->name)
-        return sb_fail_memory(err);
-    return sb_limit_cache_new(&bag->limit_cache, err);
+        return sb_fail_memory();
+    return sb_limit_cache_new(&bag->limit_cache);
 }
 
 void sb_bag_free(struct sb_bag *bag)
@@ -50,18 +50,18 @@ static bool is_zstd(const struct sb_bag_options *options, const char *path)
 }
 
 /* Allocates the shards of bag->spec. */
-static enum sb_code make_shards(struct sb_bag *bag, struct sb_error *err)
+static enum sb_code make_shards(struct sb_bag *bag)
 {
     size_t count = bag->spec.count;
 
     if (count > UINT32_MAX / SB_BAG_PARTS)
-        return sb_fail(err, SB_LIMIT, "%s: has too many shards", bag->name);
+        return sb_fail(SB_LIMIT, "%s: has too many shards", bag->name);
     bag->shard_count = (uint32_t)count;
     bag->shards = calloc(count, sizeof(*bag->shards));
     bag->files = calloc(count, sizeof(*bag->files));
     bag->starts = calloc(count, sizeof(*bag->starts));
     if (!bag->shards || !bag->files || !bag->starts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < count; i++) {
         bag->shards[i].path = bag->spec.paths[i];
         bag->shards[i].zstd = is_zstd(&bag->options, bag->spec.paths[i]);
@@ -80,31 +80,30 @@ static bool is_of_set(const char *path)
     return false;
 }
 
-static enum sb_code open_shard(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
-                               struct sb_error *err)
+static enum sb_code open_shard(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
 {
     const char *path = bag->shards[shard].path;
-    enum sb_code code = sb_bag_find_limits(bag, shard, notify, err);
+    enum sb_code code = sb_bag_find_limits(bag, shard, notify);
 
     if (code == SB_NOENT && is_of_set(path) && access(path, F_OK) && errno == ENOENT)
         code =
-            sb_fail(err, SB_NOENT,
+            sb_fail(SB_NOENT,
                     "%s: is not there: the set is incomplete, or its writing was broken off", path);
     return code;
 }
 
-static enum sb_code add_up(struct sb_bag *bag, struct sb_error *err)
+static enum sb_code add_up(struct sb_bag *bag)
 {
     for (uint32_t i = 0; i < bag->shard_count; i++) {
         bag->starts[i] = bag->count;
         if (__builtin_add_overflow(bag->count, bag->shards[i].records, &bag->count))
-            return sb_fail(err, SB_LIMIT, "%s: has more than 2^63 records", bag->name);
+            return sb_fail(SB_LIMIT, "%s: has more than 2^63 records", bag->name);
     }
     return SB_OK;
 }
 
 /* Whoever wrote records in turn leaves the first shards one record longer, or all alike. */
-static enum sb_code check_interleaved(const struct sb_bag *bag, struct sb_error *err)
+static enum sb_code check_interleaved(const struct sb_bag *bag)
 {
     const struct sb_bag_shard *first = &bag->shards[0];
 
@@ -114,38 +113,35 @@ static enum sb_code check_interleaved(const struct sb_bag *bag, struct sb_error 
         const struct sb_bag_shard *shard = &bag->shards[i];
 
         if (shard->records > bag->shards[i - 1].records || first->records - shard->records > 1)
-            return sb_fail(err, SB_FORMAT,
-                           "%s: cannot be interleaved: %s has %lld records, %s has %lld", bag->name,
-                           first->path, (long long)first->records, shard->path,
+            return sb_fail(SB_FORMAT, "%s: cannot be interleaved: %s has %lld records, %s has %lld",
+                           bag->name, first->path, (long long)first->records, shard->path,
                            (long long)shard->records);
     }
     return SB_OK;
 }
 
-static enum sb_code open_all(struct sb_bag *bag, const struct sb_notify *notify,
-                             struct sb_error *err)
+static enum sb_code open_all(struct sb_bag *bag, const struct sb_notify *notify)
 {
-    enum sb_code code = make_shards(bag, err);
+    enum sb_code code = make_shards(bag);
 
     for (uint32_t i = 0; i < bag->shard_count && !code; i++)
-        code = open_shard(bag, i, notify, err);
+        code = open_shard(bag, i, notify);
     if (!code)
-        code = add_up(bag, err);
-    return code ? code : check_interleaved(bag, err);
+        code = add_up(bag);
+    return code ? code : check_interleaved(bag);
 }
 
 enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
-                         const struct sb_bag_options *options, const struct sb_notify *notify,
-                         struct sb_error *err)
+                         const struct sb_bag_options *options, const struct sb_notify *notify)
 {
     struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, spec, options, err);
+    enum sb_code code = new_bag(&bag, spec, options);
 
     *out = NULL;
     if (!code)
-        code = sb_spec_expand(&bag->spec, spec, err);
+        code = sb_spec_expand(&bag->spec, spec);
     if (!code)
-        code = open_all(bag, notify, err);
+        code = open_all(bag, notify);
     if (code) {
         sb_bag_free(bag);
         return code;
@@ -155,32 +151,31 @@ enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
 }
 
 /* The one file of a bag that is open already. */
-static enum sb_code take_file(struct sb_bag *bag, struct sb_file *file, struct sb_error *err)
+static enum sb_code take_file(struct sb_bag *bag, struct sb_file *file)
 {
     bag->file = sb_file_ref(file);
     bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
     if (!bag->spec.paths)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     bag->spec.count = 1;
     bag->spec.paths[0] = strdup(file->name);
-    return bag->spec.paths[0] ? SB_OK : sb_fail_memory(err);
+    return bag->spec.paths[0] ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool named,
-                              const struct sb_bag_options *options, const struct sb_notify *notify,
-                              struct sb_error *err)
+                              const struct sb_bag_options *options, const struct sb_notify *notify)
 {
     struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, file->name, options, err);
+    enum sb_code code = new_bag(&bag, file->name, options);
 
     *out = NULL;
     if (!code)
-        code = take_file(bag, file, err);
+        code = take_file(bag, file);
     if (!code && !named && bag->options.limits == SB_LIMITS_SEPARATE)
-        code = sb_fail(err, SB_INVALID, "%s: its limits can only be at its tail", file->name);
+        code = sb_fail(SB_INVALID, "%s: its limits can only be at its tail", file->name);
     if (!code) {
         bag->unnamed = !named;
-        code = open_all(bag, notify, err);
+        code = open_all(bag, notify);
     }
     if (code) {
         sb_bag_free(bag);

@@ -54,14 +54,14 @@ struct sb_file;
  * "-00000-of-" shard but lacks others is named as incomplete.
  */
 enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
-                         const struct sb_bag_options *options, const struct sb_notify *notify,
-                         struct sb_error *err) SB_CHECKED;
+                         const struct sb_bag_options *options,
+                         const struct sb_notify *notify) SB_CHECKED;
 
 /* The same of one file that is open, and `named`: its name is its path, beside which limits may be.
  * Else they are at its tail. Its compression by its name where AUTO. */
 enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool named,
-                              const struct sb_bag_options *options, const struct sb_notify *notify,
-                              struct sb_error *err) SB_CHECKED;
+                              const struct sb_bag_options *options,
+                              const struct sb_notify *notify) SB_CHECKED;
 void sb_bag_free(struct sb_bag *bag); /* NULL is allowed */
 
 /* For messages: the spec as given. */
@@ -85,8 +85,7 @@ struct sb_place sb_bag_place_of(const struct sb_bag *bag, int64_t record);
 int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place);
 
 struct sb_bag_reader;
-enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag) SB_CHECKED;
 void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
 
 /* It reads many more limits at once where it goes on. To be called before it is used. */
@@ -99,7 +98,7 @@ struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
  * be read is left to that call. SB_INTERRUPT.
  */
 enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, size_t count,
-                                 unsigned threads, struct sb_error *err) SB_CHECKED;
+                                 unsigned threads) SB_CHECKED;
 
 /*
  * `count` records of one shard, from `first` on, by one read of limits where they are few (a reader
@@ -109,11 +108,11 @@ enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, siz
  * has taken the place of the shard's, or something is appended to it.
  */
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
-                            struct sb_extent *out, size_t *good, struct sb_error *err) SB_CHECKED;
+                            struct sb_extent *out, size_t *good) SB_CHECKED;
 
 /* Bytes of a shard's records section as they are stored; exactly size of them, else SB_DAMAGED. */
 enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t offset, void *data,
-                         size_t size, struct sb_error *err) SB_CHECKED;
+                         size_t size) SB_CHECKED;
 
 /*
  * A stored record (extent) as it was written, decoded where the shard is compressed. SB_LIMIT,
@@ -121,17 +120,17 @@ enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t o
  * (offset 123)", of several shards also which); not the record, whose number the caller knows.
  */
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
-                         size_t capacity, size_t *size, struct sb_error *err) SB_CHECKED;
+                         size_t capacity, size_t *size) SB_CHECKED;
 enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                           sb_each_block *each, void *context, struct sb_error *err) SB_CHECKED;
+                           sb_each_block *each, void *context) SB_CHECKED;
 
 /* As sb_bag_load, where the stored bytes have been read already. */
 enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const void *stored,
-                           size_t stored_size, void *data, size_t capacity, size_t *size,
-                           struct sb_error *err) SB_CHECKED;
+                           size_t stored_size, void *data, size_t capacity,
+                           size_t *size) SB_CHECKED;
 
 /* The size of a record, from its frame's header, or by decoding it where that does not say. */
 enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                                int64_t *size, struct sb_error *err) SB_CHECKED;
+                                int64_t *size) SB_CHECKED;
 
 #endif

@@ -13,24 +13,22 @@ static enum sb_code name_file(const struct sb_bag *bag, uint32_t shard, enum sb_
     return part == SB_BAG_LIMITS ? sb_limits_name(path, out) : sb_buf_add_text(out, path);
 }
 
-static enum sb_code refuse_irregular(const char *path, enum sb_bag_part part, const struct stat *st,
-                                     struct sb_error *err)
+static enum sb_code refuse_irregular(const char *path, enum sb_bag_part part, const struct stat *st)
 {
     if (S_ISREG(st->st_mode))
         return SB_OK;
     if (part == SB_BAG_LIMITS)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: limits must be a regular file; for those at the tail: --limits=tail",
                        path);
     if (S_ISFIFO(st->st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is a pipe; read it as: ... --from=bagz - <%s", path,
-                       path);
-    return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", path);
+        return sb_fail(SB_FORMAT, "%s: is a pipe; read it as: ... --from=bagz - <%s", path, path);
+    return sb_fail(SB_FORMAT, "%s: a bag must be a regular file", path);
 }
 
 /* Looked at before it is opened, since opening a device may do something. */
 static enum sb_code open_regular(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                                 struct sb_file **out, struct sb_error *err)
+                                 struct sb_file **out)
 {
     struct sb_buf path = {0};
     struct stat st;
@@ -38,13 +36,13 @@ static enum sb_code open_regular(const struct sb_bag *bag, uint32_t shard, enum 
 
     *out = NULL;
     if (name_file(bag, shard, part, &path))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (stat(path.data, &st))
-        code = sb_fail_errno(err, errno, "%s", path.data);
+        code = sb_fail_errno(errno, "%s", path.data);
     else
-        code = refuse_irregular(path.data, part, &st, err);
+        code = refuse_irregular(path.data, part, &st);
     if (!code)
-        code = sb_file_open(out, path.data, "bag", err);
+        code = sb_file_open(out, path.data, "bag");
     sb_buf_release(&path);
     return code;
 }
@@ -60,12 +58,11 @@ static uint32_t number_of(uint32_t shard, enum sb_bag_part part)
     return shard * SB_BAG_PARTS + part;
 }
 
-enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                              struct sb_error *err)
+enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part)
 {
     uint32_t generation = bag->files[shard][part].generation + 1;
     struct sb_file *file;
-    enum sb_code code = open_regular(bag, shard, part, &file, err);
+    enum sb_code code = open_regular(bag, shard, part, &file);
 
     if (code)
         return code;
@@ -78,10 +75,10 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
 
 /* Opens it once more, after others have taken its place among the open files. */
 static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                           struct sb_file **out, struct sb_error *err)
+                           struct sb_file **out)
 {
     const struct sb_bag_file *known = &bag->files[shard][part];
-    enum sb_code code = open_regular(bag, shard, part, out, err);
+    enum sb_code code = open_regular(bag, shard, part, out);
 
     if (code)
         return code;
@@ -89,72 +86,71 @@ static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part 
         sb_open_files_keep(&bag->open_files, number_of(shard, part), known->generation, *out);
         return SB_OK;
     }
-    (void)sb_fail(err, SB_CHANGED, "%s: was replaced while it was read", (*out)->name);
+    (void)sb_fail(SB_CHANGED, "%s: was replaced while it was read", (*out)->name);
     sb_file_free(*out);
-    return err->code;
+    return sb_error()->code;
 }
 
 /* The caller becomes a holder. */
 static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                            struct sb_file **out, struct sb_error *err)
+                            struct sb_file **out)
 {
     *out = bag->file && part == SB_BAG_RECORDS
                ? sb_file_ref(bag->file)
                : sb_open_files_find(&bag->open_files, number_of(shard, part),
                                     bag->files[shard][part].generation);
-    return *out ? SB_OK : reopen(bag, shard, part, out, err);
+    return *out ? SB_OK : reopen(bag, shard, part, out);
 }
 
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                              int64_t offset, void *data, size_t size, struct sb_error *err)
+                              int64_t offset, void *data, size_t size)
 {
     struct sb_file *file;
-    enum sb_code code = acquire(bag, shard, part, &file, err);
+    enum sb_code code = acquire(bag, shard, part, &file);
 
     if (code)
         return code;
-    code = sb_file_read_exactly(file, data, size, offset, err);
+    code = sb_file_read_exactly(file, data, size, offset);
     sb_file_free(file);
     return code;
 }
 
-enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err)
+enum sb_code sb_bag_file_take(struct sb_bag *bag)
 {
     if (!S_ISREG(bag->file->st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: a bag must be a regular file", bag->file->name);
+        return sb_fail(SB_FORMAT, "%s: a bag must be a regular file", bag->file->name);
     bag->files[0][SB_BAG_RECORDS] = describe(&bag->file->st);
     return SB_OK;
 }
 
-static enum sb_code stat_now(struct sb_bag *bag, uint32_t shard, struct stat *st,
-                             struct sb_error *err)
+static enum sb_code stat_now(struct sb_bag *bag, uint32_t shard, struct stat *st)
 {
     struct sb_file *file;
-    enum sb_code code = acquire(bag, shard, SB_BAG_RECORDS, &file, err);
+    enum sb_code code = acquire(bag, shard, SB_BAG_RECORDS, &file);
 
     if (code)
         return code;
     if (fstat(file->fd, st))
-        code = sb_fail_errno(err, errno, "%s", file->name);
+        code = sb_fail_errno(errno, "%s", file->name);
     sb_file_free(file);
     return code;
 }
 
-enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard)
 {
     const struct sb_bag_file *known = &bag->files[shard][SB_BAG_RECORDS];
     struct sb_buf limits = {0};
     struct stat st = {0};
-    enum sb_code code = stat_now(bag, shard, &st, err);
+    enum sb_code code = stat_now(bag, shard, &st);
 
     if (code || (st.st_size == known->size && st.st_mtim.tv_sec == known->written.tv_sec &&
                  st.st_mtim.tv_nsec == known->written.tv_nsec))
         return code;
     /* Only touched: it is as it was. */
     if (name_file(bag, shard, SB_BAG_LIMITS, &limits))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (st.st_size != known->size || access(limits.data, F_OK) == 0)
-        code = sb_fail(err, SB_CHANGED, "%s: is written to by another process; try again",
+        code = sb_fail(SB_CHANGED, "%s: is written to by another process; try again",
                        bag->shards[shard].path);
     sb_buf_release(&limits);
     return code;

@@ -48,34 +48,31 @@ struct sb_bag {
 /* bag/file.c */
 
 /* Looks at a file, opens and keeps it, and fills in its place in bag->files. */
-enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part) SB_CHECKED;
 
 /* The same of bag->file. */
-enum sb_code sb_bag_file_take(struct sb_bag *bag, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_file_take(struct sb_bag *bag) SB_CHECKED;
 
 /* Exactly size bytes. SB_DAMAGED: it ends before them; SB_CHANGED: another file is there now. */
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
-                              int64_t offset, void *data, size_t size,
-                              struct sb_error *err) SB_CHECKED;
+                              int64_t offset, void *data, size_t size) SB_CHECKED;
 
 /*
  * To be called after limits were read at the tail of NAME: an append writes over them, while they
  * are in limits.NAME. SB_CHANGED: one has begun since the bag was opened, or is done.
  */
-enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard) SB_CHECKED;
 
 /* bag/limits.c: opens a shard's files and finds its records section and limits. */
-enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard,
+                                const struct sb_notify *notify) SB_CHECKED;
 
 /* Limits of a shard from number `first` on; they are within its count. As they are in the file. */
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
-                                size_t count, struct sb_error *err) SB_CHECKED;
+                                size_t count) SB_CHECKED;
 
 /* The same for a few of them here and there, which are kept for the next time. */
 enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
-                                size_t count, struct sb_error *err) SB_CHECKED;
+                                size_t count) SB_CHECKED;
 
 #endif

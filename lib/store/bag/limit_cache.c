@@ -18,13 +18,13 @@ struct sb_limit_cache {
     struct block blocks[BLOCKS]; /* each where its shard and number lead */
 };
 
-enum sb_code sb_limit_cache_new(struct sb_limit_cache **out, struct sb_error *err)
+enum sb_code sb_limit_cache_new(struct sb_limit_cache **out)
 {
     struct sb_limit_cache *cache = calloc(1, sizeof(*cache));
 
     *out = cache;
     if (!cache)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&cache->mutex, NULL);
     return SB_OK;
 }

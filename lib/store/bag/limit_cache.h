@@ -17,7 +17,7 @@
 
 struct sb_limit_cache;
 
-enum sb_code sb_limit_cache_new(struct sb_limit_cache **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_limit_cache_new(struct sb_limit_cache **out) SB_CHECKED;
 void sb_limit_cache_free(struct sb_limit_cache *cache); /* NULL is allowed */
 
 /* Copies `count` of the limits of a block, from its place `at` on; false: they are not kept. */

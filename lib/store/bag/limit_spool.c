@@ -14,10 +14,9 @@ void sb_limit_spool_release(struct sb_limit_spool *spool)
     sb_spool_release(&spool->bytes);
 }
 
-enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits, size_t count,
-                                struct sb_error *err)
+enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits, size_t count)
 {
-    return sb_spool_add(&spool->bytes, limits, count * sizeof(*limits), err);
+    return sb_spool_add(&spool->bytes, limits, count * sizeof(*limits));
 }
 
 int64_t sb_limit_spool_count(const struct sb_limit_spool *spool)
@@ -26,15 +25,14 @@ int64_t sb_limit_spool_count(const struct sb_limit_spool *spool)
 }
 
 enum sb_code sb_limit_spool_get(const struct sb_limit_spool *spool, int64_t first, size_t count,
-                                int64_t *limits, struct sb_error *err)
+                                int64_t *limits)
 {
     return sb_spool_get(&spool->bytes, first * (int64_t)sizeof(*limits), limits,
-                        count * sizeof(*limits), err);
+                        count * sizeof(*limits));
 }
 
 enum sb_code sb_limit_spool_feed(const struct sb_limit_spool *spool, int64_t first, int64_t count,
-                                 int64_t base, sb_each_block *each, void *context,
-                                 struct sb_error *err)
+                                 int64_t base, sb_each_block *each, void *context)
 {
     int64_t limits[RUN];
     enum sb_code code = SB_OK;
@@ -42,11 +40,11 @@ enum sb_code sb_limit_spool_feed(const struct sb_limit_spool *spool, int64_t fir
     while (code == SB_OK && count > 0) {
         size_t run = count < (int64_t)RUN ? (size_t)count : RUN;
 
-        code = sb_limit_spool_get(spool, first, run, limits, err);
+        code = sb_limit_spool_get(spool, first, run, limits);
         for (size_t i = 0; code == SB_OK && i < run; i++)
             limits[i] = (int64_t)htole64((uint64_t)(limits[i] - base));
         if (code == SB_OK)
-            code = each(context, limits, run * sizeof(*limits), err);
+            code = each(context, limits, run * sizeof(*limits));
         first += (int64_t)run;
         count -= (int64_t)run;
     }

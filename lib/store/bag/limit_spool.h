@@ -22,17 +22,16 @@ struct sb_limit_spool {
 void sb_limit_spool_clear(struct sb_limit_spool *spool);
 void sb_limit_spool_release(struct sb_limit_spool *spool);
 
-enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits, size_t count,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_limit_spool_add(struct sb_limit_spool *spool, const int64_t *limits,
+                                size_t count) SB_CHECKED;
 int64_t sb_limit_spool_count(const struct sb_limit_spool *spool);
 
 /* Numbers that were added, from position `first` on. */
 enum sb_code sb_limit_spool_get(const struct sb_limit_spool *spool, int64_t first, size_t count,
-                                int64_t *limits, struct sb_error *err) SB_CHECKED;
+                                int64_t *limits) SB_CHECKED;
 
 /* Feeds them to `each` as a bag has them, less `base`. */
 enum sb_code sb_limit_spool_feed(const struct sb_limit_spool *spool, int64_t first, int64_t count,
-                                 int64_t base, sb_each_block *each, void *context,
-                                 struct sb_error *err) SB_CHECKED;
+                                 int64_t base, sb_each_block *each, void *context) SB_CHECKED;
 
 #endif

@@ -8,26 +8,26 @@
 #define LOOKS_MORE 3
 
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
-                                size_t count, struct sb_error *err)
+                                size_t count)
 {
     const struct sb_bag_shard *s = &bag->shards[shard];
     enum sb_bag_part part = s->separate ? SB_BAG_LIMITS : SB_BAG_RECORDS;
     int64_t base = s->separate ? 0 : s->bytes;
     enum sb_code code = sb_bag_file_read(bag, shard, part, base + first * SB_LIMIT_SIZE, out,
-                                         count * SB_LIMIT_SIZE, err);
+                                         count * SB_LIMIT_SIZE);
 
     for (size_t i = 0; i < count && !code; i++)
         out[i] = le64toh(out[i]);
-    return code || s->separate ? code : sb_bag_file_settled(bag, shard, err);
+    return code || s->separate ? code : sb_bag_file_settled(bag, shard);
 }
 
 static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block, size_t at,
-                               uint64_t *out, size_t count, struct sb_error *err)
+                               uint64_t *out, size_t count)
 {
     uint64_t limits[SB_LIMIT_BLOCK];
     int64_t first = block * (int64_t)SB_LIMIT_BLOCK, left = bag->shards[shard].records - first;
     size_t size = left < (int64_t)SB_LIMIT_BLOCK ? (size_t)left : SB_LIMIT_BLOCK;
-    enum sb_code code = sb_bag_read_limits(bag, shard, first, limits, size, err);
+    enum sb_code code = sb_bag_read_limits(bag, shard, first, limits, size);
 
     if (code)
         return code;
@@ -37,7 +37,7 @@ static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block
 }
 
 enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
-                                size_t count, struct sb_error *err)
+                                size_t count)
 {
     while (count > 0) {
         int64_t block = first / (int64_t)SB_LIMIT_BLOCK;
@@ -46,8 +46,8 @@ enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
         if (n > count)
             n = count;
         if (!sb_limit_cache_get(bag->limit_cache, shard, block, at, out, n) &&
-            read_block(bag, shard, block, at, out, n, err))
-            return err->code;
+            read_block(bag, shard, block, at, out, n))
+            return sb_error()->code;
         out += n;
         first += (int64_t)n;
         count -= n;
@@ -56,7 +56,7 @@ enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
 }
 
 /* Limits at the tail: the last of them says where they begin. */
-static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard)
 {
     struct sb_bag_shard *s = &bag->shards[shard];
     int64_t size = bag->files[shard][SB_BAG_RECORDS].size, last_at = size - SB_LIMIT_SIZE;
@@ -65,20 +65,20 @@ static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard, struct sb_erro
     if (size == 0)
         return SB_OK;
     if (last_at < 0)
-        return sb_fail(err, SB_FORMAT, "%s: is no bag: it has only %lld bytes", s->path,
+        return sb_fail(SB_FORMAT, "%s: is no bag: it has only %lld bytes", s->path,
                        (long long)size);
-    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, last_at, &last, sizeof(last), err) ||
-        sb_bag_file_settled(bag, shard, err))
-        return err->code;
+    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, last_at, &last, sizeof(last)) ||
+        sb_bag_file_settled(bag, shard))
+        return sb_error()->code;
     last = le64toh(last);
     if (last > (uint64_t)last_at)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: is no bag, or was cut: its last 8 bytes say that records end at byte "
                        "%llu of %lld",
                        s->path, (unsigned long long)last, (long long)size);
     s->bytes = (int64_t)last;
     if ((size - s->bytes) % SB_LIMIT_SIZE != 0)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: is no bag, or was cut: its limits take %lld bytes, which is no "
                        "multiple of 8",
                        s->path, (long long)(size - s->bytes));
@@ -88,8 +88,7 @@ static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard, struct sb_erro
 
 /* How many limits, from the first on, are within the records' file. They are taken to increase:
  * whether they do is seen when they are used. */
-static enum sb_code count_within(struct sb_bag *bag, uint32_t shard, int64_t *count,
-                                 struct sb_error *err)
+static enum sb_code count_within(struct sb_bag *bag, uint32_t shard, int64_t *count)
 {
     const struct sb_bag_shard *s = &bag->shards[shard];
     int64_t low = 0, high = s->records, middle;
@@ -98,8 +97,8 @@ static enum sb_code count_within(struct sb_bag *bag, uint32_t shard, int64_t *co
     while (low < high) {
         /* The last is looked at first: usually it is within. */
         middle = high == s->records ? high - 1 : low + (high - low) / 2;
-        if (sb_bag_read_limits(bag, shard, middle, &limit, 1, err))
-            return err->code;
+        if (sb_bag_read_limits(bag, shard, middle, &limit, 1))
+            return sb_error()->code;
         if (limit <= (uint64_t)s->bytes)
             low = middle + 1;
         else
@@ -110,7 +109,7 @@ static enum sb_code count_within(struct sb_bag *bag, uint32_t shard, int64_t *co
 }
 
 static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     struct sb_bag_shard *s = &bag->shards[shard];
     int64_t size = bag->files[shard][SB_BAG_LIMITS].size, within = 0;
@@ -118,8 +117,8 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     s->separate = true;
     s->bytes = bag->files[shard][SB_BAG_RECORDS].size;
     s->records = size / SB_LIMIT_SIZE;
-    if (count_within(bag, shard, &within, err))
-        return err->code;
+    if (count_within(bag, shard, &within))
+        return sb_error()->code;
     if (within < s->records || size % SB_LIMIT_SIZE != 0)
         sb_report(notify, SB_PROBLEM, "unfinished", s->path,
                   "its writing was broken off: of %lld records in its limits file, the first %lld "
@@ -129,49 +128,46 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     return SB_OK;
 }
 
-static enum sb_code open_records(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+static enum sb_code open_records(struct sb_bag *bag, uint32_t shard)
 {
-    return bag->file ? sb_bag_file_take(bag, err)
-                     : sb_bag_file_open(bag, shard, SB_BAG_RECORDS, err);
+    return bag->file ? sb_bag_file_take(bag) : sb_bag_file_open(bag, shard, SB_BAG_RECORDS);
 }
 
 /* Limits that lie beside the records. A file that was open before may have been replaced, with its
  * limits: SB_CHANGED. */
-static enum sb_code open_limits(struct sb_bag *bag, uint32_t shard, struct sb_error *err)
+static enum sb_code open_limits(struct sb_bag *bag, uint32_t shard)
 {
     bool named = true;
-    enum sb_code code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS, err);
+    enum sb_code code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS);
 
     if (!code && bag->file)
-        code = sb_is_named(bag->file->fd, bag->shards[shard].path, &named, err);
+        code = sb_is_named(bag->file->fd, bag->shards[shard].path, &named);
     if (!code && !named)
-        code = sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
+        code = sb_fail(SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
     return code;
 }
 
-static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
-                                struct sb_error *err)
+static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
 {
     enum sb_code code = SB_NOENT;
 
     /* What an earlier look found is no longer so. */
     bag->shards[shard].separate = false;
     bag->shards[shard].bytes = bag->shards[shard].records = 0;
-    if (open_records(bag, shard, err))
-        return err->code;
+    if (open_records(bag, shard))
+        return sb_error()->code;
     if (!bag->unnamed && bag->options.limits != SB_LIMITS_TAIL)
-        code = open_limits(bag, shard, err);
+        code = open_limits(bag, shard);
     if (code == SB_OK)
-        return find_separate(bag, shard, notify, err);
+        return find_separate(bag, shard, notify);
     if (code != SB_NOENT || bag->options.limits == SB_LIMITS_SEPARATE)
         return code;
-    return find_tail(bag, shard, err);
+    return find_tail(bag, shard);
 }
 
-enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify,
-                                struct sb_error *err)
+enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
 {
-    enum sb_code code = find_limits(bag, shard, notify, err);
+    enum sb_code code = find_limits(bag, shard, notify);
 
     /* An append may have begun or ended just now: the next look sees either, as it looks at what is
      * there by then. */
@@ -180,7 +176,7 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
             sb_file_free(bag->file);
             bag->file = NULL;
         }
-        code = find_limits(bag, shard, notify, err);
+        code = find_limits(bag, shard, notify);
     }
     return code;
 }

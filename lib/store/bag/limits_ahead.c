@@ -15,12 +15,11 @@ struct slot {
     size_t from, to;
 };
 
-static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_)
 {
     struct ahead *ahead = context;
     struct slot *slot = slot_;
 
-    (void)err;
     if (ahead->next == ahead->count)
         return SB_END;
     slot->from = ahead->next;
@@ -29,29 +28,26 @@ static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns)
 {
     const struct ahead *ahead = context;
     const struct slot *slot = slot_;
 
     (void)turns;
-    (void)err;
     for (size_t i = slot->from; i < slot->to; i++) {
         struct sb_place place = sb_bag_place_of(ahead->bag, ahead->records[i]);
         int64_t first = place.index > 0 ? place.index - 1 : 0;
-        struct sb_error ignored;
         uint64_t limits[2];
 
-        if (sb_bag_pick_limits(ahead->bag, place.shard, first, limits,
-                               (size_t)(place.index - first) + 1, &ignored))
+        if (IGNORED(sb_bag_pick_limits(ahead->bag, place.shard, first, limits,
+                                       (size_t)(place.index - first) + 1)))
             break;
     }
     return SB_OK;
 }
 
 enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, size_t count,
-                                 unsigned threads, struct sb_error *err)
+                                 unsigned threads)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct ahead ahead = {.bag = bag, .records = records, .count = count};
@@ -59,8 +55,8 @@ enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, siz
     enum sb_code code;
 
     if (!slots)
-        return sb_fail_memory(err);
-    code = sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads, err);
+        return sb_fail_memory();
+    code = sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads);
     free(slots);
     return code;
 }

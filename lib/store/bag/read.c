@@ -34,13 +34,13 @@ struct sb_bag_reader {
     char *block;          /* PLAIN_BLOCK, made at first use */
 };
 
-enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag, struct sb_error *err)
+enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag)
 {
     struct sb_bag_reader *reader = calloc(1, sizeof(*reader));
 
     *out = reader;
     if (!reader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reader->bag = bag;
     reader->ahead = LIMITS_AHEAD;
     return SB_OK;
@@ -94,7 +94,7 @@ static void choose_range(const struct window *window, size_t ahead, int64_t reco
 }
 
 static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, uint32_t shard,
-                         int64_t first, int64_t end, struct sb_error *err)
+                         int64_t first, int64_t end)
 {
     bool at_start = first == 0;
     int64_t from = at_start ? 0 : first - 1;
@@ -104,9 +104,9 @@ static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, ui
     window->first = window->end = 0;
     window->shard = shard;
     window->limits[0] = 0;
-    if (count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count, err)
-                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count, err))
-        return err->code;
+    if (count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count)
+                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count))
+        return sb_error()->code;
     window->first = first;
     window->end = end;
     return SB_OK;
@@ -114,7 +114,7 @@ static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, ui
 
 /* The window that holds the limits of the record at a place. */
 static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place place, size_t count,
-                                const struct window **out, struct sb_error *err)
+                                const struct window **out)
 {
     struct window *window = &reader->windows[place.shard % WINDOWS];
     int64_t records = reader->bag->shards[place.shard].records, first, end;
@@ -123,7 +123,7 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place pl
     if (!window->limits) {
         window->limits = malloc((reader->ahead + 1) * sizeof(*window->limits));
         if (!window->limits)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     } else if (window->shard == place.shard && place.index >= window->first &&
                place.index < window->end) {
         return SB_OK;
@@ -131,11 +131,11 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place pl
     if (window->shard != place.shard)
         window->first = window->end = 0;
     choose_range(window, reader->ahead, records, place.index, count, &first, &end);
-    return fill(reader, window, place.shard, first, end, err);
+    return fill(reader, window, place.shard, first, end);
 }
 
 static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_place place, uint64_t start,
-                               uint64_t end, struct sb_error *err)
+                               uint64_t end)
 {
     const struct sb_bag_shard *shard = &bag->shards[place.shard];
     const char *of = bag->shard_count > 1 ? " of shard " : "";
@@ -143,10 +143,10 @@ static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_place place, 
     long long record = sb_bag_record_at(bag, place);
 
     if (end < start)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "record %lld: its limits%s%s decrease, from %llu to %llu; it cannot be read",
                        record, of, path, (unsigned long long)start, (unsigned long long)end);
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "record %lld: its limits%s%s let it end at byte %llu, but records end at %lld; "
                    "it cannot be read",
                    record, of, path, (unsigned long long)end, (long long)shard->bytes);
@@ -155,14 +155,14 @@ static enum sb_code bad_limits(const struct sb_bag *bag, struct sb_place place, 
 /* Extents of the records that a window has, at most count. */
 static enum sb_code take_extents(const struct sb_bag *bag, const struct window *window,
                                  struct sb_place place, size_t count, struct sb_extent *out,
-                                 size_t *good, struct sb_error *err)
+                                 size_t *good)
 {
     const uint64_t *limits = window->limits + (place.index - window->first);
     uint64_t bytes = (uint64_t)bag->shards[place.shard].bytes;
 
     for (size_t i = 0; i < count; i++, place.index++, ++*good) {
         if (limits[i + 1] < limits[i] || limits[i + 1] > bytes)
-            return bad_limits(bag, place, limits[i], limits[i + 1], err);
+            return bad_limits(bag, place, limits[i], limits[i + 1]);
         out[i] = (struct sb_extent){.shard = place.shard,
                                     .offset = (int64_t)limits[i],
                                     .size = (int64_t)(limits[i + 1] - limits[i])};
@@ -171,17 +171,17 @@ static enum sb_code take_extents(const struct sb_bag *bag, const struct window *
 }
 
 static enum sb_code no_limits(const struct sb_bag *bag, struct sb_place place,
-                              const struct sb_error *inner, struct sb_error *err)
+                              const struct sb_error *inner)
 {
     if (inner->code == SB_DAMAGED)
-        return sb_fail(err, SB_DAMAGED, "record %lld: its limits cannot be read: %s",
+        return sb_fail(SB_DAMAGED, "record %lld: its limits cannot be read: %s",
                        (long long)sb_bag_record_at(bag, place), inner->text);
-    *err = *inner;
+    *sb_error() = *inner;
     return inner->code;
 }
 
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
-                            struct sb_extent *out, size_t *good, struct sb_error *err)
+                            struct sb_extent *out, size_t *good)
 {
     struct sb_place place = first;
     const struct window *window;
@@ -191,77 +191,75 @@ enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first,
     *good = 0;
     while (*good < count && !code) {
         place.index = first.index + (int64_t)*good;
-        if (find_window(reader, place, count - *good, &window, &inner))
-            return no_limits(reader->bag, place, &inner, err);
+        if (INTO(&inner, find_window(reader, place, count - *good, &window)))
+            return no_limits(reader->bag, place, &inner);
         code = take_extents(reader->bag, window, place,
                             (size_t)min((int64_t)(count - *good), window->end - place.index),
-                            out + *good, good, err);
+                            out + *good, good);
     }
     return code;
 }
 
 enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t offset, void *data,
-                         size_t size, struct sb_error *err)
+                         size_t size)
 {
-    return size == 0
-               ? SB_OK
-               : sb_bag_file_read(reader->bag, shard, SB_BAG_RECORDS, offset, data, size, err);
+    return size == 0 ? SB_OK
+                     : sb_bag_file_read(reader->bag, shard, SB_BAG_RECORDS, offset, data, size);
 }
 
-static enum sb_code make_decoder(struct sb_bag_reader *reader, struct sb_error *err)
+static enum sb_code make_decoder(struct sb_bag_reader *reader)
 {
     return reader->decoder ? SB_OK
-                           : sb_decoder_new(&reader->decoder, reader->bag->options.dictionary, err);
+                           : sb_decoder_new(&reader->decoder, reader->bag->options.dictionary);
 }
 
 /* What is wrong with a record, and where it is. */
 static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_extent *extent,
-                               const struct sb_error *inner, struct sb_error *err)
+                               const struct sb_error *inner)
 {
     if (inner->code != SB_DAMAGED) {
-        *err = *inner;
+        *sb_error() = *inner;
         return inner->code;
     }
     if (bag->shard_count > 1)
-        return sb_fail(err, SB_DAMAGED, "%s (shard %s, offset %lld)", inner->text,
+        return sb_fail(SB_DAMAGED, "%s (shard %s, offset %lld)", inner->text,
                        bag->shards[extent->shard].path, (long long)extent->offset);
-    return sb_fail(err, SB_DAMAGED, "%s (offset %lld)", inner->text, (long long)extent->offset);
+    return sb_fail(SB_DAMAGED, "%s (offset %lld)", inner->text, (long long)extent->offset);
 }
 
-static enum sb_code too_large(struct sb_error *err)
+static enum sb_code too_large(void)
 {
-    err->code = SB_LIMIT;
-    err->text[0] = '\0';
+    sb_error()->code = SB_LIMIT;
+    sb_error()->text[0] = '\0';
     return SB_LIMIT;
 }
 
 enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const void *stored,
-                           size_t stored_size, void *data, size_t capacity, size_t *size,
-                           struct sb_error *err)
+                           size_t stored_size, void *data, size_t capacity, size_t *size)
 {
     const struct sb_bag *bag = reader->bag;
     struct sb_error inner;
 
     *size = 0;
     if (bag->shards[shard].zstd) {
-        if (make_decoder(reader, err))
-            return err->code;
-        if (!sb_decode(reader->decoder, stored, stored_size, data, capacity, size, &inner))
+        if (make_decoder(reader))
+            return sb_error()->code;
+        if (!INTO(&inner, sb_decode(reader->decoder, stored, stored_size, data, capacity, size)))
             return SB_OK;
-        *err = inner;
+        *sb_error() = inner;
         if (inner.code == SB_DAMAGED && bag->shard_count > 1)
-            return sb_fail(err, SB_DAMAGED, "%s (shard %s)", inner.text, bag->shards[shard].path);
+            return sb_fail(SB_DAMAGED, "%s (shard %s)", inner.text, bag->shards[shard].path);
         return inner.code;
     }
     if (stored_size > capacity)
-        return too_large(err);
+        return too_large();
     memcpy(data, stored, stored_size);
     *size = stored_size;
     return SB_OK;
 }
 
 static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                              void *data, size_t capacity, size_t *size, struct sb_error *err)
+                              void *data, size_t capacity, size_t *size)
 {
     size_t stored_size = (size_t)extent->size;
     struct sb_buf *stored = &reader->stored;
@@ -269,36 +267,35 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
 
     /* No encoder makes more of so few bytes; what does not fit is known before it is read. */
     if (stored_size > ZSTD_compressBound(capacity))
-        return too_large(err);
+        return too_large();
     sb_buf_clear(stored);
     if (sb_buf_reserve(stored, stored_size))
-        return sb_fail_memory(err);
-    if (make_decoder(reader, err) ||
-        sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size, err))
-        return err->code;
-    if (sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size, &inner))
-        return damaged_at(reader->bag, extent, &inner, err);
+        return sb_fail_memory();
+    if (make_decoder(reader) ||
+        sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size))
+        return sb_error()->code;
+    if (INTO(&inner, sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size)))
+        return damaged_at(reader->bag, extent, &inner);
     return SB_OK;
 }
 
 enum sb_code sb_bag_load(struct sb_bag_reader *reader, const struct sb_extent *extent, void *data,
-                         size_t capacity, size_t *size, struct sb_error *err)
+                         size_t capacity, size_t *size)
 {
     *size = 0;
     if (extent->size == 0)
         return SB_OK;
     if (reader->bag->shards[extent->shard].zstd)
-        return load_zstd(reader, extent, data, capacity, size, err);
+        return load_zstd(reader, extent, data, capacity, size);
     if ((uint64_t)extent->size > capacity)
-        return too_large(err);
+        return too_large();
     *size = (size_t)extent->size;
-    return sb_bag_read(reader, extent->shard, extent->offset, data, *size, err);
+    return sb_bag_read(reader, extent->shard, extent->offset, data, *size);
 }
 
 /* Feeds the stored bytes, in blocks. */
 static enum sb_code stream_stored(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                                  size_t block, sb_each_block *each, void *context,
-                                  struct sb_error *err)
+                                  size_t block, sb_each_block *each, void *context)
 {
     int64_t offset = extent->offset, end = extent->offset + extent->size;
     enum sb_code code = SB_OK;
@@ -307,14 +304,13 @@ static enum sb_code stream_stored(struct sb_bag_reader *reader, const struct sb_
     if (!reader->block)
         reader->block = malloc(PLAIN_BLOCK);
     if (!reader->block)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (; offset < end && !code; offset += (int64_t)take) {
         take = (size_t)min(end - offset, (int64_t)block);
-        code = sb_interrupted()
-                   ? sb_fail_interrupt(err)
-                   : sb_bag_read(reader, extent->shard, offset, reader->block, take, err);
+        code = sb_interrupted() ? sb_fail_interrupt()
+                                : sb_bag_read(reader, extent->shard, offset, reader->block, take);
         if (!code)
-            code = each(context, reader->block, take, err);
+            code = each(context, reader->block, take);
     }
     return code;
 }
@@ -327,56 +323,55 @@ struct decoding {
     enum sb_code passed_on; /* what `each` said, which is not of the record */
 };
 
-static enum sb_code pass_on(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_on(void *context, const void *data, size_t size)
 {
     struct decoding *decoding = context;
 
-    decoding->passed_on = decoding->each(decoding->context, data, size, err);
+    decoding->passed_on = decoding->each(decoding->context, data, size);
     return decoding->passed_on;
 }
 
-static enum sb_code decode_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code decode_block(void *context, const void *data, size_t size)
 {
     struct decoding *decoding = context;
     struct sb_error inner;
     enum sb_code code =
-        sb_decode_more(decoding->reader->decoder, data, size, pass_on, decoding, &inner);
+        INTO(&inner, sb_decode_more(decoding->reader->decoder, data, size, pass_on, decoding));
 
     if (!code)
         return SB_OK;
     if (!decoding->passed_on)
-        return damaged_at(decoding->reader->bag, decoding->extent, &inner, err);
-    *err = inner;
+        return damaged_at(decoding->reader->bag, decoding->extent, &inner);
+    *sb_error() = inner;
     return code;
 }
 
 enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                           sb_each_block *each, void *context, struct sb_error *err)
+                           sb_each_block *each, void *context)
 {
     struct decoding decoding = {
         .reader = reader, .extent = extent, .each = each, .context = context};
     struct sb_error inner;
 
     if (!reader->bag->shards[extent->shard].zstd)
-        return stream_stored(reader, extent, PLAIN_BLOCK, each, context, err);
-    if (make_decoder(reader, err) || sb_decode_begin(reader->decoder, err) ||
-        stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding, err))
-        return err->code;
-    if (sb_decode_end(reader->decoder, &inner))
-        return damaged_at(reader->bag, extent, &inner, err);
+        return stream_stored(reader, extent, PLAIN_BLOCK, each, context);
+    if (make_decoder(reader) || sb_decode_begin(reader->decoder) ||
+        stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding))
+        return sb_error()->code;
+    if (INTO(&inner, sb_decode_end(reader->decoder)))
+        return damaged_at(reader->bag, extent, &inner);
     return SB_OK;
 }
 
-static enum sb_code count_bytes(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code count_bytes(void *context, const void *data, size_t size)
 {
     (void)data;
-    (void)err;
     *(int64_t *)context += (int64_t)size;
     return SB_OK;
 }
 
 enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_extent *extent,
-                                int64_t *size, struct sb_error *err)
+                                int64_t *size)
 {
     size_t take = (size_t)min(extent->size, SB_FRAME_HEADER_MAX);
     unsigned char head[SB_FRAME_HEADER_MAX];
@@ -385,12 +380,12 @@ enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_ex
     *size = extent->size;
     if (extent->size == 0 || !reader->bag->shards[extent->shard].zstd)
         return SB_OK;
-    if (sb_bag_read(reader, extent->shard, extent->offset, head, take, err))
-        return err->code;
-    if (sb_frame_size(head, take, extent->size, size, &inner))
-        return damaged_at(reader->bag, extent, &inner, err);
+    if (sb_bag_read(reader, extent->shard, extent->offset, head, take))
+        return sb_error()->code;
+    if (INTO(&inner, sb_frame_size(head, take, extent->size, size)))
+        return damaged_at(reader->bag, extent, &inner);
     if (*size >= 0)
         return SB_OK;
     *size = 0;
-    return sb_bag_stream(reader, extent, count_bytes, size, err);
+    return sb_bag_stream(reader, extent, count_bytes, size);
 }

@@ -3,10 +3,9 @@
 #define READ_MOST    ((int64_t)1 << 20) /* bytes of one read */
 #define SPARSE_STORE ((int64_t)1 << 15) /* of a record: more is not read for a header */
 
-enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag,
-                                   struct sb_error *err)
+enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag)
 {
-    return sb_bag_reader_new(&block->reader, bag, err);
+    return sb_bag_reader_new(&block->reader, bag);
 }
 
 void sb_record_block_release(struct sb_record_block *block)
@@ -38,7 +37,7 @@ size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *b
 
 /* Reads all of the block, unless it is one record that is too large. What is wrong shows again when
  * a record is read by itself. */
-static enum sb_code read_stored(struct sb_record_block *block, struct sb_error *err)
+static enum sb_code read_stored(struct sb_record_block *block)
 {
     size_t size = (size_t)block->stored_size;
     struct sb_error failure;
@@ -48,9 +47,9 @@ static enum sb_code read_stored(struct sb_record_block *block, struct sb_error *
     block->tried = true;
     sb_buf_clear(&block->stored);
     if (sb_buf_reserve(&block->stored, size))
-        return sb_fail_memory(err);
-    block->read = !sb_bag_read(block->reader, block->extents[0].shard, block->extents[0].offset,
-                               block->stored.data, size, &failure);
+        return sb_fail_memory();
+    block->read = !INTO(&failure, sb_bag_read(block->reader, block->extents[0].shard,
+                                              block->extents[0].offset, block->stored.data, size));
     return SB_OK;
 }
 
@@ -59,42 +58,39 @@ static const char *stored_at(const struct sb_record_block *block, size_t i)
     return block->stored.data + (block->extents[i].offset - block->extents[0].offset);
 }
 
-enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, int64_t *size,
-                                      struct sb_error *err)
+enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, int64_t *size)
 {
     const struct sb_extent *extent = &block->extents[i];
     size_t header_size =
         extent->size < SB_FRAME_HEADER_MAX ? (size_t)extent->size : SB_FRAME_HEADER_MAX;
     char read[SB_FRAME_HEADER_MAX];
     const char *header = read;
-    struct sb_error ignored;
 
     *size = extent->size;
     if (!block->zstd || extent->size == 0)
         return SB_OK;
-    if (block->stored_size / (int64_t)block->count <= SPARSE_STORE && read_stored(block, err))
-        return err->code;
+    if (block->stored_size / (int64_t)block->count <= SPARSE_STORE && read_stored(block))
+        return sb_error()->code;
     if (block->read)
         header = stored_at(block, i);
-    else if (sb_bag_read(block->reader, extent->shard, extent->offset, read, header_size, &ignored))
+    else if (IGNORED(sb_bag_read(block->reader, extent->shard, extent->offset, read, header_size)))
         header_size = 0;
-    if (header_size == 0 || sb_frame_size(header, header_size, extent->size, size, &ignored))
+    if (header_size == 0 || IGNORED(sb_frame_size(header, header_size, extent->size, size)))
         *size = -1;
     return SB_OK;
 }
 
-enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64_t *size,
-                                  struct sb_error *err)
+enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64_t *size)
 {
-    enum sb_code code = sb_record_block_declared(block, i, size, err);
+    enum sb_code code = sb_record_block_declared(block, i, size);
 
     if (!code && *size < 0)
-        code = sb_bag_record_size(block->reader, &block->extents[i], size, err);
+        code = sb_bag_record_size(block->reader, &block->extents[i], size);
     return code;
 }
 
 enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
-                                   const void **data, size_t *size, struct sb_error *err)
+                                   const void **data, size_t *size)
 {
     const struct sb_extent *extent = &block->extents[i];
     enum sb_code code;
@@ -105,7 +101,7 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
         return SB_OK;
     if (!block->zstd && (uint64_t)extent->size > capacity)
         return SB_LIMIT;
-    code = read_stored(block, err);
+    code = read_stored(block);
     if (code)
         return code;
     if (block->read && !block->zstd) {
@@ -115,14 +111,13 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
     }
     sb_buf_clear(&block->record);
     if (sb_buf_reserve(&block->record, capacity))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *data = block->record.data;
-    code = block->read
-               ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
-                               (size_t)extent->size, block->record.data, capacity, size, err)
-               : SB_DAMAGED;
+    code = block->read ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
+                                       (size_t)extent->size, block->record.data, capacity, size)
+                       : SB_DAMAGED;
     /* Read by itself, it is reported with its place. */
     if (code == SB_DAMAGED)
-        code = sb_bag_load(block->reader, extent, block->record.data, capacity, size, err);
+        code = sb_bag_load(block->reader, extent, block->record.data, capacity, size);
     return code;
 }

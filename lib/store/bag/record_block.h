@@ -25,8 +25,7 @@ struct sb_record_block {
 };
 
 /* {0} is a block without a reader; the bag is kept. */
-enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag) SB_CHECKED;
 void sb_record_block_release(struct sb_record_block *block);
 
 /*
@@ -38,19 +37,18 @@ size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *b
 
 /* The size of the record as it was written, where no more than its frame's header need be read; -1
  * where that does not say it. */
-enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, int64_t *size,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i,
+                                      int64_t *size) SB_CHECKED;
 
 /* The same, by decoding it where that is needed. SB_DAMAGED as sb_bag_record_size says it. */
-enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64_t *size,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i,
+                                  int64_t *size) SB_CHECKED;
 
 /*
  * The record as it was written; data lives until the next call on this block. SB_LIMIT, without
  * text: it has more than `capacity` bytes. SB_DAMAGED as sb_bag_load says it.
  */
 enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
-                                   const void **data, size_t *size,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const void **data, size_t *size) SB_CHECKED;
 
 #endif

@@ -25,14 +25,14 @@ struct sb_record_names {
     struct sb_bag_window window;
 };
 
-static struct sb_record_names *new_names(struct sb_error *err)
+static struct sb_record_names *new_names(void)
 {
     struct sb_record_names *names = calloc(1, sizeof(*names));
 
     if (names)
         names->step = 1;
     else
-        sb_fail_memory(err);
+        sb_fail_memory();
     return names;
 }
 
@@ -76,38 +76,36 @@ static const char *take_number(const char *format, struct sb_record_names *names
     return end + 1;
 }
 
-static enum sb_code parse_format(struct sb_record_names *names, const char *format,
-                                 struct sb_error *err)
+static enum sb_code parse_format(struct sb_record_names *names, const char *format)
 {
     const char *at = take_text(format, &names->before);
 
     if (!at)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     at = *at ? take_number(at, names) : NULL;
     if (at) {
         at = take_text(at, &names->after);
         if (!at)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     if (!at || *at)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "--name-format: '%s' must have one %%d in it, or %%08d for a number of 8 "
                        "digits, and %%%% for a percent sign",
                        format);
     return SB_OK;
 }
 
-enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format,
-                                       struct sb_error *err)
+enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format)
 {
-    struct sb_record_names *names = new_names(err);
+    struct sb_record_names *names = new_names();
 
     *out = NULL;
     if (!names)
-        return err->code;
-    if (parse_format(names, format, err)) {
+        return sb_error()->code;
+    if (parse_format(names, format)) {
         sb_record_names_free(names);
-        return err->code;
+        return sb_error()->code;
     }
     *out = names;
     return SB_OK;
@@ -115,17 +113,17 @@ enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char 
 
 enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *keys,
                                      const struct sb_bag_options *options,
-                                     const struct sb_notify *notify, struct sb_error *err)
+                                     const struct sb_notify *notify)
 {
-    struct sb_record_names *names = new_names(err);
+    struct sb_record_names *names = new_names();
 
     *out = NULL;
     if (!names)
-        return err->code;
-    if (sb_bag_open(&names->keys, keys, options, notify, err) ||
-        sb_bag_reader_new(&names->reader, names->keys, err)) {
+        return sb_error()->code;
+    if (sb_bag_open(&names->keys, keys, options, notify) ||
+        sb_bag_reader_new(&names->reader, names->keys)) {
         sb_record_names_free(names);
-        return err->code;
+        return sb_error()->code;
     }
     *out = names;
     return SB_OK;
@@ -159,19 +157,18 @@ static enum sb_code add_number(const struct sb_record_names *names, uint64_t num
 }
 
 static enum sb_code format_name(const struct sb_record_names *names, int64_t number,
-                                struct sb_buf *out, struct sb_error *err)
+                                struct sb_buf *out)
 {
     const struct sb_buf *before = &names->before, *after = &names->after;
 
     if ((before->size > 0 && sb_buf_set(out, before->data, before->size)) ||
         add_number(names, (uint64_t)number, out) ||
         (after->size > 0 && sb_buf_add(out, after->data, after->size)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code read_key(struct sb_record_names *names, int64_t number, struct sb_buf *out,
-                             struct sb_error *err)
+static enum sb_code read_key(struct sb_record_names *names, int64_t number, struct sb_buf *out)
 {
     struct sb_place place = sb_bag_place_of(names->keys, number);
     struct sb_extent extent;
@@ -180,37 +177,36 @@ static enum sb_code read_key(struct sb_record_names *names, int64_t number, stru
     enum sb_code code;
 
     if (sb_buf_reserve(out, KEY_MAX))
-        return sb_fail_memory(err);
-    code = sb_bag_extents(names->reader, place, 1, &extent, &good, &inner);
+        return sb_fail_memory();
+    code = INTO(&inner, sb_bag_extents(names->reader, place, 1, &extent, &good));
     if (!code)
-        code = sb_bag_window_load(&names->window, names->reader, &extent, out->data, KEY_MAX,
-                                  &out->size, &inner);
+        code = INTO(&inner, sb_bag_window_load(&names->window, names->reader, &extent, out->data,
+                                               KEY_MAX, &out->size));
     out->data[out->size] = '\0';
     if (code == SB_LIMIT)
-        return sb_fail(err, SB_DAMAGED, "its key in %s is longer than any name",
+        return sb_fail(SB_DAMAGED, "its key in %s is longer than any name",
                        sb_bag_name(names->keys));
     if (code == SB_DAMAGED)
-        return sb_fail(err, SB_DAMAGED, "its key in %s cannot be read: %s",
-                       sb_bag_name(names->keys), inner.text);
+        return sb_fail(SB_DAMAGED, "its key in %s cannot be read: %s", sb_bag_name(names->keys),
+                       inner.text);
     if (code)
-        *err = inner;
+        *sb_error() = inner;
     return code;
 }
 
-enum sb_code sb_record_name(struct sb_record_names *names, int64_t record, struct sb_buf *out,
-                            struct sb_error *err)
+enum sb_code sb_record_name(struct sb_record_names *names, int64_t record, struct sb_buf *out)
 {
     int64_t number;
 
     sb_buf_clear(out);
     if (__builtin_mul_overflow(record, names->step, &number) ||
         __builtin_add_overflow(number, names->first, &number))
-        return sb_fail(err, SB_LIMIT, "there are more than 2^63 records");
+        return sb_fail(SB_LIMIT, "there are more than 2^63 records");
     if (!names->keys)
-        return format_name(names, number, out, err);
+        return format_name(names, number, out);
     if (number >= sb_bag_count(names->keys))
-        return sb_fail(err, SB_LIMIT, "%s: has %lld keys; there is none for record %lld",
+        return sb_fail(SB_LIMIT, "%s: has %lld keys; there is none for record %lld",
                        sb_bag_name(names->keys), (long long)sb_bag_count(names->keys),
                        (long long)number);
-    return read_key(names, number, out, err);
+    return read_key(names, number, out);
 }

@@ -16,14 +16,12 @@ struct sb_record_names;
 
 /* format: one %d, with printf's flags 0 and - and a width, and %% for a percent sign; SB_INVALID.
  */
-enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format) SB_CHECKED;
 
 /* keys: the spec of bags, one key for each record; options may be NULL. */
 enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *keys,
                                      const struct sb_bag_options *options,
-                                     const struct sb_notify *notify,
-                                     struct sb_error *err) SB_CHECKED;
+                                     const struct sb_notify *notify) SB_CHECKED;
 void sb_record_names_free(struct sb_record_names *names); /* NULL is allowed */
 
 /* From now on the caller's record r is number first + r * step of all: several bags, or shards,
@@ -35,7 +33,7 @@ int64_t sb_record_names_count(const struct sb_record_names *names);
 
 /* Replaces out by the name of that record. SB_DAMAGED where the key cannot be read, SB_LIMIT where
  * there is none. */
-enum sb_code sb_record_name(struct sb_record_names *names, int64_t record, struct sb_buf *out,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_name(struct sb_record_names *names, int64_t record,
+                            struct sb_buf *out) SB_CHECKED;
 
 #endif

@@ -34,7 +34,7 @@ static int64_t left_of_shard(const struct scanning *scanning)
 }
 
 /* Fills the window. What comes after a record whose limits are wrong is in the next window. */
-static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
+static enum sb_code look_ahead(struct scanning *scanning)
 {
     struct sb_place *next = &scanning->next;
     enum sb_code code = SB_OK;
@@ -49,21 +49,20 @@ static enum sb_code look_ahead(struct scanning *scanning, struct sb_error *err)
             continue;
         }
         scanning->window_first = *next;
-        code = sb_bag_extents(scanning->reader, *next, wanted, scanning->window, &scanning->count,
-                              err);
-        if (code && (code != SB_DAMAGED || sb_ends_work(err)))
+        code = sb_bag_extents(scanning->reader, *next, wanted, scanning->window, &scanning->count);
+        if (code && (code != SB_DAMAGED || sb_ends_work(sb_error())))
             return code;
         next->index += (int64_t)scanning->count;
         if (code) {
             sb_report(scanning->scan->notify, SB_PROBLEM, "damaged", sb_bag_name(scanning->bag),
-                      "%s", err->text);
+                      "%s", sb_error()->text);
             next->index++;
         }
     }
     return scanning->count > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_pointer)
 {
     struct scanning *scanning = context;
     const struct sb_scan *scan = scanning->scan;
@@ -73,7 +72,7 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
     if (scan->goes_on && !scan->goes_on(scan->context))
         return SB_END;
     if (scanning->at == scanning->count) {
-        code = look_ahead(scanning, err);
+        code = look_ahead(scanning);
         if (code)
             return code;
     }
@@ -86,15 +85,15 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
     return SB_OK;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct scanning *scanning = context;
 
     (void)turns;
-    return scanning->scan->work(scanning->scan->context, slot, err);
+    return scanning->scan->work(scanning->scan->context, slot);
 }
 
-static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_pointer)
 {
     struct scanning *scanning = context;
     const struct sb_scan *scan = scanning->scan;
@@ -107,18 +106,18 @@ static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *er
     scanning->records += (int64_t)slot->block.count;
     if (scan->progress)
         scan->progress(scan->progress_context, scanning->bytes, scanning->total, scanning->records);
-    return scan->drain ? scan->drain(scan->context, slot, err) : SB_OK;
+    return scan->drain ? scan->drain(scan->context, slot) : SB_OK;
 }
 
 static enum sb_code begin_slots(struct scanning *scanning, struct sb_scan_slot *slots,
-                                unsigned count, struct sb_error *err)
+                                unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (sb_record_block_begin(&slots[i].block, scanning->bag, err))
-            return err->code;
+        if (sb_record_block_begin(&slots[i].block, scanning->bag))
+            return sb_error()->code;
         slots[i].own = calloc(1, scanning->scan->own_size ? scanning->scan->own_size : 1);
         if (!slots[i].own)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
@@ -135,7 +134,7 @@ static void release_slots(const struct sb_scan *scan, struct sb_scan_slot *slots
     free(slots);
 }
 
-enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan, struct sb_error *err)
+enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned count = scan->threads > 1 ? scan->threads * SLOTS_PER_THREAD : 1;
@@ -144,7 +143,7 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan, stru
     enum sb_code code = SB_OK;
 
     if (!scanning || !slots) {
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
         goto out;
     }
     scanning->bag = bag;
@@ -153,13 +152,13 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan, stru
         if (__builtin_add_overflow(scanning->total, sb_bag_shard(bag, i)->bytes, &scanning->total))
             scanning->total = 0;
     }
-    code = sb_bag_reader_new(&scanning->reader, bag, err);
+    code = sb_bag_reader_new(&scanning->reader, bag);
     if (!code)
         sb_bag_reader_goes_far(scanning->reader);
     if (!code)
-        code = begin_slots(scanning, slots, count, err);
+        code = begin_slots(scanning, slots, count);
     if (!code)
-        code = sb_pipeline_run(&ops, scanning, slots, sizeof(*slots), count, scan->threads, err);
+        code = sb_pipeline_run(&ops, scanning, slots, sizeof(*slots), count, scan->threads);
     sb_bag_reader_free(scanning->reader);
 out:
     release_slots(scan, slots, count);
@@ -168,7 +167,7 @@ out:
 }
 
 enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i,
-                             const struct sb_error *why, struct sb_error *err)
+                             const struct sb_error *why)
 {
     struct sb_place place = slot->first;
 
@@ -176,6 +175,6 @@ enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag
     if (sb_buf_add_format(&slot->damage, "record %" PRId64 ": %s", sb_bag_record_at(bag, place),
                           why->text) ||
         sb_buf_add(&slot->damage, "", 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }

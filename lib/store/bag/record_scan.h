@@ -28,10 +28,10 @@ struct sb_scan {
     bool (*goes_on)(void *context);
 
     /* A worker. */
-    enum sb_code (*work)(void *context, struct sb_scan_slot *slot, struct sb_error *err);
+    enum sb_code (*work)(void *context, struct sb_scan_slot *slot);
 
     /* Calling thread, in order. Optional. */
-    enum sb_code (*drain)(void *context, struct sb_scan_slot *slot, struct sb_error *err);
+    enum sb_code (*drain)(void *context, struct sb_scan_slot *slot);
 
     /* Releases what `own` holds. Optional. */
     void (*release)(void *own);
@@ -44,11 +44,10 @@ struct sb_scan {
 };
 
 /* Records whose limits are wrong are reported as SB_PROBLEM ("damaged"), and are in no block. */
-enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan) SB_CHECKED;
 
 /* For a worker: record i of the slot's block cannot be read. It is reported, in order. */
 enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i,
-                             const struct sb_error *why, struct sb_error *err) SB_CHECKED;
+                             const struct sb_error *why) SB_CHECKED;
 
 #endif

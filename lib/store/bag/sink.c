@@ -70,12 +70,11 @@ static void free_sink(struct sb_sink *sink)
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct bag_sink *bag = (struct bag_sink *)sink;
 
     (void)item;
-    (void)err;
     if (member->hard_link) {
         sb_report(bag->notify, SB_PROBLEM, "hard link", member->entry.path,
                   "is a hard link, which a bag cannot hold; left out: unpack and convert the "
@@ -88,15 +87,14 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 /* Workers: encoding */
 
 static enum sb_code new_encoder(struct sb_encoder **out, const struct sb_bag_writer *writer,
-                                struct sb_dictionary *dictionary, int level, struct sb_error *err)
+                                struct sb_dictionary *dictionary, int level)
 {
     if (*out || !sb_bag_writer_compresses(writer))
         return SB_OK;
-    return sb_encoder_new(out, dictionary, level, err);
+    return sb_encoder_new(out, dictionary, level);
 }
 
-static enum sb_code make_own(const struct bag_sink *bag, struct sb_batch *batch,
-                             struct sb_error *err)
+static enum sb_code make_own(const struct bag_sink *bag, struct sb_batch *batch)
 {
     struct bag_batch *own = batch->own;
     enum sb_code code;
@@ -104,10 +102,10 @@ static enum sb_code make_own(const struct bag_sink *bag, struct sb_batch *batch,
     if (!own)
         own = batch->own = calloc(1, sizeof(*own));
     if (!own)
-        return sb_fail_memory(err);
-    code = new_encoder(&own->records.encoder, bag->writer, bag->dictionary, bag->level, err);
+        return sb_fail_memory();
+    code = new_encoder(&own->records.encoder, bag->writer, bag->dictionary, bag->level);
     if (code == SB_OK && bag->keys)
-        code = new_encoder(&own->keys.encoder, bag->keys, NULL, 0, err);
+        code = new_encoder(&own->keys.encoder, bag->keys, NULL, 0);
     return code;
 }
 
@@ -117,32 +115,31 @@ static void clear_column(struct column *column)
     column->count = column->written = column->written_to = 0;
 }
 
-static enum sb_code add_row(struct column *column, const void *record, size_t size,
-                            struct sb_error *err)
+static enum sb_code add_row(struct column *column, const void *record, size_t size)
 {
     size_t before = column->bytes.size;
     enum sb_code code = SB_OK;
 
     if (column->encoder)
-        code = sb_encode(column->encoder, record, size, &column->bytes, err);
+        code = sb_encode(column->encoder, record, size, &column->bytes);
     else if (sb_buf_add(&column->bytes, record, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     column->sizes[column->count++] = column->bytes.size - before;
     return code;
 }
 
-static enum sb_code add_key(struct bag_batch *own, const struct sb_item *item, struct sb_error *err)
+static enum sb_code add_key(struct bag_batch *own, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
 
-    return add_row(&own->keys, entry->path, entry->path_size, err);
+    return add_row(&own->keys, entry->path, entry->path_size);
 }
 
-static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     const struct bag_sink *bag = (const struct bag_sink *)sink;
     struct bag_batch *own;
-    enum sb_code code = make_own(bag, batch, err);
+    enum sb_code code = make_own(bag, batch);
 
     if (code)
         return code;
@@ -154,107 +151,104 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct 
 
         if (item->state != SB_ITEM_READ)
             continue;
-        code = add_row(&own->records, batch->data + item->data_at, item->data_size, err);
+        code = add_row(&own->records, batch->data + item->data_at, item->data_size);
         if (code == SB_OK && bag->keys)
-            code = add_key(own, item, err);
+            code = add_key(own, item);
     }
     return code;
 }
 
 /* The turn: records that come in pieces */
 
-static enum sb_code put_piece(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put_piece(void *context, const void *data, size_t size)
 {
     struct bag_sink *bag = context;
 
-    return sb_bag_writer_piece(bag->writer, data, size, err);
+    return sb_bag_writer_piece(bag->writer, data, size);
 }
 
-static enum sb_code begin_record(struct bag_sink *bag, int64_t size, struct sb_error *err)
+static enum sb_code begin_record(struct bag_sink *bag, int64_t size)
 {
-    enum sb_code code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level, err);
+    enum sb_code code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level);
 
     bag->open = true;
     bag->declared = size;
     bag->done = 0;
     if (code == SB_OK && bag->encoder)
-        code = sb_encode_begin(bag->encoder, size, err);
+        code = sb_encode_begin(bag->encoder, size);
     return code;
 }
 
 /* A sb_each_block. */
-static enum sb_code feed_record(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code feed_record(void *context, const void *data, size_t size)
 {
     struct bag_sink *bag = context;
 
     if (bag->declared >= 0 && (int64_t)size > bag->declared - bag->done)
-        return sb_fail(err, SB_CHANGED, "%s: a record has more bytes than the %lld it declares",
+        return sb_fail(SB_CHANGED, "%s: a record has more bytes than the %lld it declares",
                        bag->sink.name, (long long)bag->declared);
     bag->done += (int64_t)size;
     if (bag->encoder)
-        return sb_encode_more(bag->encoder, data, size, put_piece, bag, err);
-    return put_piece(bag, data, size, err);
+        return sb_encode_more(bag->encoder, data, size, put_piece, bag);
+    return put_piece(bag, data, size);
 }
 
-static enum sb_code end_record(struct bag_sink *bag, struct sb_error *err)
+static enum sb_code end_record(struct bag_sink *bag)
 {
     enum sb_code code = SB_OK;
 
     bag->open = false;
     if (bag->encoder && bag->done > 0)
-        code = sb_encode_end(bag->encoder, put_piece, bag, err);
-    return code ? code : sb_bag_writer_end_record(bag->writer, err);
+        code = sb_encode_end(bag->encoder, put_piece, bag);
+    return code ? code : sb_bag_writer_end_record(bag->writer);
 }
 
 /* Its events say why it must be left out. */
-static enum sb_code drop_record(struct bag_sink *bag, const struct sb_item *item,
-                                struct sb_error *err)
+static enum sb_code drop_record(struct bag_sink *bag, const struct sb_item *item)
 {
-    enum sb_code code = sb_bag_writer_drop_record(bag->writer, err);
+    enum sb_code code = sb_bag_writer_drop_record(bag->writer);
 
     bag->open = false;
     if (code != SB_INVALID)
         return code;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: is damaged, and the output has its beginning already; leave it out",
                    item->member.entry.path);
 }
 
-static enum sb_code write_large(struct bag_sink *bag, struct sb_batch *batch, struct sb_item *item,
-                                struct sb_error *err)
+static enum sb_code write_large(struct bag_sink *bag, struct sb_batch *batch, struct sb_item *item)
 {
-    enum sb_code code = begin_record(bag, item->member.entry.size, err);
+    enum sb_code code = begin_record(bag, item->member.entry.size);
 
     if (code == SB_OK)
-        code = sb_item_stream(batch, item, feed_record, bag, err);
+        code = sb_item_stream(batch, item, feed_record, bag);
     if (code == SB_OK && bag->declared >= 0 && bag->done < bag->declared) {
-        code = sb_item_fail(batch, item, "changed", "has become shorter; left out", err);
+        code = sb_item_fail(batch, item, "changed", "has become shorter; left out");
         if (code == SB_OK)
             code = SB_END;
     }
     if (code != SB_END)
-        return code ? code : end_record(bag, err);
+        return code ? code : end_record(bag);
     item->state = SB_ITEM_FAILED;
-    return drop_record(bag, item, err);
+    return drop_record(bag, item);
 }
 
 static enum sb_code write_part(struct bag_sink *bag, const struct sb_batch *batch,
-                               const struct sb_item *item, struct sb_error *err)
+                               const struct sb_item *item)
 {
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
-        code = begin_record(bag, item->member.entry.size, err);
+        code = begin_record(bag, item->member.entry.size);
     if (code == SB_OK)
-        code = feed_record(bag, batch->data + item->data_at, item->data_size, err);
-    return code || !item->part_last ? code : end_record(bag, err);
+        code = feed_record(bag, batch->data + item->data_at, item->data_size);
+    return code || !item->part_last ? code : end_record(bag);
 }
 
 /* The turn */
 
 /* The rows before row number `end` that were not written yet. */
-static enum sb_code write_rows(struct sb_bag_writer *writer, struct column *column, size_t end,
-                               struct sb_error *err)
+static enum sb_code write_rows(struct sb_bag_writer *writer, struct column *column, size_t end)
 {
     const size_t *sizes = column->sizes + column->written;
     const char *bytes = column->bytes.data + column->written_to;
@@ -265,21 +259,20 @@ static enum sb_code write_rows(struct sb_bag_writer *writer, struct column *colu
     for (size_t i = 0; i < count; i++)
         column->written_to += sizes[i];
     column->written = end;
-    return sb_bag_writer_add(writer, bytes, sizes, count, err);
+    return sb_bag_writer_add(writer, bytes, sizes, count);
 }
 
-static enum sb_code write_both(struct bag_sink *bag, struct bag_batch *own, size_t end,
-                               struct sb_error *err)
+static enum sb_code write_both(struct bag_sink *bag, struct bag_batch *own, size_t end)
 {
-    enum sb_code code = write_rows(bag->writer, &own->records, end, err);
+    enum sb_code code = write_rows(bag->writer, &own->records, end);
 
-    return code || !bag->keys ? code : write_rows(bag->keys, &own->keys, end, err);
+    return code || !bag->keys ? code : write_rows(bag->keys, &own->keys, end);
 }
 
 /* The key of a record that came in pieces has no row: it comes after the rows, and is written
  * alone. */
 static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
-                              const struct sb_item *item, struct sb_error *err)
+                              const struct sb_item *item)
 {
     struct column key = {.encoder = own->keys.encoder};
     enum sb_code code;
@@ -287,14 +280,14 @@ static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
     if (!bag->keys || item->state == SB_ITEM_FAILED ||
         (item->state == SB_ITEM_PART && !item->part_last))
         return SB_OK;
-    code = add_row(&key, item->member.entry.path, item->member.entry.path_size, err);
+    code = add_row(&key, item->member.entry.path, item->member.entry.path_size);
     if (code == SB_OK)
-        code = write_rows(bag->keys, &key, 1, err);
+        code = write_rows(bag->keys, &key, 1);
     sb_buf_release(&key.bytes);
     return code;
 }
 
-static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct bag_sink *bag = (struct bag_sink *)sink;
     struct bag_batch *own = batch->own;
@@ -308,26 +301,26 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, st
             row++;
         if (item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
             continue;
-        code = write_both(bag, own, row, err);
+        code = write_both(bag, own, row);
         if (code == SB_OK && item->state == SB_ITEM_LARGE)
-            code = write_large(bag, batch, item, err);
+            code = write_large(bag, batch, item);
         else if (code == SB_OK)
-            code = write_part(bag, batch, item, err);
+            code = write_part(bag, batch, item);
         if (code == SB_OK)
-            code = write_key(bag, own, item, err);
+            code = write_key(bag, own, item);
     }
-    return code ? code : write_both(bag, own, row, err);
+    return code ? code : write_both(bag, own, row);
 }
 
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct bag_sink *bag = (struct bag_sink *)sink;
 
     if (bag->open)
-        return sb_fail(err, SB_DAMAGED, "%s: the last record ends before its size", sink->name);
+        return sb_fail(SB_DAMAGED, "%s: the last record ends before its size", sink->name);
     if (bag->keys)
-        return sb_bag_writer_commit_pair(bag->writer, bag->keys, err);
-    return sb_bag_writer_commit(bag->writer, err);
+        return sb_bag_writer_commit_pair(bag->writer, bag->keys);
+    return sb_bag_writer_commit(bag->writer);
 }
 
 static const struct sb_sink_ops bag_ops = {
@@ -339,25 +332,24 @@ static const struct sb_sink_ops bag_ops = {
     .commit = commit,
 };
 
-enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options,
-                              struct sb_error *err)
+enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options)
 {
     struct bag_sink *bag = calloc(1, sizeof(*bag));
     enum sb_code code;
 
     *out = NULL;
     if (!bag)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     bag->sink = (struct sb_sink){.ops = &bag_ops, .any_names = true};
     bag->dictionary = options->dictionary;
     bag->level = options->level;
     bag->notify = options->notify;
-    code = sb_bag_writer_open(&bag->writer, &options->writer, err);
+    code = sb_bag_writer_open(&bag->writer, &options->writer);
     if (code == SB_OK && options->keys)
-        code = sb_bag_writer_open(&bag->keys, options->keys, err);
+        code = sb_bag_writer_open(&bag->keys, options->keys);
     /* A level that zstd does not have is reported before anything is read. */
     if (code == SB_OK)
-        code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level, err);
+        code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level);
     if (code) {
         free_sink(&bag->sink);
         return code;

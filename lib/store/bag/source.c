@@ -9,15 +9,15 @@
 
 enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                                const struct sb_bag_options *options, int64_t max_size,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     bool named = !input->pipe && strcmp(input->path, "-") != 0;
 
     *out = NULL;
-    if (sb_input_spool(input, max_size, err))
-        return err->code;
-    return input->file ? sb_bag_open_file(out, input->file, named, options, notify, err)
-                       : sb_bag_open(out, input->path, options, notify, err);
+    if (sb_input_spool(input, max_size))
+        return sb_error()->code;
+    return input->file ? sb_bag_open_file(out, input->file, named, options, notify)
+                       : sb_bag_open(out, input->path, options, notify);
 }
 
 static bool has_limits_beside(const char *path)

@@ -34,9 +34,8 @@ static void free_table(struct sb_table *table)
     sb_bag_free(bag_of(table));
 }
 
-static enum sb_code count(struct sb_table *table, int64_t *records, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *records)
 {
-    (void)err;
     *records = sb_bag_count(bag_of(table));
     return SB_OK;
 }
@@ -46,13 +45,12 @@ static struct sb_bag *records_of(struct sb_table *table)
     return bag_of(table);
 }
 
-static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
-                         struct sb_error *err)
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
 {
     const struct sb_bag_shard *shard;
 
     if (number >= sb_bag_shard_count(bag_of(table)))
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     shard = sb_bag_shard(bag_of(table), number);
     *out = (struct sb_table_part){.path = shard->path,
                                   .rows = shard->records,
@@ -64,7 +62,7 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
 
 /* One alone; of many see task/table/record_rows.h. */
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t column,
-                             struct sb_facts *facts, struct sb_error *err)
+                             struct sb_facts *facts)
 {
     struct bag_table *own = (struct bag_table *)table;
     struct sb_place place = sb_bag_place_of(own->bag, row);
@@ -77,22 +75,22 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t colum
     facts->part = place.shard;
     facts->path = sb_bag_shard(own->bag, place.shard)->path;
     facts->size = facts->stored = facts->offset = -1;
-    if (!own->reader && sb_bag_reader_new(&own->reader, own->bag, err))
-        return err->code;
-    code = sb_bag_extents(own->reader, place, 1, &extent, &good, err);
+    if (!own->reader && sb_bag_reader_new(&own->reader, own->bag))
+        return sb_error()->code;
+    code = sb_bag_extents(own->reader, place, 1, &extent, &good);
     if (!code) {
         facts->stored = extent.size;
         facts->offset = extent.offset;
-        code = sb_bag_record_size(own->reader, &extent, &facts->size, &why);
+        code = INTO(&why, sb_bag_record_size(own->reader, &extent, &facts->size));
         if (code == SB_DAMAGED)
-            sb_fail(err, code, "record %" PRId64 ": %s", row, why.text);
+            sb_fail(code, "record %" PRId64 ": %s", row, why.text);
         else if (code)
-            *err = why;
+            *sb_error() = why;
     }
     if (code != SB_DAMAGED)
         return code;
     facts->size = -1;
-    facts->defect = err->text;
+    facts->defect = sb_error()->text;
     return SB_OK;
 }
 
@@ -107,12 +105,12 @@ static void reader_free(void *context)
     free(reading);
 }
 
-static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
 
     *out = reading;
-    return reading ? sb_bag_reader_new(&reading->reader, bag_of(table), err) : sb_fail_memory(err);
+    return reading ? sb_bag_reader_new(&reading->reader, bag_of(table)) : sb_fail_memory();
 }
 
 static struct sb_place place_of(const struct sb_table *table, const struct sb_cell *cell)
@@ -121,19 +119,19 @@ static struct sb_place place_of(const struct sb_table *table, const struct sb_ce
 }
 
 static enum sb_code extents(void *context, struct sb_place first, size_t number,
-                            struct sb_extent *out, size_t *good, struct sb_error *err)
+                            struct sb_extent *out, size_t *good)
 {
     const struct reading *reading = context;
 
-    return sb_bag_extents(reading->reader, first, number, out, good, err);
+    return sb_bag_extents(reading->reader, first, number, out, good);
 }
 
 static enum sb_code read_stored(void *context, uint32_t shard, int64_t offset, void *data,
-                                size_t size, struct sb_error *err)
+                                size_t size)
 {
     const struct reading *reading = context;
 
-    return sb_bag_read(reading->reader, shard, offset, data, size, err);
+    return sb_bag_read(reading->reader, shard, offset, data, size);
 }
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
@@ -142,36 +140,33 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t capacity, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size)
 {
     struct reading *reading = context;
     const struct sb_extent *extent = &cell->extent;
     enum sb_code code;
 
     if (!stored)
-        return sb_bag_window_load(&reading->window, reading->reader, extent, data, capacity, size,
-                                  err);
+        return sb_bag_window_load(&reading->window, reading->reader, extent, data, capacity, size);
     code = sb_bag_decode(reading->reader, extent->shard, stored, (size_t)extent->size, data,
-                         capacity, size, err);
+                         capacity, size);
     /* Once more by itself, for an error that names the place. */
-    return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, capacity, size, err)
-                              : code;
+    return code == SB_DAMAGED ? sb_bag_load(reading->reader, extent, data, capacity, size) : code;
 }
 
-static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
-                            struct sb_error *err)
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size)
 {
     struct reading *reading = context;
 
-    return sb_bag_window_size(&reading->window, reading->reader, &cell->extent, size, err);
+    return sb_bag_window_size(&reading->window, reading->reader, &cell->extent, size);
 }
 
 static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *each_context, struct sb_error *err)
+                           void *each_context)
 {
     const struct reading *reading = context;
 
-    return sb_bag_stream(reading->reader, &cell->extent, each, each_context, err);
+    return sb_bag_stream(reading->reader, &cell->extent, each, each_context);
 }
 
 static enum sb_code subject(void *reader, const struct sb_cell *cell, struct sb_buf *out)
@@ -197,7 +192,7 @@ static bool is_compressed(void *context, uint32_t shard)
     return sb_bag_shard(measuring->bag, shard)->zstd;
 }
 
-static enum sb_code measure_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code measure_records(void *context, struct sb_scan_slot *slot)
 {
     const struct measuring *measuring = context;
     int64_t *sum = slot->own, size;
@@ -205,27 +200,26 @@ static enum sb_code measure_records(void *context, struct sb_scan_slot *slot, st
 
     *sum = 0;
     for (size_t i = 0; !code && i < slot->block.count; i++) {
-        code = sb_record_block_size(&slot->block, i, &size, err);
+        code = sb_record_block_size(&slot->block, i, &size);
         if (!code)
             sb_count_up(sum, size);
         else if (code == SB_DAMAGED)
-            code = sb_scan_damaged(slot, measuring->bag, i, err, err);
+            code = sb_scan_damaged(slot, measuring->bag, i, sb_error());
     }
     return code;
 }
 
-static enum sb_code count_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code count_records(void *context, struct sb_scan_slot *slot)
 {
     struct measuring *measuring = context;
 
-    (void)err;
     sb_count_up(&measuring->usage->lines[slot->first.shard].amounts[RECORDS_BYTES],
                 *(const int64_t *)slot->own);
     return SB_OK;
 }
 
 static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
-                             struct sb_usage *usage, struct sb_error *err)
+                             struct sb_usage *usage)
 {
     struct measuring measuring = {.bag = bag_of(table), .usage = usage};
     const struct sb_scan scan = {
@@ -240,8 +234,8 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     };
     bool any = false;
 
-    if (sb_usage_begin(usage, of_records, 3, sb_bag_shard_count(measuring.bag), err))
-        return err->code;
+    if (sb_usage_begin(usage, of_records, 3, sb_bag_shard_count(measuring.bag)))
+        return sb_error()->code;
     usage->packed = true;
     for (uint32_t i = 0; i < sb_bag_shard_count(measuring.bag); i++) {
         const struct sb_bag_shard *shard = sb_bag_shard(measuring.bag, i);
@@ -251,8 +245,8 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
             .name = shard->path,
             .amounts = {shard->records, shard->bytes, shard->zstd ? 0 : shard->bytes}};
     }
-    if (any && sb_record_scan(measuring.bag, &scan, err))
-        return err->code;
+    if (any && sb_record_scan(measuring.bag, &scan))
+        return sb_error()->code;
     sb_usage_sum_up(usage);
     return SB_OK;
 }
@@ -297,18 +291,17 @@ static int64_t average_size(const struct sb_bag *bag)
 }
 
 enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *options, const struct sb_notify *notify,
-                               struct sb_error *err)
+                               const struct sb_bag_options *options, const struct sb_notify *notify)
 {
     struct bag_table *table = malloc(sizeof(*table));
     struct sb_bag *bag;
 
     *out = NULL;
     if (!table)
-        return sb_fail_memory(err);
-    if (sb_input_open_bag(&bag, input, options, 0, notify, err)) {
+        return sb_fail_memory();
+    if (sb_input_open_bag(&bag, input, options, 0, notify)) {
         free(table);
-        return err->code;
+        return sb_error()->code;
     }
     *table = (struct bag_table){.base = {.ops = &bag_ops,
                                          .name = sb_bag_name(bag),

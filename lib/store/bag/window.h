@@ -23,9 +23,8 @@ void sb_bag_window_release(struct sb_bag_window *window);
 /* As sb_bag_load and sb_bag_record_size. */
 enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
                                 const struct sb_extent *extent, void *data, size_t capacity,
-                                size_t *size, struct sb_error *err) SB_CHECKED;
+                                size_t *size) SB_CHECKED;
 enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,
-                                const struct sb_extent *extent, int64_t *size,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_extent *extent, int64_t *size) SB_CHECKED;
 
 #endif

@@ -17,51 +17,51 @@ static bool is_stream(const char *path)
            (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)));
 }
 
-static enum sb_code open_stream(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code open_stream(struct sb_bag_writer *writer)
 {
     struct sb_stream_sink_options options = {
         .path = writer->path, .filter = SB_FILTER_NONE, .notify = writer->options.notify};
     bool standard = strcmp(writer->path, "-") == 0;
 
     if (writer->options.append)
-        return sb_fail(err, SB_INVALID, "%s: nothing can be appended to a stream", writer->name);
+        return sb_fail(SB_INVALID, "%s: nothing can be appended to a stream", writer->name);
     if (writer->separate)
-        return sb_fail(err, SB_INVALID,
-                       "%s: is a stream, beside which limits cannot be; name a file", writer->name);
+        return sb_fail(SB_INVALID, "%s: is a stream, beside which limits cannot be; name a file",
+                       writer->name);
     writer->shards = 1;
     if (standard && writer->options.compression == SB_COMPRESSION_AUTO)
         writer->zstd = true;
-    return sb_outfile_open(&writer->stream, &options, err);
+    return sb_outfile_open(&writer->stream, &options);
 }
 
-static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code check_bounds(const struct sb_bag_writer *writer)
 {
     const struct sb_bag_writer_options *options = &writer->options;
     bool bounded = options->shard_records > 0 || options->shard_bytes > 0;
     bool interleaved = options->layout == SB_LAYOUT_INTERLEAVED;
 
     if (!writer->pattern.is_set)
-        return bounded ? sb_fail(err, SB_INVALID,
-                                 "%s: is one file; for several name a set, as data@*.bagz",
-                                 writer->name)
-                       : SB_OK;
+        return bounded
+                   ? sb_fail(SB_INVALID, "%s: is one file; for several name a set, as data@*.bagz",
+                             writer->name)
+                   : SB_OK;
     if (interleaved && options->shard_bytes > 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: shards of an interleaved set cannot be bounded by their bytes",
                        writer->name);
     if (writer->pattern.shards > 0)
         return interleaved && bounded
-                   ? sb_fail(err, SB_INVALID,
+                   ? sb_fail(SB_INVALID,
                              "%s: an interleaved set of %u shards takes no count of records",
                              writer->name, writer->pattern.shards)
                    : SB_OK;
     if (!bounded)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: leaves the number of shards open; name it, as data@16.bagz, or say by "
                        "--count or --shard-size what goes into one",
                        writer->name);
     if (interleaved && options->total < 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: how many records come is not known, so name the count of shards of an "
                        "interleaved set, as data@16.bagz",
                        writer->name);
@@ -69,7 +69,7 @@ static enum sb_code check_bounds(const struct sb_bag_writer *writer, struct sb_e
 }
 
 /* Sets how records are shared out. */
-static enum sb_code choose_rule(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code choose_rule(struct sb_bag_writer *writer)
 {
     const struct sb_bag_writer_options *options = &writer->options;
     int64_t shards = writer->pattern.shards;
@@ -86,54 +86,54 @@ static enum sb_code choose_rule(struct sb_bag_writer *writer, struct sb_error *e
         shards = options->total / options->shard_records +
                  (options->total % options->shard_records != 0 || options->total == 0);
     if (shards > SB_SPEC_SHARDS_MAX)
-        return sb_fail(err, SB_LIMIT, "%s: would have more than %d shards", writer->name,
+        return sb_fail(SB_LIMIT, "%s: would have more than %d shards", writer->name,
                        SB_SPEC_SHARDS_MAX);
     writer->shards = (uint32_t)shards;
     return SB_OK;
 }
 
-static enum sb_code open_files(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code open_files(struct sb_bag_writer *writer)
 {
     enum sb_code code;
 
     if (writer->options.append)
-        return sb_bag_append_open(writer, err);
-    code = check_bounds(writer, err);
+        return sb_bag_append_open(writer);
+    code = check_bounds(writer);
     if (code == SB_OK)
-        code = choose_rule(writer, err);
+        code = choose_rule(writer);
     if (code == SB_OK)
-        code = sb_bag_take_name(writer, err);
+        code = sb_bag_take_name(writer);
     if (code == SB_OK)
-        code = sb_bag_undo_append(writer, err);
+        code = sb_bag_undo_append(writer);
     if (code == SB_OK)
-        code = sb_bag_look_at_target(writer, err);
+        code = sb_bag_look_at_target(writer);
     if (code)
         return code;
     if (writer->pattern.is_set && writer->options.layout == SB_LAYOUT_INTERLEAVED)
-        return sb_bag_deal_begin(writer, err);
-    return sb_bag_begin_shard(writer, err);
+        return sb_bag_deal_begin(writer);
+    return sb_bag_begin_shard(writer);
 }
 
-static enum sb_code open_target(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code open_target(struct sb_bag_writer *writer)
 {
     const struct sb_bag_writer_options *options = &writer->options;
     enum sb_code code;
 
     if (!*options->path)
-        return sb_fail(err, SB_INVALID, "the output has an empty name");
+        return sb_fail(SB_INVALID, "the output has an empty name");
     writer->zstd = sb_compression_of(options->compression, options->path) == SB_COMPRESSION_ZSTD;
     writer->separate = options->limits == SB_LIMITS_SEPARATE;
     if (is_stream(options->path))
-        return open_stream(writer, err);
-    code = sb_shard_pattern_parse(&writer->pattern, writer->path, err);
+        return open_stream(writer);
+    code = sb_shard_pattern_parse(&writer->pattern, writer->path);
     if (code)
         return code;
     writer->limits.bytes.beside = writer->pattern.path;
-    return open_files(writer, err);
+    return open_files(writer);
 }
 
 enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
-                                const struct sb_bag_writer_options *options, struct sb_error *err)
+                                const struct sb_bag_writer_options *options)
 {
     struct sb_bag_writer *writer = calloc(1, sizeof(*writer));
     bool standard = strcmp(options->path, "-") == 0;
@@ -141,13 +141,13 @@ enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
 
     *out = NULL;
     if (!writer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->options = *options;
     writer->fd = writer->lock.fd = writer->set_lock.fd = -1;
     writer->limits = SB_LIMIT_SPOOL("");
     writer->path = strdup(options->path);
     writer->name = strdup(standard ? "standard output" : options->path);
-    code = writer->path && writer->name ? open_target(writer, err) : sb_fail_memory(err);
+    code = writer->path && writer->name ? open_target(writer) : sb_fail_memory();
     if (code) {
         sb_bag_writer_free(writer);
         return code;
@@ -184,20 +184,20 @@ enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code)
     return code;
 }
 
-enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_begin(struct sb_bag_writer *writer)
 {
     if (writer->failed)
-        return sb_fail(err, SB_INVALID, "%s: could not be written", writer->name);
-    return writer->append ? sb_bag_settle(writer, sb_bag_append_begin(writer, err)) : SB_OK;
+        return sb_fail(SB_INVALID, "%s: could not be written", writer->name);
+    return writer->append ? sb_bag_settle(writer, sb_bag_append_begin(writer)) : SB_OK;
 }
 
-enum sb_code sb_bag_put_any(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_bag_put_any(void *context, const void *data, size_t size)
 {
     struct sb_bag_writer *writer = context;
 
     if (writer->stream)
-        return sb_outfile_write(writer->stream, data, size, err);
-    return sb_bag_put(writer, data, size, err);
+        return sb_outfile_write(writer->stream, data, size);
+    return sb_bag_put(writer, data, size);
 }
 
 /* Records that the shard which grows may take. */
@@ -236,8 +236,7 @@ size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, s
     return fit;
 }
 
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
-                              struct sb_error *err)
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count)
 {
     int64_t limits[LIMITS];
     enum sb_code code = SB_OK;
@@ -251,7 +250,7 @@ enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes,
         writer->bytes += writer->shard_bytes;
         writer->shard_records += (int64_t)run;
         writer->records += (int64_t)run;
-        code = sb_limit_spool_add(&writer->limits, limits, run, err);
+        code = sb_limit_spool_add(&writer->limits, limits, run);
         sizes += run;
         count -= run;
     }
@@ -259,24 +258,24 @@ enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes,
 }
 
 enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, const size_t *sizes,
-                               size_t count, struct sb_error *err)
+                               size_t count)
 {
     const char *at = data;
-    enum sb_code code = sb_bag_begin(writer, err);
+    enum sb_code code = sb_bag_begin(writer);
 
     if (code == SB_OK && writer->dealing)
-        return sb_bag_settle(writer, sb_bag_deal(writer, data, sizes, count, err));
+        return sb_bag_settle(writer, sb_bag_deal(writer, data, sizes, count));
     while (code == SB_OK && count > 0) {
         int64_t bytes;
         size_t fit = sb_bag_fitting(writer, sizes, count, &bytes);
 
         if (fit == 0) {
-            code = sb_bag_next_shard(writer, err);
+            code = sb_bag_next_shard(writer);
             continue;
         }
-        code = sb_bag_put_any(writer, at, (size_t)bytes, err);
+        code = sb_bag_put_any(writer, at, (size_t)bytes);
         if (code == SB_OK)
-            code = sb_bag_count_all(writer, sizes, fit, err);
+            code = sb_bag_count_all(writer, sizes, fit);
         at += bytes;
         sizes += fit;
         count -= fit;
@@ -284,112 +283,110 @@ enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, c
     return sb_bag_settle(writer, code);
 }
 
-static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                              struct sb_error *err)
+static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
     enum sb_code code = SB_OK;
 
     while (!writer->in_record && !writer->dealing && code == SB_OK &&
            writer->shard_records >= records_wanted(writer))
-        code = sb_bag_next_shard(writer, err);
+        code = sb_bag_next_shard(writer);
     writer->in_record = true;
     if (code)
         return code;
     if (writer->dealing)
-        return sb_bag_deal_piece(writer, data, size, err);
+        return sb_bag_deal_piece(writer, data, size);
     writer->record_bytes += (int64_t)size;
-    return sb_bag_put_any(writer, data, size, err);
+    return sb_bag_put_any(writer, data, size);
 }
 
-enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                                 struct sb_error *err)
+enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
-    enum sb_code code = sb_bag_begin(writer, err);
+    enum sb_code code = sb_bag_begin(writer);
 
-    return code ? code : sb_bag_settle(writer, add_piece(writer, data, size, err));
+    return code ? code : sb_bag_settle(writer, add_piece(writer, data, size));
 }
 
-static enum sb_code end_record(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code end_record(struct sb_bag_writer *writer)
 {
     size_t size;
     enum sb_code code = SB_OK;
 
     if (writer->dealing)
-        return sb_bag_deal_end_record(writer, err);
+        return sb_bag_deal_end_record(writer);
     if (passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
-        code = sb_bag_carry_over(writer, err);
+        code = sb_bag_carry_over(writer);
     size = (size_t)writer->record_bytes;
     writer->record_bytes = 0;
-    return code ? code : sb_bag_count_all(writer, &size, 1, err);
+    return code ? code : sb_bag_count_all(writer, &size, 1);
 }
 
-enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer)
 {
     /* An empty one has had none. */
-    enum sb_code code = sb_bag_writer_piece(writer, "", 0, err);
+    enum sb_code code = sb_bag_writer_piece(writer, "", 0);
 
     writer->in_record = false;
-    return code ? code : sb_bag_settle(writer, end_record(writer, err));
+    return code ? code : sb_bag_settle(writer, end_record(writer));
 }
 
-static enum sb_code drop_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code drop_record(struct sb_bag_writer *writer, int64_t size)
 {
     if (writer->dealing)
-        return sb_bag_deal_drop_record(writer, size, err);
+        return sb_bag_deal_drop_record(writer, size);
     if (size == 0)
         return SB_OK;
     if (writer->stream)
-        return sb_outfile_cut(writer->stream, writer->bytes, err);
-    return sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
+        return sb_outfile_cut(writer->stream, writer->bytes);
+    return sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size);
 }
 
-enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer)
 {
     int64_t size = writer->record_bytes;
 
     if (writer->failed)
-        return sb_bag_begin(writer, err);
+        return sb_bag_begin(writer);
     writer->in_record = false;
     writer->record_bytes = 0;
-    return sb_bag_settle(writer, drop_record(writer, size, err));
+    return sb_bag_settle(writer, drop_record(writer, size));
 }
 
-static enum sb_code commit_stream(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code commit_stream(struct sb_bag_writer *writer)
 {
     enum sb_code code =
-        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer, err);
+        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer);
 
-    return code ? code : sb_outfile_commit(writer->stream, err);
+    return code ? code : sb_outfile_commit(writer->stream);
 }
 
-enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer)
 {
     enum sb_code code;
 
     if (writer->failed)
-        return sb_bag_begin(writer, err);
+        return sb_bag_begin(writer);
     if (writer->in_record)
-        return sb_fail(err, SB_DAMAGED, "%s: the last record is not whole", writer->name);
+        return sb_fail(SB_DAMAGED, "%s: the last record is not whole", writer->name);
     if (writer->stream || writer->finished)
         return SB_OK;
     if (writer->append)
-        return sb_bag_settle(writer, sb_bag_append_prepare(writer, err));
-    code = writer->dealing ? sb_bag_deal_end(writer, err) : sb_bag_end_shards(writer, err);
+        return sb_bag_settle(writer, sb_bag_append_prepare(writer));
+    code = writer->dealing ? sb_bag_deal_end(writer) : sb_bag_end_shards(writer);
     writer->finished = code == SB_OK;
     return code;
 }
 
-enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_bag_writer_finish(writer, err);
+    enum sb_code code = sb_bag_writer_finish(writer);
 
     if (code)
         return code;
     if (writer->stream)
-        return commit_stream(writer, err);
+        return commit_stream(writer);
     if (writer->append)
-        return sb_bag_append_commit(writer, err);
-    code = sb_bag_give_names(writer, err);
+        return sb_bag_append_commit(writer);
+    code = sb_bag_give_names(writer);
     if (code == SB_OK)
         writer->made = 0;
     return code;

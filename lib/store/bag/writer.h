@@ -73,8 +73,7 @@ struct sb_bag_writer_options {
  * SB_WARNING ("mixed") that shards of a killed run are there; the commit does so for a set with
  * another number of shards. */
 enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
-                                const struct sb_bag_writer_options *options,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_bag_writer_options *options) SB_CHECKED;
 
 /* Are records to be encoded? Of an append, as the bag's are. */
 bool sb_bag_writer_compresses(const struct sb_bag_writer *writer);
@@ -84,17 +83,15 @@ const char *sb_bag_writer_name(const struct sb_bag_writer *writer);
 
 /* Stored records back to back, of these sizes. */
 enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, const size_t *sizes,
-                               size_t count, struct sb_error *err) SB_CHECKED;
+                               size_t count) SB_CHECKED;
 
 /* One large record piece by piece. */
-enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                                 struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data,
+                                 size_t size) SB_CHECKED;
+enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Instead of end_record: takes its pieces back. SB_INVALID where they have gone out already. */
-enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer) SB_CHECKED;
 
 /*
  * Records as they are stored in another bag, `count` of one of its shards from `first` on: moved in
@@ -102,8 +99,7 @@ enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer,
  * The caller has seen to it that both are compressed alike, by the same dictionary.
  */
 enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
-                                   struct sb_place first, int64_t count,
-                                   struct sb_error *err) SB_CHECKED;
+                                   struct sb_place first, int64_t count) SB_CHECKED;
 
 /* Records and stored bytes, so far. */
 int64_t sb_bag_writer_records(const struct sb_bag_writer *writer);
@@ -111,8 +107,8 @@ int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer);
 
 /* Nothing more comes: of what is new all is written and synced, so that only names are left to the
  * commit, and those of several bags change one right after the other. Optional. */
-enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer) SB_CHECKED;
+enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer) SB_CHECKED;
 
 /*
  * Commits records and their keys, each with a writer of its own: both, or neither. Of two new bags
@@ -121,8 +117,8 @@ enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer, struct sb_error 
  * the records. After that the commit of the keys needs no space on disk, and the next writer of
  * either bag does what is left of it.
  */
-enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records,
+                                       struct sb_bag_writer *keys) SB_CHECKED;
 void sb_bag_writer_free(struct sb_bag_writer *writer); /* NULL is allowed */
 
 #endif

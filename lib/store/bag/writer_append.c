@@ -14,24 +14,24 @@
 #define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
 
 /* Of a set the last shard grows. */
-static enum sb_code name_last_shard(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code name_last_shard(struct sb_bag_writer *writer)
 {
     struct sb_spec spec;
     enum sb_code code;
 
     if (writer->options.layout == SB_LAYOUT_INTERLEAVED)
-        return sb_fail(err, SB_INVALID, "%s: nothing can be appended to an interleaved set",
+        return sb_fail(SB_INVALID, "%s: nothing can be appended to an interleaved set",
                        writer->name);
-    code = sb_bag_take_lock(writer, &writer->set_lock, err);
+    code = sb_bag_take_lock(writer, &writer->set_lock);
     if (code == SB_OK)
-        code = sb_spec_expand(&spec, writer->path, err);
+        code = sb_spec_expand(&spec, writer->path);
     if (code)
         return code;
     free(writer->path);
     writer->path = strdup(spec.paths[spec.count - 1]);
     sb_spec_release(&spec);
     if (!writer->path)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->pattern = (struct sb_shard_pattern){.path = writer->path,
                                                 .prefix_size = strlen(writer->path),
                                                 .suffix = writer->path + strlen(writer->path)};
@@ -39,23 +39,23 @@ static enum sb_code name_last_shard(struct sb_bag_writer *writer, struct sb_erro
     return SB_OK;
 }
 
-static enum sb_code open_file(struct sb_bag_writer *writer, int64_t *size, struct sb_error *err)
+static enum sb_code open_file(struct sb_bag_writer *writer, int64_t *size)
 {
     const char *path = writer->pattern.path;
     struct stat st;
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0 && errno == ENOENT)
-        return sb_fail(err, SB_NOENT, "%s: is not there, so nothing can be appended to it", path);
+        return sb_fail(SB_NOENT, "%s: is not there, so nothing can be appended to it", path);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     writer->append->fd = fd;
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_INVALID, "%s: is not a regular file", path);
+        return sb_fail(SB_INVALID, "%s: is not a regular file", path);
     if (st.st_nlink > 1)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has several names (hard links), and would change under all of them; "
                        "copy it first",
                        path);
@@ -63,7 +63,7 @@ static enum sb_code open_file(struct sb_bag_writer *writer, int64_t *size, struc
     return SB_OK;
 }
 
-static enum sb_code look_at_tail(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code look_at_tail(struct sb_bag_writer *writer, int64_t size)
 {
     struct sb_bag_append *append = writer->append;
     const char *path = writer->pattern.path;
@@ -73,20 +73,18 @@ static enum sb_code look_at_tail(struct sb_bag_writer *writer, int64_t size, str
     if (size == 0)
         return SB_OK;
     if (size < LIMIT_BYTES)
-        return sb_fail(err, SB_FORMAT, "%s: is no bag, for it has %lld bytes", path,
-                       (long long)size);
-    code = sb_bag_read_last_limit(append->fd, size, &last, path, err);
+        return sb_fail(SB_FORMAT, "%s: is no bag, for it has %lld bytes", path, (long long)size);
+    code = sb_bag_read_last_limit(append->fd, size, &last, path);
     if (code)
         return code;
     if (last > (uint64_t)(size - LIMIT_BYTES) || (size - (int64_t)last) % LIMIT_BYTES != 0)
-        return sb_fail(err, SB_FORMAT, "%s: is no bag, for it does not end in limits", path);
+        return sb_fail(SB_FORMAT, "%s: is no bag, for it does not end in limits", path);
     append->records_end = (int64_t)last;
     append->limits_size = size - (int64_t)last;
     return SB_OK;
 }
 
-static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int64_t size,
-                                   struct sb_error *err)
+static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int64_t size)
 {
     struct sb_bag_append *append = writer->append;
     uint64_t last = 0;
@@ -96,12 +94,12 @@ static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int
     append->separate = true;
     append->records_end = size;
     if (fstat(limits, &st))
-        return sb_fail_errno(err, errno, "%s", append->limits);
+        return sb_fail_errno(errno, "%s", append->limits);
     append->limits_size = st.st_size;
     if (st.st_size >= LIMIT_BYTES)
-        code = sb_bag_read_last_limit(limits, st.st_size, &last, append->limits, err);
+        code = sb_bag_read_last_limit(limits, st.st_size, &last, append->limits);
     if (code == SB_OK && (st.st_size % LIMIT_BYTES != 0 || last != (uint64_t)size))
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: does not end where %s does, as when the program that wrote them died; "
                        "save what is whole by verify --repair-to, and append to that",
                        append->limits, writer->pattern.path);
@@ -109,7 +107,7 @@ static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int
 }
 
 /* Where its limits are, and what they say. */
-static enum sb_code look(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code look(struct sb_bag_writer *writer, int64_t size)
 {
     struct sb_bag_append *append = writer->append;
     enum sb_limits_placement wanted = writer->options.limits;
@@ -117,52 +115,52 @@ static enum sb_code look(struct sb_bag_writer *writer, int64_t size, struct sb_e
     enum sb_code code;
 
     if (limits < 0 && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s", append->limits);
-    code = limits < 0 ? look_at_tail(writer, size, err) : look_at_limits(writer, limits, size, err);
+        return sb_fail_errno(errno, "%s", append->limits);
+    code = limits < 0 ? look_at_tail(writer, size) : look_at_limits(writer, limits, size);
     if (limits >= 0)
         close(limits);
     if (code == SB_OK && wanted != SB_LIMITS_AUTO &&
         append->separate != (wanted == SB_LIMITS_SEPARATE))
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: has its limits %s; they cannot be elsewhere for what "
                        "is appended",
                        writer->pattern.path, append->separate ? "beside it" : "at its tail");
     return code;
 }
 
-enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_append_open(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = calloc(1, sizeof(*append));
     enum sb_code code = SB_OK;
     int64_t size = 0;
 
     if (!append)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     append->fd = -1;
     writer->append = append;
     if (writer->options.shard_records > 0 || writer->options.shard_bytes > 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: what is appended goes to the last shard, which takes "
                        "all of it",
                        writer->name);
     if (writer->pattern.is_set)
-        code = name_last_shard(writer, err);
+        code = name_last_shard(writer);
     if (code == SB_OK && access(writer->pattern.path, F_OK) && errno == ENOENT)
-        code = sb_fail(err, SB_NOENT, "%s: is not there, so nothing can be appended to it",
+        code = sb_fail(SB_NOENT, "%s: is not there, so nothing can be appended to it",
                        writer->pattern.path);
     if (code == SB_OK)
-        code = sb_bag_take_name(writer, err);
+        code = sb_bag_take_name(writer);
     if (code == SB_OK)
-        code = sb_bag_undo_append(writer, err);
+        code = sb_bag_undo_append(writer);
     if (code == SB_OK)
-        code = sb_bag_find_old_limits(writer, append, err);
+        code = sb_bag_find_old_limits(writer, append);
     /* Left-over limits under a temporary name are nobody's. */
     if (code == SB_OK)
-        code = sb_bag_remove_one(writer, 0, true, err);
+        code = sb_bag_remove_one(writer, 0, true);
     if (code == SB_OK)
-        code = open_file(writer, &size, err);
+        code = open_file(writer, &size);
     if (code == SB_OK)
-        code = look(writer, size, err);
+        code = look(writer, size);
     writer->separate = append->separate;
     return code;
 }
@@ -170,19 +168,19 @@ enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *e
 /* Writing */
 
 /* A limits.NAME under its temporary name, with the old limits. */
-static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd, struct sb_error *err)
+static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd)
 {
     struct sb_bag_append *append = writer->append;
     const char *from = append->separate ? append->limits : writer->pattern.path;
     int64_t offset = append->separate ? 0 : append->records_end;
     int old = append->separate ? open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : append->fd;
-    enum sb_code code = old < 0 ? sb_fail_errno(err, errno, "%s", from) : SB_OK;
+    enum sb_code code = old < 0 ? sb_fail_errno(errno, "%s", from) : SB_OK;
 
     *fd = -1;
     if (code == SB_OK)
-        code = sb_bag_create(writer, 0, true, fd, err);
+        code = sb_bag_create(writer, 0, true, fd);
     if (code == SB_OK)
-        code = sb_copy_range(old, offset, *fd, append->limits_size, from, writer->name, err);
+        code = sb_copy_range(old, offset, *fd, append->limits_size, from, writer->name);
     if (append->separate && old >= 0)
         close(old);
     if (code && *fd >= 0) {
@@ -192,19 +190,19 @@ static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd, struct s
     return code;
 }
 
-static enum sb_code save_limits(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code save_limits(struct sb_bag_writer *writer)
 {
     int fd;
-    enum sb_code code = begin_limits(writer, &fd, err);
+    enum sb_code code = begin_limits(writer, &fd);
 
     if (code == SB_OK)
-        code = sb_bag_close_synced(writer, fd, err);
+        code = sb_bag_close_synced(writer, fd);
     if (code == SB_OK)
-        code = sb_bag_give_name(writer, 0, true, false, err);
-    return code ? code : sb_sync_directory_of(writer->append->limits, err);
+        code = sb_bag_give_name(writer, 0, true, false);
+    return code ? code : sb_sync_directory_of(writer->append->limits);
 }
 
-enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
     enum sb_code code;
@@ -212,64 +210,63 @@ enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *
     if (append->begun)
         return SB_OK;
     append->begun = true;
-    code = sb_bag_write_journal(writer, err);
+    code = sb_bag_write_journal(writer);
     if (code == SB_OK && !append->separate)
-        code = save_limits(writer, err);
+        code = save_limits(writer);
     if (code == SB_OK && lseek(append->fd, append->records_end, SEEK_SET) < 0)
-        code = sb_fail_errno(err, errno, "%s", writer->name);
+        code = sb_fail_errno(errno, "%s", writer->name);
     writer->shard_bytes = append->records_end;
-    return code ? code
-                : sb_outbuf_begin(&writer->out, append->fd, writer->name, true, append->records_end,
-                                  err);
+    return code
+               ? code
+               : sb_outbuf_begin(&writer->out, append->fd, writer->name, true, append->records_end);
 }
 
-static enum sb_code add_limits(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code add_limits(struct sb_bag_writer *writer)
 {
-    return sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put, writer, err);
+    return sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put, writer);
 }
 
-static enum sb_code flush_synced(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code flush_synced(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_outbuf_flush(&writer->out, err);
+    enum sb_code code = sb_outbuf_flush(&writer->out);
 
-    return code ? code : sb_fsync(writer->append->fd, writer->name, err);
+    return code ? code : sb_fsync(writer->append->fd, writer->name);
 }
 
 /* The old limits come back out of limits.NAME, the new ones follow. */
-static enum sb_code prepare_tail(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code prepare_tail(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
     int old = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    enum sb_code code = old < 0 ? sb_fail_errno(err, errno, "%s", append->limits)
-                                : sb_outbuf_flush(&writer->out, err);
+    enum sb_code code =
+        old < 0 ? sb_fail_errno(errno, "%s", append->limits) : sb_outbuf_flush(&writer->out);
 
     if (code == SB_OK)
-        code = sb_copy_range(old, 0, append->fd, append->limits_size, append->limits, writer->name,
-                             err);
+        code = sb_copy_range(old, 0, append->fd, append->limits_size, append->limits, writer->name);
     if (old >= 0)
         close(old);
     if (code == SB_OK)
-        code = add_limits(writer, err);
-    return code ? code : flush_synced(writer, err);
+        code = add_limits(writer);
+    return code ? code : flush_synced(writer);
 }
 
-static enum sb_code prepare_separate(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code prepare_separate(struct sb_bag_writer *writer)
 {
-    enum sb_code code = flush_synced(writer, err);
+    enum sb_code code = flush_synced(writer);
 
     if (code == SB_OK)
-        code = begin_limits(writer, &writer->fd, err);
+        code = begin_limits(writer, &writer->fd);
     if (code == SB_OK)
         code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true,
-                               writer->append->limits_size, err);
+                               writer->append->limits_size);
     if (code == SB_OK)
-        code = add_limits(writer, err);
+        code = add_limits(writer);
     if (code == SB_OK)
-        code = sb_outbuf_flush(&writer->out, err);
-    return code ? code : sb_fsync(writer->fd, writer->name, err);
+        code = sb_outbuf_flush(&writer->out);
+    return code ? code : sb_fsync(writer->fd, writer->name);
 }
 
-enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
     enum sb_code code;
@@ -278,19 +275,19 @@ enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error
         return SB_OK;
     append->new_end = writer->shard_bytes;
     append->new_limits_size = append->limits_size + writer->records * LIMIT_BYTES;
-    code = append->separate ? prepare_separate(writer, err) : prepare_tail(writer, err);
+    code = append->separate ? prepare_separate(writer) : prepare_tail(writer);
     append->prepared = code == SB_OK;
     return code;
 }
 
-enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
     enum sb_code code;
 
     if (!append->begun)
         return SB_OK;
-    code = sb_bag_append_finish(writer, append, err);
+    code = sb_bag_append_finish(writer, append);
     if (code == SB_OK)
         append->begun = false;
     return code;
@@ -300,9 +297,8 @@ enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error 
 void sb_bag_append_free(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
-    struct sb_error ignored;
 
-    if (append->left || (append->begun && sb_bag_restore(writer, append, &ignored)))
+    if (append->left || (append->begun && IGNORED(sb_bag_restore(writer, append))))
         sb_out_lock_leave(&writer->lock);
     if (append->fd >= 0)
         close(append->fd);

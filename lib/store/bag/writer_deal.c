@@ -30,7 +30,7 @@ static uint32_t shard_of(const struct sb_bag_writer *writer, int64_t record)
     return (uint32_t)(record % writer->shards);
 }
 
-enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer)
 {
     struct sb_bag_dealing *dealing = calloc(1, sizeof(*dealing));
     enum sb_code code = SB_OK;
@@ -38,15 +38,15 @@ enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *er
 
     writer->dealing = dealing;
     if (!dealing)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dealing->data = malloc(HELD_BYTES);
     dealing->ends = malloc(HELD_RECORDS * sizeof(*dealing->ends));
     dealing->shard_ends = calloc(writer->shards, sizeof(*dealing->shard_ends));
     if (!dealing->data || !dealing->ends || !dealing->shard_ends)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++) {
         for (int limits = 0; code == SB_OK && limits <= (int)writer->separate; limits++) {
-            code = sb_bag_create(writer, shard, limits, &fd, err);
+            code = sb_bag_create(writer, shard, limits, &fd);
             if (fd >= 0)
                 close(fd);
         }
@@ -66,28 +66,27 @@ void sb_bag_deal_free(struct sb_bag_writer *writer)
     free(dealing);
 }
 
-static enum sb_code open_shard(struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                               struct sb_error *err)
+static enum sb_code open_shard(struct sb_bag_writer *writer, uint32_t shard, bool limits)
 {
-    enum sb_code code = sb_bag_reopen(writer, shard, limits, &writer->fd, err);
+    enum sb_code code = sb_bag_reopen(writer, shard, limits, &writer->fd);
     off_t end = code ? 0 : lseek(writer->fd, 0, SEEK_END);
 
-    return code ? code : sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end, err);
+    return code ? code : sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end);
 }
 
-static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced, struct sb_error *err)
+static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced)
 {
     int fd = writer->fd;
-    enum sb_code code = sb_outbuf_flush(&writer->out, err);
+    enum sb_code code = sb_outbuf_flush(&writer->out);
 
     writer->fd = -1;
     if (code == SB_OK && synced)
-        return sb_bag_close_synced(writer, fd, err);
+        return sb_bag_close_synced(writer, fd);
     close(fd);
     return code;
 }
 
-static enum sb_code write_share(struct sb_bag_writer *writer, size_t first, struct sb_error *err)
+static enum sb_code write_share(struct sb_bag_writer *writer, size_t first)
 {
     const struct sb_bag_dealing *dealing = writer->dealing;
     enum sb_code code = SB_OK;
@@ -95,41 +94,41 @@ static enum sb_code write_share(struct sb_bag_writer *writer, size_t first, stru
     for (size_t i = first; code == SB_OK && i < dealing->count; i += writer->shards) {
         uint32_t start = i ? dealing->ends[i - 1] : 0;
 
-        code = sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start, err);
+        code = sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start);
     }
     return code;
 }
 
 /* Everything that waits goes to its shard. */
-static enum sb_code deal_out(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code deal_out(struct sb_bag_writer *writer)
 {
     struct sb_bag_dealing *dealing = writer->dealing;
     int64_t first = writer->records - (int64_t)dealing->count;
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < dealing->count && i < writer->shards; i++) {
-        code = open_shard(writer, shard_of(writer, first + (int64_t)i), false, err);
+        code = open_shard(writer, shard_of(writer, first + (int64_t)i), false);
         if (code == SB_OK)
-            code = write_share(writer, i, err);
+            code = write_share(writer, i);
         if (code == SB_OK)
-            code = close_shard(writer, false, err);
+            code = close_shard(writer, false);
     }
     dealing->count = 0;
     return code;
 }
 
-static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size, struct sb_error *err)
+static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size)
 {
     int64_t *end = &writer->dealing->shard_ends[shard_of(writer, writer->records)];
 
     *end += size;
     writer->records++;
     writer->bytes += size;
-    return sb_limit_spool_add(&writer->limits, end, 1, err);
+    return sb_limit_spool_add(&writer->limits, end, 1);
 }
 
 enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
-                         size_t count, struct sb_error *err)
+                         size_t count)
 {
     struct sb_bag_dealing *dealing = writer->dealing;
     enum sb_code code = SB_OK;
@@ -138,103 +137,100 @@ enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const s
         size_t held = dealing->count ? dealing->ends[dealing->count - 1] : 0;
 
         if (dealing->count == HELD_RECORDS || sizes[i] > HELD_BYTES - held) {
-            code = deal_out(writer, err);
+            code = deal_out(writer);
             held = 0;
         }
         if (code == SB_OK && sizes[i] > HELD_BYTES) {
-            code = sb_bag_deal_piece(writer, data, sizes[i], err);
+            code = sb_bag_deal_piece(writer, data, sizes[i]);
             if (code == SB_OK)
-                code = sb_bag_deal_end_record(writer, err);
+                code = sb_bag_deal_end_record(writer);
             continue;
         }
         if (code)
             break;
         memcpy(dealing->data + held, data, sizes[i]);
         dealing->ends[dealing->count++] = (uint32_t)(held + sizes[i]);
-        code = count_record(writer, (int64_t)sizes[i], err);
+        code = count_record(writer, (int64_t)sizes[i]);
     }
     return code;
 }
 
-enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                               struct sb_error *err)
+enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
     enum sb_code code = SB_OK;
 
     if (writer->fd < 0) {
-        code = deal_out(writer, err);
+        code = deal_out(writer);
         if (code == SB_OK)
-            code = open_shard(writer, shard_of(writer, writer->records), false, err);
+            code = open_shard(writer, shard_of(writer, writer->records), false);
     }
     if (code == SB_OK)
-        code = sb_outbuf_write(&writer->out, data, size, err);
+        code = sb_outbuf_write(&writer->out, data, size);
     writer->record_bytes += (int64_t)size;
     return code;
 }
 
-enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer)
 {
     int64_t size = writer->record_bytes;
     enum sb_code code = SB_OK;
 
     if (writer->fd >= 0)
-        code = close_shard(writer, false, err);
+        code = close_shard(writer, false);
     writer->record_bytes = 0;
-    return code ? code : count_record(writer, size, err);
+    return code ? code : count_record(writer, size);
 }
 
-enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
-                                     struct sb_error *err)
+enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size)
 {
     enum sb_code code;
 
     if (writer->fd < 0)
         return SB_OK;
-    code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size, err);
-    return code ? code : close_shard(writer, false, err);
+    code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size);
+    return code ? code : close_shard(writer, false);
 }
 
 /* One shard's share of a run of limits; with the last run it is complete, and synced. */
 static enum sb_code write_limits(struct sb_bag_writer *writer, uint32_t shard,
-                                 const int64_t *limits, int64_t first, size_t size, bool last,
-                                 struct sb_error *err)
+                                 const int64_t *limits, int64_t first, size_t size, bool last)
 {
     uint32_t skip = (shard + writer->shards - shard_of(writer, first)) % writer->shards;
     enum sb_code code;
 
     if (skip >= size && !last)
         return SB_OK;
-    code = open_shard(writer, shard, writer->separate, err);
+    code = open_shard(writer, shard, writer->separate);
     for (size_t i = skip; code == SB_OK && i < size; i += writer->shards) {
         uint64_t limit = htole64((uint64_t)limits[i]);
 
-        code = sb_outbuf_write(&writer->out, &limit, sizeof(limit), err);
+        code = sb_outbuf_write(&writer->out, &limit, sizeof(limit));
     }
     if (code == SB_OK)
-        code = close_shard(writer, last, err);
+        code = close_shard(writer, last);
     if (code == SB_OK && last && writer->separate) {
-        code = open_shard(writer, shard, false, err);
+        code = open_shard(writer, shard, false);
         if (code == SB_OK)
-            code = close_shard(writer, true, err);
+            code = close_shard(writer, true);
     }
     return code;
 }
 
-enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer)
 {
     int64_t *limits = malloc(LIMIT_RUN * sizeof(*limits));
     int64_t first = 0;
     size_t size;
-    enum sb_code code = limits ? deal_out(writer, err) : sb_fail_memory(err);
+    enum sb_code code = limits ? deal_out(writer) : sb_fail_memory();
 
     do {
         int64_t left = writer->records - first;
 
         size = left < (int64_t)LIMIT_RUN ? (size_t)left : LIMIT_RUN;
         if (code == SB_OK)
-            code = sb_limit_spool_get(&writer->limits, first, size, limits, err);
+            code = sb_limit_spool_get(&writer->limits, first, size, limits);
         for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++)
-            code = write_limits(writer, shard, limits, first, size, (int64_t)size == left, err);
+            code = write_limits(writer, shard, limits, first, size, (int64_t)size == left);
         first += (int64_t)size;
     } while (code == SB_OK && first < writer->records);
     free(limits);

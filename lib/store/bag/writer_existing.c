@@ -12,42 +12,42 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static enum sb_code refuse_existing(const char *path, bool force, struct sb_error *err)
+static enum sb_code refuse_existing(const char *path, bool force)
 {
     struct stat st;
 
     if (lstat(path, &st))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
-    return sb_out_refuse(path, &st, force, err);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", path);
+    return sb_out_refuse(path, &st, force);
 }
 
 /* Limits beside it are put at its tail before it is replaced, which other names of it would see. */
-static enum sb_code refuse_linked(const char *path, const char *limits, struct sb_error *err)
+static enum sb_code refuse_linked(const char *path, const char *limits)
 {
     struct stat st;
 
     if (lstat(limits, &st) || lstat(path, &st) || st.st_nlink == 1)
         return SB_OK;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: has its limits beside it, and several names (hard links); remove it first, "
                    "or choose another name",
                    path);
 }
 
 /* A limits.NAME would be taken for the new file's. */
-static enum sb_code look_at_file(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code look_at_file(struct sb_bag_writer *writer)
 {
     struct sb_buf name = {0};
-    enum sb_code code = refuse_existing(writer->pattern.path, writer->options.force, err);
+    enum sb_code code = refuse_existing(writer->pattern.path, writer->options.force);
 
     if (code == SB_OK)
-        code = sb_bag_final_name(writer, 0, 1, true, &name, err);
+        code = sb_bag_final_name(writer, 0, 1, true, &name);
     if (code == SB_OK)
-        code = refuse_existing(name.data, writer->options.force, err);
+        code = refuse_existing(name.data, writer->options.force);
     if (code == SB_OK)
-        code = refuse_linked(writer->pattern.path, name.data, err);
+        code = refuse_linked(writer->pattern.path, name.data);
     for (int limits = 0; code == SB_OK && limits < 2; limits++)
-        code = sb_bag_remove_one(writer, 0, limits, err);
+        code = sb_bag_remove_one(writer, 0, limits);
     sb_buf_release(&name);
     return code;
 }
@@ -75,8 +75,7 @@ static void note_file(struct existing *existing, const struct sb_bag_writer *wri
     existing->limits = found->what == SB_FOUND_LIMITS;
 }
 
-static enum sb_code scan(const struct sb_bag_writer *writer, struct existing *existing,
-                         struct sb_error *err)
+static enum sb_code scan(const struct sb_bag_writer *writer, struct existing *existing)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
     const char *slash = memrchr(pattern->path, '/', pattern->prefix_size);
@@ -87,36 +86,35 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct existing *ex
     struct dirent *file;
 
     if (!directory)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!dir)
-        code = sb_fail_errno(err, errno, "%s", directory);
+        code = sb_fail_errno(errno, "%s", directory);
     while (code == SB_OK && (errno = 0, file = readdir(dir))) {
         struct sb_bag_found found = sb_bag_recognize(&writer->pattern, file->d_name);
 
         if (found.what == SB_FOUND_TEMPORARY && writer->made == 0)
-            code = sb_bag_remove_left_over(dirfd(dir), file->d_name, err);
+            code = sb_bag_remove_left_over(dirfd(dir), file->d_name);
         if (found.what == SB_FOUND_SHARD || found.what == SB_FOUND_LIMITS)
             note_file(existing, writer, &found);
         if (code == SB_OK && sb_interrupted())
-            code = sb_fail_interrupt(err);
+            code = sb_fail_interrupt();
     }
     if (code == SB_OK && errno)
-        code = sb_fail_errno(err, errno, "%s: cannot be read", directory);
+        code = sb_fail_errno(errno, "%s: cannot be read", directory);
     if (dir)
         closedir(dir);
     free(directory);
     return code;
 }
 
-static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct existing *existing,
-                               struct sb_error *err)
+static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct existing *existing)
 {
     struct sb_buf name = {0};
     enum sb_code code =
-        sb_bag_final_name(writer, existing->lowest, existing->of, existing->limits, &name, err);
+        sb_bag_final_name(writer, existing->lowest, existing->of, existing->limits, &name);
 
     if (code == SB_OK)
-        code = sb_fail(err, SB_EXISTS,
+        code = sb_fail(SB_EXISTS,
                        existing->lowest ? "%s: exists already, though shard 0 of the set does not, "
                                           "as a killed run leaves it; use --force to replace it"
                                         : "%s: exists already; use --force to replace the set",
@@ -125,15 +123,15 @@ static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct 
     return code;
 }
 
-static enum sb_code look_at_set(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code look_at_set(struct sb_bag_writer *writer)
 {
     struct existing existing = {0};
-    enum sb_code code = scan(writer, &existing, err);
+    enum sb_code code = scan(writer, &existing);
 
     if (code || existing.files == 0)
         return code;
     if (!writer->options.force)
-        return refuse_set(writer, &existing, err);
+        return refuse_set(writer, &existing);
     if (existing.lowest > 0)
         sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
                   "shards of it are there without the first, as a run that was killed leaves them; "
@@ -141,15 +139,15 @@ static enum sb_code look_at_set(struct sb_bag_writer *writer, struct sb_error *e
     return SB_OK;
 }
 
-enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer)
 {
-    return writer->pattern.is_set ? look_at_set(writer, err) : look_at_file(writer, err);
+    return writer->pattern.is_set ? look_at_set(writer) : look_at_file(writer);
 }
 
-enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer)
 {
     struct existing existing = {0};
-    enum sb_code code = scan(writer, &existing, err);
+    enum sb_code code = scan(writer, &existing);
 
     if (code == SB_OK && existing.other > 0)
         sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,

@@ -33,19 +33,18 @@
 #define COLON       ":"
 #define JOURNAL_MAX (PATH_MAX + 3 * LINE_BYTES)
 
-enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer)
 {
     const struct sb_bag_append *append = writer->append;
     char text[LINE_BYTES];
     int size =
         snprintf(text, sizeof(text), "%s%" PRId64 LIMITS_TAKE "%" PRId64 END,
                  append->separate ? TO_LIMITS : TO_TAIL, append->records_end, append->limits_size);
-    enum sb_code code =
-        sb_pwrite_full(writer->lock.fd, text, (size_t)size, 0, writer->lock.path, err);
+    enum sb_code code = sb_pwrite_full(writer->lock.fd, text, (size_t)size, 0, writer->lock.path);
 
     if (code == SB_OK)
-        code = sb_fsync(writer->lock.fd, writer->lock.path, err);
-    return code ? code : sb_sync_directory_of(writer->lock.path, err);
+        code = sb_fsync(writer->lock.fd, writer->lock.path);
+    return code ? code : sb_sync_directory_of(writer->lock.path);
 }
 
 static bool skip(const char **at, const char *text)
@@ -101,13 +100,13 @@ static void read_partner(const char *at, const char *text_end, const char *own,
 }
 
 enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_append *append,
-                                 struct sb_bag_partner *partner, bool *there, struct sb_error *err)
+                                 struct sb_bag_partner *partner, bool *there)
 {
     char text[JOURNAL_MAX];
     const char *at = text;
     size_t got;
     enum sb_code code =
-        sb_pread_full(writer->lock.fd, text, sizeof(text) - 1, 0, &got, writer->lock.path, err);
+        sb_pread_full(writer->lock.fd, text, sizeof(text) - 1, 0, &got, writer->lock.path);
 
     *there = false;
     if (code)
@@ -122,17 +121,15 @@ enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_app
 }
 
 /* After the first line, which stays as it is whatever happens to this one. */
-static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *line,
-                             struct sb_error *err)
+static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *line)
 {
     struct stat st;
     enum sb_code code;
 
     if (fstat(writer->lock.fd, &st))
-        return sb_fail_errno(err, errno, "%s", writer->lock.path);
-    code =
-        sb_pwrite_full(writer->lock.fd, line->data, line->size, st.st_size, writer->lock.path, err);
-    return code ? code : sb_fsync(writer->lock.fd, writer->lock.path, err);
+        return sb_fail_errno(errno, "%s", writer->lock.path);
+    code = sb_pwrite_full(writer->lock.fd, line->data, line->size, st.st_size, writer->lock.path);
+    return code ? code : sb_fsync(writer->lock.fd, writer->lock.path);
 }
 
 /* `there` without its directory, where that is the one of `here`. */
@@ -144,18 +141,17 @@ static const char *seen_from(const char *here, const char *there)
 }
 
 /* How the journal beside `own` calls the other. */
-static enum sb_code add_path(struct sb_buf *line, const char *own, const char *other,
-                             struct sb_error *err)
+static enum sb_code add_path(struct sb_buf *line, const char *own, const char *other)
 {
-    char *here = sb_resolve_directory_of(own, err);
-    char *there = here ? sb_resolve_directory_of(other, err) : NULL;
-    enum sb_code code = there ? SB_OK : err->code;
+    char *here = sb_resolve_directory_of(own);
+    char *there = here ? sb_resolve_directory_of(other) : NULL;
+    enum sb_code code = there ? SB_OK : sb_error()->code;
 
     if (there) {
         const char *name = seen_from(here, there);
 
         if (sb_buf_add_format(line, "%zu" COLON "%s" END, strlen(name), name))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     free(here);
     free(there);
@@ -163,33 +159,32 @@ static enum sb_code add_path(struct sb_buf *line, const char *own, const char *o
 }
 
 /* The records name their keys first: who finds them unfinished puts the keys right before. */
-enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                        struct sb_error *err)
+enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
     const char *names = keys->pattern.path, *path = records->pattern.path;
     struct sb_buf line = {0};
     enum sb_code code =
-        sb_buf_add_text(&line, HAS_KEYS) ? sb_fail_memory(err) : add_path(&line, path, names, err);
+        sb_buf_add_text(&line, HAS_KEYS) ? sb_fail_memory() : add_path(&line, path, names);
 
     if (code == SB_OK)
-        code = add_line(records, &line, err);
+        code = add_line(records, &line);
     sb_buf_clear(&line);
     if (code == SB_OK &&
         sb_buf_add_format(&line, IS_KEYS "%" PRId64 WHEN_END "%" PRId64 WHEN_LIMITS "%" PRId64 IN,
                           keys->append->new_limits_size, records->append->new_end,
                           records->append->new_limits_size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code == SB_OK)
-        code = add_path(&line, names, path, err);
+        code = add_path(&line, names, path);
     if (code == SB_OK)
-        code = add_line(keys, &line, err);
+        code = add_line(keys, &line);
     sb_buf_release(&line);
     return code;
 }
 
-enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer)
 {
     if (ftruncate(writer->lock.fd, 0))
-        return sb_fail_errno(err, errno, "%s: cannot be cut", writer->lock.path);
-    return sb_fsync(writer->lock.fd, writer->lock.path, err);
+        return sb_fail_errno(errno, "%s: cannot be cut", writer->lock.path);
+    return sb_fsync(writer->lock.fd, writer->lock.path);
 }

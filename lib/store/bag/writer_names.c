@@ -16,7 +16,7 @@ static enum sb_code add_limits_name(const char *path, bool limits, struct sb_buf
 }
 
 enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shard, uint32_t shards,
-                               bool limits, struct sb_buf *out, struct sb_error *err)
+                               bool limits, struct sb_buf *out)
 {
     struct sb_buf plain = {0};
     enum sb_code code = sb_shard_pattern_name(&writer->pattern, shard, shards, &plain);
@@ -25,12 +25,12 @@ enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shar
     if (code == SB_OK)
         code = add_limits_name(plain.data, limits, out);
     sb_buf_release(&plain);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 /* Of a set they do not say of how many shards it is, which may be known only in the end. */
 enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                                   struct sb_buf *out, struct sb_error *err)
+                                   struct sb_buf *out)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
     struct sb_buf plain = {0}, named = {0};
@@ -44,64 +44,63 @@ enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t 
     if (code == SB_OK)
         code = add_limits_name(plain.data, limits, &named);
     if (code)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = sb_out_hide(named.data, SB_BAG_NEW_SUFFIX, out, err);
+        code = sb_out_hide(named.data, SB_BAG_NEW_SUFFIX, out);
     sb_buf_release(&plain);
     sb_buf_release(&named);
     return code;
 }
 
 /* A link to a file stays, and the file is replaced; but limits.NAME can be beside one name only. */
-static enum sb_code follow_link(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code follow_link(struct sb_bag_writer *writer)
 {
     const char *path = writer->pattern.path;
     struct stat st;
     char *target;
 
     if (lstat(path, &st))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", path);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", path);
     if (!S_ISLNK(st.st_mode))
         return SB_OK;
     if (writer->options.limits == SB_LIMITS_SEPARATE || writer->options.append)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is a link, beside which its limits would not be found; name the file",
                        path);
     target = realpath(path, NULL);
     if (!target && errno == ENOENT)
-        return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
+        return sb_fail(SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     if (!target)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     free(writer->path);
     writer->path = target;
-    return sb_shard_pattern_parse(&writer->pattern, target, err);
+    return sb_shard_pattern_parse(&writer->pattern, target);
 }
 
 /* One for a set, however many shards it is to have. */
-enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock,
-                              struct sb_error *err)
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
     struct sb_buf set = {0};
     enum sb_code code;
 
     if (!pattern->is_set)
-        return sb_out_lock_take_beside(lock, pattern->path, writer->name, err);
+        return sb_out_lock_take_beside(lock, pattern->path, writer->name);
     code = sb_buf_add_format(&set, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
                              pattern->suffix)
-               ? sb_fail_memory(err)
-               : sb_out_lock_take_beside(lock, set.data, writer->name, err);
+               ? sb_fail_memory()
+               : sb_out_lock_take_beside(lock, set.data, writer->name);
     sb_buf_release(&set);
     return code;
 }
 
-enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_take_name(struct sb_bag_writer *writer)
 {
     enum sb_code code = SB_OK;
 
     if (!writer->pattern.is_set)
-        code = follow_link(writer, err);
-    return code ? code : sb_bag_take_lock(writer, &writer->lock, err);
+        code = follow_link(writer);
+    return code ? code : sb_bag_take_lock(writer, &writer->lock);
 }
 
 /* Takes the text off the front. */
@@ -131,28 +130,27 @@ static bool is_temporary(const char *file)
     return size >= end && strcmp(file + size - end, SB_BAG_NEW_SUFFIX) == 0;
 }
 
-enum sb_code sb_bag_remove_left_over(int directory, const char *name, struct sb_error *err)
+enum sb_code sb_bag_remove_left_over(int directory, const char *name)
 {
     struct stat st;
 
     if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", name);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: is in the way, and not left by an interrupted run; move it away", name);
     if (unlinkat(directory, name, 0) && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s: cannot be removed", name);
+        return sb_fail_errno(errno, "%s: cannot be removed", name);
     return SB_OK;
 }
 
-enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                               struct sb_error *err)
+enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits)
 {
     struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name, err);
+    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name);
 
     if (code == SB_OK)
-        code = sb_bag_remove_left_over(AT_FDCWD, name.data, err);
+        code = sb_bag_remove_left_over(AT_FDCWD, name.data);
     sb_buf_release(&name);
     return code;
 }

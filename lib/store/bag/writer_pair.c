@@ -17,52 +17,46 @@ static void leave(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 
 static enum sb_code has_grown(const struct sb_bag_writer *writer, bool *grown)
 {
-    struct sb_error ignored;
 
-    return sb_bag_has_grown(writer->pattern.path, writer->append->new_end,
-                            writer->append->new_limits_size, grown, &ignored);
+    return IGNORED(sb_bag_has_grown(writer->pattern.path, writer->append->new_end,
+                                    writer->append->new_limits_size, grown));
 }
 
 /* Only names are left to do, so that it is worth a second try. */
-static enum sb_code commit_keys(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                                struct sb_error *err)
+static enum sb_code commit_keys(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
-    enum sb_code code = sb_bag_append_commit(keys, err);
-    struct sb_error ignored;
+    enum sb_code code = sb_bag_append_commit(keys);
     bool grown;
 
-    if (code && (has_grown(keys, &grown) || !grown) && sb_bag_append_commit(keys, &ignored))
+    if (code && (has_grown(keys, &grown) || !grown) && IGNORED(sb_bag_append_commit(keys)))
         leave(records, keys);
     return code;
 }
 
 /* A commit that failed may have done its work: then the keys get theirs all the same. */
-static enum sb_code commit_tied(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                                struct sb_error *err)
+static enum sb_code commit_tied(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
-    enum sb_code code = sb_bag_tie(records, keys, err);
-    struct sb_error ignored;
+    enum sb_code code = sb_bag_tie(records, keys);
     bool grown;
 
     if (code)
         return code;
-    code = sb_bag_append_commit(records, err);
+    code = sb_bag_append_commit(records);
     if (!code)
-        return commit_keys(records, keys, err);
+        return commit_keys(records, keys);
     if (has_grown(records, &grown))
         leave(records, keys);
     else if (grown)
-        (void)!commit_keys(records, keys, &ignored);
+        (void)!IGNORED(commit_keys(records, keys));
     return code;
 }
 
-static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                               struct sb_error *err)
+static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
-    enum sb_code code = sb_bag_writer_commit(keys, err);
+    enum sb_code code = sb_bag_writer_commit(keys);
 
     if (code == SB_OK) {
-        code = sb_bag_writer_commit(records, err);
+        code = sb_bag_writer_commit(records);
         if (code)
             sb_bag_take_names(records);
     }
@@ -71,15 +65,13 @@ static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writ
     return code;
 }
 
-enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                                       struct sb_error *err)
+enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
-    enum sb_code code = sb_bag_writer_finish(records, err);
+    enum sb_code code = sb_bag_writer_finish(records);
 
     if (code == SB_OK)
-        code = sb_bag_writer_finish(keys, err);
+        code = sb_bag_writer_finish(keys);
     if (code)
         return code;
-    return is_tied(records, keys) ? commit_tied(records, keys, err)
-                                  : commit_new(records, keys, err);
+    return is_tied(records, keys) ? commit_tied(records, keys) : commit_new(records, keys);
 }

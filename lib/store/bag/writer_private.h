@@ -59,7 +59,7 @@ static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
 /* bag/writer.c */
 
 /* Before anything is written: refuses what has failed before. */
-enum sb_code sb_bag_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_begin(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Notes a failure, and returns it. */
 enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code);
@@ -69,90 +69,84 @@ size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, s
                       int64_t *bytes);
 
 /* A sb_each_block for them; then they are counted. */
-enum sb_code sb_bag_put_any(void *context, const void *data, size_t size,
-                            struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_put_any(void *context, const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes,
+                              size_t count) SB_CHECKED;
 
 /* bag/writer_names.c. They replace what the buffer holds. limits: of limits.NAME. */
 enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shard, uint32_t shards,
-                               bool limits, struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+                               bool limits, struct sb_buf *out) SB_CHECKED;
 enum sb_code sb_bag_temporary_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                                   struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+                                   struct sb_buf *out) SB_CHECKED;
 
 /* Follows a link, and takes the lock. */
-enum sb_code sb_bag_take_name(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_take_name(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* The lock of what the pattern means. */
-enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer,
+                              struct sb_out_lock *lock) SB_CHECKED;
 
 /*
  * Removes a temporary file, by its exact name, in a directory or AT_FDCWD: for who holds the lock.
  * None is there: SB_OK. It may have a second name, given by a run that was killed before it took
  * this one away (sb_rename_new); SB_EXISTS: it is no regular file, and so nobody's of ours.
  */
-enum sb_code sb_bag_remove_left_over(int directory, const char *name,
-                                     struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_remove_left_over(int directory, const char *name) SB_CHECKED;
+enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard,
+                               bool limits) SB_CHECKED;
 
 /* bag/writer_existing.c: SB_EXISTS unless force; removes what killed runs left. */
-enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Reports shards of a set with another number of them. */
-enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer) SB_CHECKED;
 
 /* bag/writer_shards.c: temporary files, their limits when `limits`. */
-enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_reopen(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
-                           struct sb_error *err) SB_CHECKED; /* to add to its end */
-enum sb_code sb_bag_close_synced(const struct sb_bag_writer *writer, int fd,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                           int *fd) SB_CHECKED;
+enum sb_code sb_bag_reopen(struct sb_bag_writer *writer, uint32_t shard, bool limits,
+                           int *fd) SB_CHECKED; /* to add to its end */
+enum sb_code sb_bag_close_synced(const struct sb_bag_writer *writer, int fd) SB_CHECKED;
 void sb_bag_remove_temporary(struct sb_bag_writer *writer);
 
 /* The shard that grows: a sb_each_block for its bytes, and going on to the next one. */
-enum sb_code sb_bag_put(void *context, const void *data, size_t size,
-                        struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_put(void *context, const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer) SB_CHECKED;
+enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Likewise, with the bytes of a record that was put but not counted. */
-enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* All of them are whole and synced then, under their temporary names. */
-enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* bag/writer_deal.c: interleaved sets. */
-enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer) SB_CHECKED;
 enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
-                         size_t count, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size,
-                               struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size,
-                                     struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+                         size_t count) SB_CHECKED;
+enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data,
+                               size_t size) SB_CHECKED;
+enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer) SB_CHECKED;
+enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size) SB_CHECKED;
+enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer) SB_CHECKED;
 void sb_bag_deal_free(struct sb_bag_writer *writer);
 
 /* bag/writer_commit.c: final names for all shards, whose temporary files are whole; and no names
  * at all for what a run without force made. */
-enum sb_code sb_bag_give_names(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_give_names(struct sb_bag_writer *writer) SB_CHECKED;
 void sb_bag_take_names(struct sb_bag_writer *writer);
 
 /* The final name for a temporary file; SB_EXISTS unless it replaces what is there. */
 enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                              bool replace, struct sb_error *err) SB_CHECKED;
+                              bool replace) SB_CHECKED;
 
 /* bag/writer_append.c */
-enum sb_code sb_bag_append_open(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_append_open(struct sb_bag_writer *writer) SB_CHECKED;
+enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* After that all is on disk and synced but the last step, which needs no space there. */
-enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer) SB_CHECKED;
+enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer) SB_CHECKED;
 void sb_bag_append_free(struct sb_bag_writer *writer);
 
 /* A bag as it was before, and as it is to become. */
@@ -180,41 +174,38 @@ struct sb_bag_partner {
 };
 
 /* From here on the next writer can undo; or this one, by sb_bag_restore. */
-enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Both are prepared: what is left of one says so of the other. */
-enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys) SB_CHECKED;
 
 /* *there: is there one? One that is not whole was never acted upon. */
 enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_append *append,
-                                 struct sb_bag_partner *partner, bool *there,
-                                 struct sb_error *err) SB_CHECKED;
-enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+                                 struct sb_bag_partner *partner, bool *there) SB_CHECKED;
+enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* bag/writer_undo.c */
-enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer, struct sb_bag_append *append,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer,
+                                    struct sb_bag_append *append) SB_CHECKED;
 
 /* The number that a file's first `end` bytes end with. */
-enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last, const char *path,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_read_last_limit(int fd, int64_t end, uint64_t *last,
+                                    const char *path) SB_CHECKED;
 
 /* As it was before. */
-enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_bag_append *append,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_restore(const struct sb_bag_writer *writer,
+                            const struct sb_bag_append *append) SB_CHECKED;
 
 /* Undoes what a killed append left of the file, by the journal in the lock's file; or finishes it,
  * where it is one of keys whose records are there. */
-enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_undo_append(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* The last step of an append that is prepared, on disk. */
 enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
-                                  const struct sb_bag_append *append,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_bag_append *append) SB_CHECKED;
 
 /* *grown: do the limits that a reader of the file believes say so? */
-enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size, bool *grown,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size,
+                              bool *grown) SB_CHECKED;
 
 #endif

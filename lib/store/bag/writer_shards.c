@@ -9,143 +9,140 @@
 #include <unistd.h>
 
 static enum sb_code open_temporary(struct sb_bag_writer *writer, uint32_t shard, bool limits,
-                                   int flags, int *fd, struct sb_error *err)
+                                   int flags, int *fd)
 {
     struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name, err);
+    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name);
 
     *fd = -1;
     if (code == SB_OK) {
         *fd = open(name.data, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (*fd < 0)
-            code = sb_fail_errno(err, errno, "%s: cannot be created", writer->name);
+            code = sb_fail_errno(errno, "%s: cannot be created", writer->name);
     }
     sb_buf_release(&name);
     return code;
 }
 
-enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
-                           struct sb_error *err)
+enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd)
 {
     if (shard >= writer->made)
         writer->made = shard + 1;
-    return open_temporary(writer, shard, limits, O_RDWR | O_CREAT | O_EXCL, fd, err);
+    return open_temporary(writer, shard, limits, O_RDWR | O_CREAT | O_EXCL, fd);
 }
 
-enum sb_code sb_bag_reopen(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd,
-                           struct sb_error *err)
+enum sb_code sb_bag_reopen(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd)
 {
-    return open_temporary(writer, shard, limits, O_WRONLY | O_APPEND, fd, err);
+    return open_temporary(writer, shard, limits, O_WRONLY | O_APPEND, fd);
 }
 
-enum sb_code sb_bag_close_synced(const struct sb_bag_writer *writer, int fd, struct sb_error *err)
+enum sb_code sb_bag_close_synced(const struct sb_bag_writer *writer, int fd)
 {
-    enum sb_code code = sb_fsync(fd, writer->name, err);
+    enum sb_code code = sb_fsync(fd, writer->name);
 
     if (close(fd) && code == SB_OK)
-        code = sb_fail_errno(err, errno, "%s: cannot close", writer->name);
+        code = sb_fail_errno(errno, "%s: cannot close", writer->name);
     return code;
 }
 
-enum sb_code sb_bag_put(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_bag_put(void *context, const void *data, size_t size)
 {
     struct sb_bag_writer *writer = context;
 
-    return sb_outbuf_write(&writer->out, data, size, err);
+    return sb_outbuf_write(&writer->out, data, size);
 }
 
-enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_bag_create(writer, writer->shard, false, &writer->fd, err);
+    enum sb_code code = sb_bag_create(writer, writer->shard, false, &writer->fd);
 
     writer->shard_records = 0;
     writer->shard_bytes = 0;
     if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0, err);
+        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0);
     return code;
 }
 
 /* What was put is whole. */
-static enum sb_code close_out(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code close_out(struct sb_bag_writer *writer)
 {
     int fd = writer->fd;
-    enum sb_code code = sb_outbuf_flush(&writer->out, err);
+    enum sb_code code = sb_outbuf_flush(&writer->out);
 
     if (code)
         return code;
     writer->fd = -1;
-    return sb_bag_close_synced(writer, fd, err);
+    return sb_bag_close_synced(writer, fd);
 }
 
 /* The limits of the shard that grows, `count` from `first` on, go to their place. */
 static enum sb_code end_shard(struct sb_bag_writer *writer, int64_t first, int64_t count,
-                              int64_t base, struct sb_error *err)
+                              int64_t base)
 {
     bool at_tail = !writer->separate || sb_bag_replaces_file(writer);
     enum sb_code code = SB_OK;
 
     if (at_tail)
-        code = sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer, err);
+        code = sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer);
     if (code == SB_OK && writer->separate) {
-        code = close_out(writer, err);
+        code = close_out(writer);
         if (code == SB_OK)
-            code = sb_bag_create(writer, writer->shard, true, &writer->fd, err);
+            code = sb_bag_create(writer, writer->shard, true, &writer->fd);
         if (code == SB_OK)
-            code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0, err);
+            code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0);
         if (code == SB_OK)
-            code =
-                sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer, err);
+            code = sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer);
     }
-    return code ? code : close_out(writer, err);
+    return code ? code : close_out(writer);
 }
 
 /* May there be one more shard? */
-static enum sb_code check_shard_limit(const struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code check_shard_limit(const struct sb_bag_writer *writer)
 {
     uint32_t most = writer->shards ? writer->shards : SB_SPEC_SHARDS_MAX;
 
     if (writer->shard + 1 < most)
         return SB_OK;
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: more records come than %u shards hold; let a shard hold more, or name more "
                    "of them",
                    writer->name, most);
 }
 
-static enum sb_code end_grown(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code end_grown(struct sb_bag_writer *writer)
 {
-    return end_shard(writer, 0, writer->shard_records, 0, err);
+    return end_shard(writer, 0, writer->shard_records, 0);
 }
 
-enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer)
 {
-    enum sb_code code = check_shard_limit(writer, err);
+    enum sb_code code = check_shard_limit(writer);
 
     if (code == SB_OK)
-        code = end_grown(writer, err);
+        code = end_grown(writer);
     if (code)
         return code;
     sb_limit_spool_clear(&writer->limits);
     writer->shard++;
-    return sb_bag_begin_shard(writer, err);
+    return sb_bag_begin_shard(writer);
 }
 
-enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer)
 {
     int64_t start = writer->shard_bytes, size = writer->record_bytes;
     int next = -1;
-    enum sb_code code = check_shard_limit(writer, err);
+    enum sb_code code = check_shard_limit(writer);
 
     if (code == SB_OK)
-        code = sb_outbuf_flush(&writer->out, err);
+        code = sb_outbuf_flush(&writer->out);
     if (code == SB_OK)
-        code = sb_bag_create(writer, writer->shard + 1, false, &next, err);
+        code = sb_bag_create(writer, writer->shard + 1, false, &next);
     if (code == SB_OK)
-        code = sb_copy_range(writer->fd, start, next, size, writer->name, writer->name, err);
+        code = sb_copy_range(writer->fd, start, next, size, writer->name, writer->name);
     if (code == SB_OK)
-        code = sb_outbuf_cut(&writer->out, start, err);
+        code = sb_outbuf_cut(&writer->out, start);
     if (code == SB_OK)
-        code = end_grown(writer, err);
+        code = end_grown(writer);
     if (code) {
         if (next >= 0)
             close(next);
@@ -156,76 +153,74 @@ enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer, struct sb_error *er
     writer->fd = next;
     writer->shard_records = 0;
     writer->shard_bytes = 0;
-    return sb_outbuf_begin(&writer->out, next, writer->name, true, size, err);
+    return sb_outbuf_begin(&writer->out, next, writer->name, true, size);
 }
 
 /* The end of a record within the file that all of them were put into. */
-static enum sb_code spooled_end(const struct sb_bag_writer *writer, int64_t records, int64_t *end,
-                                struct sb_error *err)
+static enum sb_code spooled_end(const struct sb_bag_writer *writer, int64_t records, int64_t *end)
 {
     *end = 0;
-    return records ? sb_limit_spool_get(&writer->limits, records - 1, 1, end, err) : SB_OK;
+    return records ? sb_limit_spool_get(&writer->limits, records - 1, 1, end) : SB_OK;
 }
 
 /* The records from `first` to `end` of those in `from` become the shard, and are cut off there. */
 static enum sb_code cut_off(struct sb_bag_writer *writer, int from, uint32_t shard, int64_t first,
-                            int64_t end, struct sb_error *err)
+                            int64_t end)
 {
     int64_t from_byte, end_byte;
-    enum sb_code code = spooled_end(writer, first, &from_byte, err);
+    enum sb_code code = spooled_end(writer, first, &from_byte);
 
     writer->shard = shard;
     if (code == SB_OK)
-        code = spooled_end(writer, end, &end_byte, err);
+        code = spooled_end(writer, end, &end_byte);
     if (code == SB_OK)
-        code = sb_bag_create(writer, shard, false, &writer->fd, err);
+        code = sb_bag_create(writer, shard, false, &writer->fd);
     if (code == SB_OK)
         code = sb_copy_range(from, from_byte, writer->fd, end_byte - from_byte, writer->name,
-                             writer->name, err);
+                             writer->name);
     if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end_byte - from_byte,
-                               err);
+        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end_byte - from_byte);
     if (code == SB_OK)
-        code = end_shard(writer, first, end - first, from_byte, err);
+        code = end_shard(writer, first, end - first, from_byte);
     if (code == SB_OK && (ftruncate(from, from_byte) || lseek(from, from_byte, SEEK_SET) < 0))
-        code = sb_fail_errno(err, errno, "%s: cannot be cut", writer->name);
+        code = sb_fail_errno(errno, "%s: cannot be cut", writer->name);
     return code;
 }
 
 /* From the last shard to the second, so that no more than one of them is there twice. */
-static enum sb_code cut_spooled(struct sb_bag_writer *writer, struct sb_error *err)
+static enum sb_code cut_spooled(struct sb_bag_writer *writer)
 {
     int from = writer->fd;
     int64_t count = writer->records, each = count / writer->shards, more = count % writer->shards;
     int64_t end = count, first, size;
-    enum sb_code code = sb_outbuf_flush(&writer->out, err);
+    enum sb_code code = sb_outbuf_flush(&writer->out);
 
     writer->fd = -1;
     for (uint32_t shard = writer->shards - 1; code == SB_OK && shard > 0; shard--, end = first) {
         first = shard * each + (shard < more ? shard : more);
-        code = cut_off(writer, from, shard, first, end, err);
+        code = cut_off(writer, from, shard, first, end);
     }
     if (writer->fd >= 0)
         close(writer->fd);
     writer->fd = from;
     if (code == SB_OK)
-        code = spooled_end(writer, end, &size, err);
+        code = spooled_end(writer, end, &size);
     if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, from, writer->name, true, size, err);
+        code = sb_outbuf_begin(&writer->out, from, writer->name, true, size);
     writer->shard = 0;
-    return code ? code : end_shard(writer, 0, end, 0, err);
+    return code ? code : end_shard(writer, 0, end, 0);
 }
 
-enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer, struct sb_error *err)
+enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer)
 {
     enum sb_code code = SB_OK;
 
     if (writer->spooled)
-        return cut_spooled(writer, err);
+        return cut_spooled(writer);
     while (code == SB_OK && writer->shard + 1 < writer->shards)
-        code = sb_bag_next_shard(writer, err);
+        code = sb_bag_next_shard(writer);
     if (code == SB_OK)
-        code = end_grown(writer, err);
+        code = end_grown(writer);
     writer->shards = writer->shard + 1;
     return code;
 }
@@ -233,11 +228,10 @@ enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer, struct sb_error *er
 void sb_bag_remove_temporary(struct sb_bag_writer *writer)
 {
     struct sb_buf name = {0};
-    struct sb_error ignored;
 
     for (uint32_t shard = 0; shard < writer->made; shard++) {
         for (int limits = 0; limits < 2; limits++) {
-            if (sb_bag_temporary_name(writer, shard, limits, &name, &ignored) == SB_OK)
+            if (IGNORED(sb_bag_temporary_name(writer, shard, limits, &name)) == SB_OK)
                 unlink(name.data);
         }
     }

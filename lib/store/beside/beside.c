@@ -71,17 +71,15 @@ static void free_table(struct sb_table *table)
     free(beside->name);
 }
 
-static enum sb_code count(struct sb_table *table, int64_t *rows, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *rows)
 {
-    (void)err;
     *rows = of(table)->rows;
     return SB_OK;
 }
 
-static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number,
-                            struct sb_error *err)
+static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number)
 {
-    (void)row, (void)err;
+    (void)row;
     *number = of(table)->count;
     return SB_OK;
 }
@@ -105,15 +103,13 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return -1;
 }
 
-static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
-                             struct sb_error *err)
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     (void)table;
-    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
-                         struct sb_error *err)
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
 {
     const struct beside *beside = of(table);
 
@@ -121,10 +117,10 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
         const struct column *column = &beside->columns[i];
 
         if (number < column->shards)
-            return column->bag->ops->part(column->bag, number, out, err);
+            return column->bag->ops->part(column->bag, number, out);
         number -= column->shards;
     }
-    return err->code = SB_END;
+    return sb_error()->code = SB_END;
 }
 
 static const char *type_word(const struct column *column)
@@ -135,22 +131,22 @@ static const char *type_word(const struct column *column)
 }
 
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
-                             struct sb_facts *facts, struct sb_error *err)
+                             struct sb_facts *facts)
 {
     const struct column *column = &of(table)->columns[number];
 
     facts->name = column->name;
     facts->dtype = type_word(column);
-    return column->bag->ops->describe(column->bag, row, 0, facts, err);
+    return column->bag->ops->describe(column->bag, row, 0, facts);
 }
 
 static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
-                             struct sb_usage *usage, struct sb_error *err)
+                             struct sb_usage *usage)
 {
     const struct beside *beside = of(table);
 
-    if (sb_usage_begin(usage, NULL, 0, beside->count, err))
-        return err->code;
+    if (sb_usage_begin(usage, NULL, 0, beside->count))
+        return sb_error()->code;
     usage->line_word = "array";
     usage->typed = usage->packed = true;
     for (uint32_t i = 0; i < beside->count; i++) {
@@ -160,7 +156,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
 
         if (!sb_array_is_among(column->name, options->columns, options->column_count))
             continue;
-        code = column->bag->ops->usage(column->bag, options, &one, err);
+        code = column->bag->ops->usage(column->bag, options, &one);
         usage->lines[i] = one.total;
         usage->lines[i].name = column->name;
         usage->lines[i].dtype = type_word(column);
@@ -204,7 +200,7 @@ static void reader_free(void *context)
     free(reader);
 }
 
-static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
     const struct beside *beside = of(table);
     struct beside_reader *reader = calloc(1, sizeof(*reader));
@@ -212,29 +208,27 @@ static enum sb_code reader_new(const struct sb_table *table, void **out, struct 
 
     *out = reader;
     if (!reader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reader->beside = beside;
     reader->bags = calloc(beside->count, sizeof(*reader->bags));
     if (!reader->bags)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; !code && i < beside->count; i++)
-        code =
-            beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i], err);
+        code = beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i]);
     return code;
 }
 
 /* Of what is damaged it is said in which bag. */
-static enum sb_code fail(const struct column *column, const struct sb_error *why,
-                         struct sb_error *err)
+static enum sb_code fail(const struct column *column, const struct sb_error *why)
 {
     if (why->code == SB_DAMAGED)
-        return sb_fail(err, SB_DAMAGED, "%s: %s", column->bag->name, why->text);
-    *err = *why;
-    return err->code;
+        return sb_fail(SB_DAMAGED, "%s: %s", column->bag->name, why->text);
+    *sb_error() = *why;
+    return sb_error()->code;
 }
 
 static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cell, bool sized,
-                         struct found *out, struct sb_error *err)
+                         struct found *out)
 {
     const struct column *column = &reader->beside->columns[cell->column];
     bool made = cell->npy && column->form == SB_FORM_NPY && column->dtype != SB_DTYPE_NONE;
@@ -242,57 +236,56 @@ static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cel
 
     *out = (struct found){
         .ops = column->bag->ops, .bag = reader->bags[cell->column], .cell.cell.row = cell->row};
-    if (sb_table_cell_find(column->bag, out->bag, &out->cell, &why) ||
-        ((sized || made) && out->ops->size(out->bag, &out->cell, &out->size, &why)) ||
-        (made && sb_npy_row_header(&reader->row, column->dtype, out->size, &why)))
-        return fail(column, &why, err);
+    if (INTO(&why, sb_table_cell_find(column->bag, out->bag, &out->cell)) ||
+        ((sized || made) && INTO(&why, out->ops->size(out->bag, &out->cell, &out->size))) ||
+        (made && INTO(&why, sb_npy_row_header(&reader->row, column->dtype, out->size))))
+        return fail(column, &why);
     out->header = made ? reader->row.header.size : 0;
     return SB_OK;
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t capacity, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size)
 {
     struct beside_reader *reader = context;
     struct sb_error why;
     struct found found;
-    enum sb_code code = look(reader, &cell->cell, false, &found, err);
+    enum sb_code code = look(reader, &cell->cell, false, &found);
 
     (void)stored;
     if (code)
         return code;
     if (found.header > capacity)
-        return err->code = SB_LIMIT;
+        return sb_error()->code = SB_LIMIT;
     if (found.header > 0)
         memcpy(data, reader->row.header.data, found.header);
-    code = found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
-                             capacity - found.header, size, &why);
+    code = INTO(&why, found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
+                                        capacity - found.header, size));
     if (code)
-        return fail(&reader->beside->columns[cell->cell.column], &why, err);
+        return fail(&reader->beside->columns[cell->cell.column], &why);
     *size += found.header;
     return SB_OK;
 }
 
-static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
-                            struct sb_error *err)
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size)
 {
     struct found found;
-    enum sb_code code = look(context, &cell->cell, true, &found, err);
+    enum sb_code code = look(context, &cell->cell, true, &found);
 
     *size = (int64_t)found.header + found.size;
     return code;
 }
 
 static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *each_context, struct sb_error *err)
+                           void *each_context)
 {
     struct beside_reader *reader = context;
     struct found found;
-    enum sb_code code = look(reader, &cell->cell, false, &found, err);
+    enum sb_code code = look(reader, &cell->cell, false, &found);
 
     if (!code && found.header > 0)
-        code = each(each_context, reader->row.header.data, found.header, err);
-    return code ? code : found.ops->stream(found.bag, &found.cell, each, each_context, err);
+        code = each(each_context, reader->row.header.data, found.header);
+    return code ? code : found.ops->stream(found.bag, &found.cell, each, each_context);
 }
 
 static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
@@ -339,20 +332,18 @@ struct beginning {
 };
 
 /* A sb_each_block, which takes no more than its capacity. The code in the error ends a stream. */
-static enum sb_code take_beginning(void *context, const void *data, size_t size,
-                                   struct sb_error *err)
+static enum sb_code take_beginning(void *context, const void *data, size_t size)
 {
     struct beginning *beginning = context;
     size_t space = sizeof(beginning->bytes) - beginning->size, part = size < space ? size : space;
 
     memcpy(beginning->bytes + beginning->size, data, part);
     beginning->size += part;
-    err->code = beginning->size == sizeof(beginning->bytes) ? SB_END : SB_OK;
-    return err->code;
+    sb_error()->code = beginning->size == sizeof(beginning->bytes) ? SB_END : SB_OK;
+    return sb_error()->code;
 }
 
-static enum sb_code begins_as_npy(struct sb_table *bag, int64_t records, bool *is_npy,
-                                  struct sb_error *err)
+static enum sb_code begins_as_npy(struct sb_table *bag, int64_t records, bool *is_npy)
 {
     struct beginning beginning = {.size = 0};
     struct sb_stored_cell first = {0};
@@ -362,11 +353,11 @@ static enum sb_code begins_as_npy(struct sb_table *bag, int64_t records, bool *i
     *is_npy = false;
     if (records == 0)
         return SB_OK;
-    code = bag->ops->reader_new(bag, &reader, err);
+    code = bag->ops->reader_new(bag, &reader);
     if (!code)
-        code = sb_table_cell_find(bag, reader, &first, err);
+        code = sb_table_cell_find(bag, reader, &first);
     if (!code)
-        code = bag->ops->stream(reader, &first, take_beginning, &beginning, err);
+        code = bag->ops->stream(reader, &first, take_beginning, &beginning);
     bag->ops->reader_free(reader);
     *is_npy = beginning.size == SB_NPY_MAGIC_SIZE &&
               memcmp(beginning.bytes, SB_NPY_MAGIC, SB_NPY_MAGIC_SIZE) == 0;
@@ -375,26 +366,26 @@ static enum sb_code begins_as_npy(struct sb_table *bag, int64_t records, bool *i
 
 /* By its name; and `arrays` that it does not say the type of by their first record. */
 static enum sb_code choose_form(struct column *column, const char *spec, int64_t records,
-                                const struct sb_beside_options *options, struct sb_error *err)
+                                const struct sb_beside_options *options)
 {
     struct sb_array_name said;
     bool known = sb_bag_array_name(&said, spec), is_npy = true;
     enum sb_code code = SB_OK;
 
     if (said.array_size == 0)
-        return sb_fail(err, SB_INVALID, "%s: its name has none for an array", spec);
+        return sb_fail(SB_INVALID, "%s: its name has none for an array", spec);
     column->name = strndup(said.array, said.array_size);
     if (!column->name)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     column->dtype = known ? said.dtype : options->dtype;
     column->form = column->dtype == SB_DTYPE_STR ? SB_FORM_TEXT
                    : known || options->arrays    ? SB_FORM_NPY
                                                  : SB_FORM_BYTES;
     if (!known && options->arrays && options->dtype == SB_DTYPE_NONE)
-        code = begins_as_npy(column->bag, records, &is_npy, err);
+        code = begins_as_npy(column->bag, records, &is_npy);
     if (code || is_npy)
         return code;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: neither its name nor its first record says what type its values have; "
                    "--dtype=float32 does",
                    spec);
@@ -402,29 +393,29 @@ static enum sb_code choose_form(struct column *column, const char *spec, int64_t
 
 static enum sb_code add_column(struct beside *beside, const char *spec,
                                const struct sb_beside_options *options,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     struct column *column = &beside->columns[beside->count], *first = beside->columns;
     struct sb_input input = {.path = spec, .name = spec};
     int64_t records, other;
 
-    if (sb_table_open_bag(&column->bag, &input, options->bag, notify, err))
-        return err->code;
+    if (sb_table_open_bag(&column->bag, &input, options->bag, notify))
+        return sb_error()->code;
     beside->count++;
     sb_count_up(&beside->base.cell_size, column->bag->cell_size);
     records = sb_bag_count(column->bag->ops->records(column->bag));
     column->shards = sb_bag_shard_count(column->bag->ops->records(column->bag));
-    if (choose_form(column, spec, records, options, err))
-        return err->code;
+    if (choose_form(column, spec, records, options))
+        return sb_error()->code;
     other = find(&beside->base, column->name, strlen(column->name));
     if (&first[other] != column)
-        return sb_fail(err, SB_INVALID, "%s: is called '%s', as %s is; arrays need different names",
+        return sb_fail(SB_INVALID, "%s: is called '%s', as %s is; arrays need different names",
                        spec, column->name, first[other].bag->name);
     if (column == first)
         beside->rows = records;
     if (records == beside->rows)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: has %" PRId64 " records, and %s %" PRId64
                    "; arrays of the same items are equally many",
                    spec, records, first->bag->name, beside->rows);
@@ -445,14 +436,14 @@ static char *join(char *const *specs, size_t count)
 
 enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t count,
                               const struct sb_beside_options *options,
-                              const struct sb_notify *notify, struct sb_error *err)
+                              const struct sb_notify *notify)
 {
     struct beside *beside = calloc(1, sizeof(*beside));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!beside)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     beside->name = join(specs, count);
     beside->columns = calloc(count, sizeof(*beside->columns));
     beside->base = (struct sb_table){.ops = &beside_ops,
@@ -461,9 +452,9 @@ enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t 
                                      .numbered = true,
                                      .listing = &listing};
     if (!beside->name || !beside->columns)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (size_t i = 0; !code && i < count; i++)
-        code = add_column(beside, specs[i], options, notify, err);
+        code = add_column(beside, specs[i], options, notify);
     beside->base.cell_size /= (int64_t)count;
     if (code)
         sb_table_free(&beside->base);
@@ -473,27 +464,25 @@ enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t 
 }
 
 static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *bag, const struct sb_notify *notify,
-                               struct sb_error *err)
+                               const struct sb_bag_options *bag, const struct sb_notify *notify)
 {
     const struct sb_beside_options options = {.bag = bag};
     struct sb_spec bags;
-    enum sb_code code = sb_spec_beside(&bags, input->path, err);
+    enum sb_code code = sb_spec_beside(&bags, input->path);
 
     *out = NULL;
     if (!code)
-        code = sb_table_of_bags(out, bags.paths, bags.count, &options, notify, err);
+        code = sb_table_of_bags(out, bags.paths, bags.count, &options, notify);
     sb_spec_release(&bags);
     return code;
 }
 
 static enum sb_sure is_spec(const struct sb_input *input)
 {
-    struct sb_error ignored;
     struct sb_spec bags;
     bool found;
 
-    if (input->there || !strchr(input->path, '+') || sb_spec_beside(&bags, input->path, &ignored))
+    if (input->there || !strchr(input->path, '+') || IGNORED(sb_spec_beside(&bags, input->path)))
         return SB_NO;
     found = bags.count > 1;
     for (size_t i = 0; i < bags.count; i++)

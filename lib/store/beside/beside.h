@@ -27,6 +27,6 @@ bool sb_bag_array_name(struct sb_array_name *out, const char *spec);
  * what one holds. */
 enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t count,
                               const struct sb_beside_options *options,
-                              const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                              const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -28,25 +28,25 @@ void sb_cache_free(struct sb_cache *cache)
 }
 
 enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
-                           const struct sb_notify *notify, struct sb_error *err)
+                           const struct sb_notify *notify)
 {
     struct sb_cache *cache = calloc(1, sizeof(*cache));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!cache)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     cache->notify = notify;
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->dirs = calloc(count + 1, sizeof(*cache->dirs));
     if (!cache->dirs)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (size_t i = 0; !code && i < count; i++) {
         cache->dirs[i] = strdup(dirs[i]);
         if (!cache->dirs[i])
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = sb_cache_list_segments(cache, cache->dir_count++, err);
+            code = sb_cache_list_segments(cache, cache->dir_count++);
     }
     if (code) {
         sb_cache_free(cache);
@@ -62,13 +62,13 @@ uint32_t sb_cache_segment_count(const struct sb_cache *cache)
 }
 
 enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
-                              struct sb_cache_segment *out, struct sb_error *err)
+                              struct sb_cache_segment *out)
 {
     const struct sb_cache_file *file = &cache->segments[segment];
     struct sb_cache_map *map;
 
     if (file->state == CACHE_UNSEEN) {
-        enum sb_code code = sb_cache_hold(cache, segment, &map, err);
+        enum sb_code code = sb_cache_hold(cache, segment, &map);
 
         if (code && code != SB_END)
             return code;
@@ -90,25 +90,23 @@ enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
     return SB_OK;
 }
 
-enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live,
-                            struct sb_error *err)
+enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live)
 {
-    if (sb_cache_find_superseded(cache, err))
-        return err->code;
+    if (sb_cache_find_superseded(cache))
+        return sb_error()->code;
     *rows = cache->rows;
     *live = cache->live;
     return SB_OK;
 }
 
-enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject,
-                                 struct sb_error *err)
+enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject)
 {
     const struct sb_cache_field *last = NULL;
     struct sb_cache_segment segment;
 
     for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
-        if (sb_cache_segment(cache, i, &segment, err))
-            return err->code;
+        if (sb_cache_segment(cache, i, &segment))
+            return sb_error()->code;
         if (segment.fields == last)
             continue;
         last = segment.fields;
@@ -117,5 +115,5 @@ enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const
                 return SB_OK;
         }
     }
-    return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has", subject, name);
+    return sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has", subject, name);
 }

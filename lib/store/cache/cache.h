@@ -37,14 +37,13 @@ bool sb_is_cache(const char *path);
 /* Gives `each` the directories in path that are caches, by their paths and names, sorted. SB_END:
  * there is none. */
 enum sb_code sb_cache_list(const char *path,
-                           enum sb_code (*each)(void *context, const char *path, const char *name,
-                                                struct sb_error *err),
-                           void *context, struct sb_error *err) SB_CHECKED;
+                           enum sb_code (*each)(void *context, const char *path, const char *name),
+                           void *context) SB_CHECKED;
 
 /* dirs are kept. What is wrong with a segment is reported as SB_PROBLEM ("damaged"), now or when it
  * is first needed, and the rest is used. SB_FORMAT: one of them is no cache. */
 enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
-                           const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                           const struct sb_notify *notify) SB_CHECKED;
 void sb_cache_free(struct sb_cache *cache); /* NULL is allowed */
 
 enum sb_cache_structure {
@@ -80,12 +79,12 @@ uint32_t sb_cache_segment_count(const struct sb_cache *cache);
 
 /* Maps it where need be: what is said lives as long as the cache. */
 enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
-                              struct sb_cache_segment *out, struct sb_error *err) SB_CHECKED;
+                              struct sb_cache_segment *out) SB_CHECKED;
 
 /* SB_INVALID: no segment has an array of that name; `subject` is what the message calls the cache.
  */
-enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const char *subject,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name,
+                                 const char *subject) SB_CHECKED;
 
 struct sb_cache_place {
     uint32_t segment; /* in the order of the cache, not its number */
@@ -100,7 +99,7 @@ struct sb_cache_place {
  * counts, though it knows the segment that has that, may be believed, as the original does.
  */
 enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys, size_t count,
-                           struct sb_cache_place *places, struct sb_error *err) SB_CHECKED;
+                           struct sb_cache_place *places) SB_CHECKED;
 
 /*
  * All rows in order; which of them count is found at the first call. SB_END after the last;
@@ -111,26 +110,23 @@ struct sb_cache_row {
     struct sb_row_key key; /* lives until the next call on the cache */
     bool superseded;
 };
-enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row) SB_CHECKED;
 void sb_cache_seek(struct sb_cache *cache, uint32_t segment);
 void sb_cache_rewind(struct sb_cache *cache);
 
 /* Rows in all, and those that count: reads all keys, once. */
-enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live) SB_CHECKED;
 
 /* Where the row is that has this number among those that count, or among `all`. SB_INVALID: there
  * is none. */
 enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
-                             struct sb_cache_place *out, struct sb_error *err) SB_CHECKED;
+                             struct sb_cache_place *out) SB_CHECKED;
 
 /* Of a row that such a call found. */
 bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place place);
 
 struct sb_cache_reader;
-enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache) SB_CHECKED;
 void sb_cache_reader_free(struct sb_cache_reader *reader); /* NULL is allowed; before its cache */
 
 /* One value. It lives until the next call on the reader. */
@@ -145,13 +141,11 @@ struct sb_cache_value {
  * file has shrunk; the text does not name the key. Call sb_cache_reader_check before `data` is
  * relied on that was used after this call. */
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
-                            size_t field, struct sb_cache_value *out,
-                            struct sb_error *err) SB_CHECKED;
+                            size_t field, struct sb_cache_value *out) SB_CHECKED;
 
 /* The same but for the values themselves, which are not read: data is NULL. */
 enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out,
-                               struct sb_error *err) SB_CHECKED;
+                               size_t field, struct sb_cache_value *out) SB_CHECKED;
 
 /*
  * Copies `size` bytes of a value, from the byte `at` on, and sees that they were all there: bools,
@@ -159,16 +153,15 @@ enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_p
  * so many.
  */
 enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
-                           size_t field, int64_t at, size_t size, void *out,
-                           struct sb_error *err) SB_CHECKED;
+                           size_t field, int64_t at, size_t size, void *out) SB_CHECKED;
 
-enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader) SB_CHECKED;
 
 /* Of the row that was looked at last: what one of its fields is called, or "". */
 const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t field);
 
 /* The key of a row. */
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
-                             struct sb_row_key *out, struct sb_error *err) SB_CHECKED;
+                             struct sb_row_key *out) SB_CHECKED;
 
 #endif

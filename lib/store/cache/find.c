@@ -83,16 +83,15 @@ static void wanted_release(struct wanted *wanted)
     *wanted = (struct wanted){0};
 }
 
-static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *keys, size_t count,
-                                struct sb_error *err)
+static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *keys, size_t count)
 {
     size_t slots = 16, bits = FILTER_BITS_LEAST;
 
     *wanted = (struct wanted){.keys = keys};
-    if (sb_hash_key_draw(&wanted->hash_key, err))
-        return err->code;
+    if (sb_hash_key_draw(&wanted->hash_key))
+        return sb_error()->code;
     if (count > SIZE_MAX / 64)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     while (slots / 2 < count)
         slots *= 2;
     while (bits / BITS_PER_KEY < count)
@@ -103,7 +102,7 @@ static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *
     wanted->filter = calloc(bits / 64, sizeof(*wanted->filter));
     if (!wanted->slots || !wanted->filter) {
         wanted_release(wanted);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     for (size_t i = 0; i < count; i++)
         add_wanted(wanted, i);
@@ -155,14 +154,12 @@ static bool find_segment(struct indexed_dir *dir, int64_t number)
     return true;
 }
 
-static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry,
-                               struct sb_error *err)
+static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry)
 {
     struct indexed_dir *dir = context;
     struct search *search = dir->search;
     size_t key;
 
-    (void)err;
     if (!find_segment(dir, entry->segment))
         return SB_OK;
     search->indexed[dir->last / 64] |= UINT64_C(1) << (dir->last % 64);
@@ -186,38 +183,38 @@ static void forget_index(const struct indexed_dir *dir)
 }
 
 /* One that cannot be opened is as none. */
-static enum sb_code read_mapped(struct indexed_dir *dir, const char *name, struct sb_error *err)
+static enum sb_code read_mapped(struct indexed_dir *dir, const char *name)
 {
     struct sb_mapping *mapping;
     struct sb_error inner;
-    enum sb_code code = sb_file_map_path(&mapping, name, &inner);
+    enum sb_code code = INTO(&inner, sb_file_map_path(&mapping, name));
 
     if (!code) {
-        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir, &inner);
+        code = INTO(&inner,
+                    sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir));
         if (!code)
-            code = sb_mapping_check(mapping, &inner);
+            code = INTO(&inner, sb_mapping_check(mapping));
         sb_mapping_free(mapping);
     }
     if (code)
         forget_index(dir);
-    return code == SB_NOMEM ? sb_fail_memory(err) : SB_OK;
+    return code == SB_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code read_index(struct search *search, size_t number, uint32_t first, uint32_t end,
-                               struct sb_error *err)
+static enum sb_code read_index(struct search *search, size_t number, uint32_t first, uint32_t end)
 {
     struct indexed_dir dir = {.search = search, .first = first, .end = end, .last = first};
     enum sb_code code;
     char *name;
 
     if (asprintf(&name, "%s/index.pkl", search->cache->dirs[number]) < 0)
-        return sb_fail_memory(err);
-    code = read_mapped(&dir, name, err);
+        return sb_fail_memory();
+    code = read_mapped(&dir, name);
     free(name);
     return code;
 }
 
-static enum sb_code read_indexes(struct search *search, struct sb_error *err)
+static enum sb_code read_indexes(struct search *search)
 {
     const struct sb_cache *cache = search->cache;
     uint32_t first = 0, end = 0;
@@ -226,7 +223,7 @@ static enum sb_code read_indexes(struct search *search, struct sb_error *err)
     for (size_t i = 0; !code && i < cache->dir_count; i++, first = end) {
         while (end < cache->segment_count && cache->segments[end].dir == i)
             end++;
-        code = read_index(search, i, first, end, err);
+        code = read_index(search, i, first, end);
     }
     return code;
 }
@@ -247,8 +244,7 @@ static int compare_hints(const void *a, const void *b)
 }
 
 /* SB_END: the key is not there. */
-static enum sb_code check_hint(const struct search *search, const struct hint *hint,
-                               struct sb_error *err)
+static enum sb_code check_hint(const struct search *search, const struct hint *hint)
 {
     const struct sb_row_key *wanted = &search->keys[hint->key];
     struct sb_cache *cache = search->cache;
@@ -256,25 +252,25 @@ static enum sb_code check_hint(const struct search *search, const struct hint *h
     struct sb_cache_map *map;
     struct sb_row_key key;
     bool holds;
-    enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map, err);
+    enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map);
 
     if (code)
         return code;
-    holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key, err) &&
+    holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key) &&
             key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
     sb_cache_unpin(cache, map);
     return holds ? SB_OK : SB_END;
 }
 
 /* Holds what the indexes say against the segments, in their order. */
-static enum sb_code check_hints(struct search *search, struct sb_error *err)
+static enum sb_code check_hints(struct search *search)
 {
     struct hint *hints = reallocarray(NULL, search->count + 1, sizeof(*hints));
     enum sb_code code = SB_OK;
     size_t count = 0;
 
     if (!hints)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < search->count; i++) {
         if (search->places[i].segment != SB_CACHE_NOWHERE)
             hints[count++] = (struct hint){.place = search->places[i], .key = i};
@@ -282,7 +278,7 @@ static enum sb_code check_hints(struct search *search, struct sb_error *err)
     if (count > 0)
         qsort(hints, count, sizeof(*hints), compare_hints);
     for (size_t i = 0; !code && i < count; i++) {
-        code = check_hint(search, &hints[i], err);
+        code = check_hint(search, &hints[i]);
         if (code == SB_END) {
             search->places[hints[i].key] = nowhere;
             code = SB_OK;
@@ -305,7 +301,7 @@ static void note_row(struct search *search, size_t key, uint32_t segment, int64_
 }
 
 static enum sb_code scan_rows(struct search *search, uint32_t segment,
-                              const struct sb_cache_map *map, struct sb_error *err)
+                              const struct sb_cache_map *map)
 {
     const struct sb_cache_file *file = &search->cache->segments[segment];
     struct sb_row_key key;
@@ -314,14 +310,14 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
     for (int64_t row = 0; row < file->rows; row++) {
         size_t wanted;
 
-        if (sb_cache_key(map, file, row, &key, err))
-            return err->code;
+        if (sb_cache_key(map, file, row, &key))
+            return sb_error()->code;
         wanted = wanted_look(&search->wanted, key.text, key.size);
         if (wanted != UNWANTED)
             note_row(search, wanted, segment, row);
         sb_cache_map_touch(map, &touched, key.size);
     }
-    return sb_mapping_check(map->mapping, err);
+    return sb_mapping_check(map->mapping);
 }
 
 /* Keys that were found in a segment that is then given up are nowhere again. */
@@ -335,19 +331,19 @@ static void forget_segment(struct search *search, uint32_t segment)
     }
 }
 
-static enum sb_code scan_segment(struct search *search, uint32_t segment, struct sb_error *err)
+static enum sb_code scan_segment(struct search *search, uint32_t segment)
 {
     struct sb_cache_map *map;
-    enum sb_code code = sb_cache_hold(search->cache, segment, &map, err);
+    enum sb_code code = sb_cache_hold(search->cache, segment, &map);
 
     if (code)
         return code == SB_END ? SB_OK : code;
-    code = scan_rows(search, segment, map, err);
+    code = scan_rows(search, segment, map);
     sb_cache_leave(search->cache, map);
     if (!code)
         return SB_OK;
     forget_segment(search, segment);
-    code = sb_cache_give_up(search->cache, segment, err);
+    code = sb_cache_give_up(search->cache, segment);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -356,7 +352,7 @@ static enum sb_code scan_segment(struct search *search, uint32_t segment, struct
  * keys that no index found; the others, while they may have a key later than the place that an
  * index gave.
  */
-static enum sb_code scan(struct search *search, struct sb_error *err)
+static enum sb_code scan(struct search *search)
 {
     uint32_t lowest = SB_CACHE_NOWHERE;
     enum sb_code code = SB_OK;
@@ -373,17 +369,17 @@ static enum sb_code scan(struct search *search, struct sb_error *err)
     }
     for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
-            code = scan_segment(search, i - 1, err);
+            code = scan_segment(search, i - 1);
     }
     return code;
 }
 
-static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
+static enum sb_code look_everywhere(struct search *search)
 {
-    if (read_indexes(search, err) || check_hints(search, err) || scan(search, err))
-        return err->code;
+    if (read_indexes(search) || check_hints(search) || scan(search))
+        return sb_error()->code;
     for (size_t i = 0; i < search->count; i++) {
         const struct sb_row_key *key = &search->keys[i];
 
@@ -393,17 +389,17 @@ static enum sb_code look_everywhere(struct search *search, struct sb_error *err)
 }
 
 enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys, size_t count,
-                           struct sb_cache_place *places, struct sb_error *err)
+                           struct sb_cache_place *places)
 {
     struct search search = {.cache = cache, .keys = keys, .count = count, .places = places};
     enum sb_code code;
 
     for (size_t i = 0; i < count; i++)
         places[i] = nowhere;
-    if (wanted_make(&search.wanted, keys, count, err))
-        return err->code;
+    if (wanted_make(&search.wanted, keys, count))
+        return sb_error()->code;
     search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
-    code = search.indexed ? look_everywhere(&search, err) : sb_fail_memory(err);
+    code = search.indexed ? look_everywhere(&search) : sb_fail_memory();
     free(search.indexed);
     wanted_release(&search.wanted);
     return code;

@@ -34,7 +34,7 @@ enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_bu
 /* Of one that is described. dir: the path of the cache. SB_FORMAT: its columns are none of a cache.
  */
 enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
-                                  struct sb_cache_layout *layout, struct sb_error *err) SB_CHECKED;
+                                  struct sb_cache_layout *layout) SB_CHECKED;
 
 /* A segment that is mapped. Who has pinned it may read it. */
 struct sb_cache_map {
@@ -96,16 +96,15 @@ struct sb_cache {
 };
 
 /* cache/directory.c: adds the segments in a directory, in order. SB_FORMAT: it is no cache. */
-enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir) SB_CHECKED;
 
 /*
  * cache/map.c: maps a segment, or finds it mapped, and pins it; any thread may. What is wrong with
  * it is not reported, and the text of the error begins with its path. SB_NOMEM, SB_INTERRUPT,
  * SB_LIMIT and SB_SYSTEM without descriptors have nothing to do with the segment.
  */
-enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment,
+                          struct sb_cache_map **out) SB_CHECKED;
 void sb_cache_unpin(struct sb_cache *cache, struct sb_cache_map *map); /* NULL is allowed */
 void sb_cache_free_maps(struct sb_cache *cache);
 
@@ -125,19 +124,18 @@ void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map);
  * As sb_cache_pin, for the thread that the cache belongs to: what is wrong with the segment is
  * reported, once, and from then on it has no rows and is SB_END.
  */
-enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment,
+                           struct sb_cache_map **out) SB_CHECKED;
 
-/* Reports what is wrong with the segment, as err has it, unless that ends the work. */
-enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment,
-                              struct sb_error *err) SB_CHECKED;
+/* Reports what is wrong with the segment, which is the last failure, unless that ends the work. */
+enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment) SB_CHECKED;
 
 /* The key of a row that is there. SB_DAMAGED; the text begins with the segment's path. */
 enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *file,
-                          int64_t row, struct sb_row_key *out, struct sb_error *err) SB_CHECKED;
+                          int64_t row, struct sb_row_key *out) SB_CHECKED;
 
 /* cache/live.c: finds which rows count, once. */
-enum sb_code sb_cache_find_superseded(struct sb_cache *cache, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_find_superseded(struct sb_cache *cache) SB_CHECKED;
 
 static inline bool sb_cache_is_superseded(const struct sb_cache_file *segment, int64_t row)
 {

@@ -25,13 +25,12 @@ void sb_cache_index_release(struct sb_cache_index *index)
     free(index->path);
 }
 
-static enum sb_code put(void *file, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put(void *file, const void *data, size_t size)
 {
-    return sb_outfile_write(file, data, size, err);
+    return sb_outfile_write(file, data, size);
 }
 
-enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir,
-                                  struct sb_error *err)
+enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir)
 {
     struct sb_stream_sink_options options = {.force = true};
     enum sb_code code;
@@ -39,30 +38,30 @@ enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir,
     *index = (struct sb_cache_index){0};
     if (asprintf(&index->path, "%s/index.pkl", dir) < 0) {
         index->path = NULL;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     index->existing = stat(index->path, &index->before) == 0;
     if (!index->existing && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s", index->path);
+        return sb_fail_errno(errno, "%s", index->path);
     if (index->existing && !S_ISREG(index->before.st_mode))
-        return sb_fail(err, SB_EXISTS, "%s: is not a regular file; remove it", index->path);
+        return sb_fail(SB_EXISTS, "%s: is not a regular file; remove it", index->path);
     options.path = index->path;
     options.like = index->existing ? &index->before : NULL;
-    code = sb_outfile_open(&index->file, &options, err);
-    return code ? code : sb_pickle_index_begin(&index->entries, put, index->file, err);
+    code = sb_outfile_open(&index->file, &options);
+    return code ? code : sb_pickle_index_begin(&index->entries, put, index->file);
 }
 
-enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done, struct sb_error *err)
+enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done)
 {
-    enum sb_code code = sb_pickle_index_end(&index->entries, err);
+    enum sb_code code = sb_pickle_index_end(&index->entries);
 
     if (!code)
-        code = sb_outfile_commit(index->file, err);
+        code = sb_outfile_commit(index->file);
     *done = sb_outfile_is_done(index->file);
     return code;
 }
 
-static enum sb_code note_segments(struct index_writer *writer, struct sb_error *err)
+static enum sb_code note_segments(struct index_writer *writer)
 {
     struct sb_cache_segment segment;
     enum sb_code code = SB_OK;
@@ -70,50 +69,49 @@ static enum sb_code note_segments(struct index_writer *writer, struct sb_error *
     writer->segments = sb_cache_segment_count(writer->cache);
     writer->numbers = calloc((size_t)writer->segments + 1, sizeof(*writer->numbers));
     if (!writer->numbers)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; !code && i < writer->segments; i++) {
-        code = sb_cache_segment(writer->cache, i, &segment, err);
+        code = sb_cache_segment(writer->cache, i, &segment);
         writer->numbers[i] = segment.number;
         /* Who may not read it does not know that its keys are lost. */
         if (!code && segment.damaged && access(segment.path, R_OK))
-            code = sb_fail_errno(err, errno,
-                                 "%s: cannot be read, and index.pkl would be without its keys",
-                                 segment.path);
+            code = sb_fail_errno(
+                errno, "%s: cannot be read, and index.pkl would be without its keys", segment.path);
     }
     return code;
 }
 
-static enum sb_code add_rows(struct index_writer *writer, struct sb_error *err)
+static enum sb_code add_rows(struct index_writer *writer)
 {
     struct sb_pickle_entry entry;
     struct sb_cache_row row;
     enum sb_code code;
 
     sb_cache_rewind(writer->cache);
-    while (!(code = sb_cache_next(writer->cache, &row, err))) {
+    while (!(code = sb_cache_next(writer->cache, &row))) {
         if (row.superseded)
             continue;
         entry = (struct sb_pickle_entry){.key = row.key.text,
                                          .key_size = row.key.size,
                                          .segment = writer->numbers[row.place.segment],
                                          .row = row.place.row};
-        code = sb_pickle_index_add(&writer->index.entries, &entry, err);
+        code = sb_pickle_index_add(&writer->index.entries, &entry);
         if (code)
             return code;
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code changed(const struct index_writer *writer, struct sb_error *err)
+static enum sb_code changed(const struct index_writer *writer)
 {
-    return sb_fail(err, SB_CHANGED,
+    return sb_fail(SB_CHANGED,
                    "%s: is being written to, and its index.pkl was left alone; try again when its "
                    "job has ended",
                    writer->dir);
 }
 
 /* Are there as many segments as the cache has? Their numbers only grow. */
-static enum sb_code count_segments(struct index_writer *writer, DIR *dir, struct sb_error *err)
+static enum sb_code count_segments(struct index_writer *writer, DIR *dir)
 {
     struct dirent *entry;
     uint32_t count = 0;
@@ -122,12 +120,12 @@ static enum sb_code count_segments(struct index_writer *writer, DIR *dir, struct
     while (errno = 0, (entry = readdir(dir)))
         count += sb_cache_segment_number(entry->d_name, &number);
     if (errno)
-        return sb_fail_errno(err, errno, "%s/segments", writer->dir);
-    return count == writer->segments ? SB_OK : changed(writer, err);
+        return sb_fail_errno(errno, "%s/segments", writer->dir);
+    return count == writer->segments ? SB_OK : changed(writer);
 }
 
 /* What a job has written since the cache was opened is newer than what would replace it. */
-static enum sb_code look_again(struct index_writer *writer, struct sb_error *err)
+static enum sb_code look_again(struct index_writer *writer)
 {
     const struct stat *before = &writer->index.before;
     struct stat now;
@@ -140,32 +138,31 @@ static enum sb_code look_again(struct index_writer *writer, struct sb_error *err
         (existing && (now.st_ino != before->st_ino || now.st_size != before->st_size ||
                       now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
                       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)))
-        return changed(writer, err);
+        return changed(writer);
     if (sb_buf_add_format(&path, "%s/segments", writer->dir))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dir = opendir(path.data);
-    code = dir ? count_segments(writer, dir, err) : sb_fail_errno(err, errno, "%s", path.data);
+    code = dir ? count_segments(writer, dir) : sb_fail_errno(errno, "%s", path.data);
     if (dir)
         closedir(dir);
     sb_buf_release(&path);
     return code;
 }
 
-enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done,
-                                  struct sb_error *err)
+enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done)
 {
     struct index_writer writer = {.cache = cache, .dir = dir};
-    enum sb_code code = sb_cache_index_begin(&writer.index, dir, err);
+    enum sb_code code = sb_cache_index_begin(&writer.index, dir);
 
     *done = false;
     if (!code)
-        code = note_segments(&writer, err);
+        code = note_segments(&writer);
     if (!code)
-        code = add_rows(&writer, err);
+        code = add_rows(&writer);
     if (!code)
-        code = look_again(&writer, err);
+        code = look_again(&writer);
     if (!code)
-        code = sb_cache_index_commit(&writer.index, done, err);
+        code = sb_cache_index_commit(&writer.index, done);
     sb_cache_index_release(&writer.index);
     free(writer.numbers);
     return code;

@@ -20,12 +20,10 @@ struct sb_cache_index {
 };
 
 /* Of the cache in dir. {0} may be released. SB_EXISTS: what is there is no regular file. */
-enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir) SB_CHECKED;
 
 /* *done: it is there by now, also where this fails. */
-enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done) SB_CHECKED;
 void sb_cache_index_release(struct sb_cache_index *index);
 
 /*
@@ -33,7 +31,6 @@ void sb_cache_index_release(struct sb_cache_index *index);
  * since the cache was opened a job has written a segment, or an index, which is left alone. *done
  * as above.
  */
-enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done) SB_CHECKED;
 
 #endif

@@ -8,7 +8,6 @@
 
 /* Into out, which is empty, that of the cache in dir, followed by a NUL. SB_NOENT: there is none.
  * SB_FORMAT: it cannot be read, or has more than a megabyte; the text says so without its name. */
-enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out) SB_CHECKED;
 
 #endif

@@ -39,69 +39,68 @@ static void add(struct sb_key_table *table, const struct sb_cache_row *row)
 
 /* Called before all keys are read to find how many rows count. SB_LIMIT: a table could not hold
  * them if all did. */
-static enum sb_code check_rows(struct sb_cache *cache, struct sb_error *err)
+static enum sb_code check_rows(struct sb_cache *cache)
 {
     struct sb_cache_segment segment;
     int64_t rows = 0;
 
     for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
-        if (sb_cache_segment(cache, i, &segment, err))
-            return err->code;
+        if (sb_cache_segment(cache, i, &segment))
+            return sb_error()->code;
         if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_KEY_TABLE_ROWS)
-            return sb_fail(err, SB_LIMIT, "there are too many rows for a table");
+            return sb_fail(SB_LIMIT, "there are too many rows for a table");
     }
     return SB_OK;
 }
 
-static enum sb_code allocate(struct sb_key_table *table, int64_t keys, struct sb_error *err)
+static enum sb_code allocate(struct sb_key_table *table, int64_t keys)
 {
     table->capacity = 16;
     while (table->capacity - table->capacity / 3 <= (uint64_t)keys)
         table->capacity *= 2;
     table->entries = reallocarray(NULL, table->capacity, sizeof(*table->entries));
     if (!table->entries)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < table->capacity; i++)
         table->entries[i].segment = SB_CACHE_NOWHERE;
     return SB_OK;
 }
 
-static enum sb_code fill(struct sb_key_table *table, struct sb_error *err)
+static enum sb_code fill(struct sb_key_table *table)
 {
     int64_t rows, keys, left;
     struct sb_cache_row row;
-    enum sb_code code = check_rows(table->cache, err);
+    enum sb_code code = check_rows(table->cache);
 
     if (!code)
-        code = sb_cache_count(table->cache, &rows, &keys, err);
+        code = sb_cache_count(table->cache, &rows, &keys);
     if (!code)
-        code = allocate(table, keys, err);
+        code = allocate(table, keys);
     if (code)
         return code;
     left = keys;
     sb_cache_rewind(table->cache);
-    while (!(code = sb_cache_next(table->cache, &row, err))) {
+    while (!(code = sb_cache_next(table->cache, &row))) {
         if (!row.superseded && left-- > 0)
             add(table, &row);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_key_table_new(struct sb_key_table **out, struct sb_cache *cache,
-                              struct sb_error *err)
+enum sb_code sb_key_table_new(struct sb_key_table **out, struct sb_cache *cache)
 {
     struct sb_key_table *table = calloc(1, sizeof(*table));
     enum sb_code code;
 
     *out = NULL;
     if (!table)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     table->cache = cache;
-    code = sb_hash_key_draw(&table->seed, err);
+    code = sb_hash_key_draw(&table->seed);
     if (!code)
-        code = sb_cache_reader_new(&table->reader, cache, err);
+        code = sb_cache_reader_new(&table->reader, cache);
     if (!code)
-        code = fill(table, err);
+        code = fill(table);
     if (code)
         sb_key_table_free(table);
     else
@@ -124,12 +123,11 @@ static bool compare(struct sb_key_table *table, const struct entry *entry,
 {
     struct sb_cache_place place = {.segment = entry->segment, .row = entry->row};
     struct sb_row_key found;
-    struct sb_error ignored;
 
-    if (sb_cache_key_at(table->reader, place, &found, &ignored))
+    if (IGNORED(sb_cache_key_at(table->reader, place, &found)))
         return false;
     *same = found.size == key->size && memcmp(found.text, key->text, key->size) == 0;
-    return !sb_cache_reader_check(table->reader, &ignored);
+    return !IGNORED(sb_cache_reader_check(table->reader));
 }
 
 static bool find(struct sb_key_table *table, const struct sb_row_key *key,

@@ -112,8 +112,7 @@ static bool has_values(const struct sb_arrow_column *column, bool named, size_t 
 }
 
 static enum sb_code add_field(const struct columns *columns, size_t at, bool named,
-                              size_t name_size, struct sb_cache_layout *layout,
-                              struct sb_error *err)
+                              size_t name_size, struct sb_cache_layout *layout)
 {
     const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
     struct sb_cache_field field = {
@@ -123,17 +122,17 @@ static enum sb_code add_field(const struct columns *columns, size_t at, bool nam
 
     if (!whole ||
         (!field.blob && sb_arrow_column(columns->arrow, field.shape)->dtype != SB_DTYPE_INT64))
-        return sb_fail(err, SB_FORMAT, "column '%s' has no column of shapes", column->name);
+        return sb_fail(SB_FORMAT, "column '%s' has no column of shapes", column->name);
     columns->taken[at] = true;
     field.name = strndup(column->name, name_size);
     if (!field.name)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     layout->fields[layout->field_count++] = field;
     return SB_OK;
 }
 
 static enum sb_code read_fields(const struct columns *columns, bool named,
-                                struct sb_cache_layout *layout, struct sb_error *err)
+                                struct sb_cache_layout *layout)
 {
     enum sb_code code = SB_OK;
     size_t name_size;
@@ -142,11 +141,11 @@ static enum sb_code read_fields(const struct columns *columns, bool named,
         const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
 
         if (!columns->taken[i] && has_values(column, named, &name_size))
-            code = add_field(columns, i, named, name_size, layout, err);
+            code = add_field(columns, i, named, name_size, layout);
     }
     for (size_t i = 0; !code && i < columns->count; i++) {
         if (!columns->taken[i])
-            return sb_fail(err, SB_FORMAT, "column '%s' is none that a cache has",
+            return sb_fail(SB_FORMAT, "column '%s' is none that a cache has",
                            sb_arrow_column(columns->arrow, i)->name);
     }
     return code;
@@ -166,45 +165,44 @@ static bool are_numbered(const struct sb_cache_layout *layout)
 }
 
 /* JSON that is none says nothing. */
-static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *list,
-                                 struct sb_error *err)
+static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *list)
 {
     static const char query[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
     sqlite3_stmt *statement = NULL;
     int result;
 
-    if (sb_database_prepare(db, &statement, query, err))
-        return err->code;
+    if (sb_database_prepare(db, &statement, query))
+        return sb_error()->code;
     result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
     if (result == SQLITE_OK)
         result = sqlite3_step(statement);
     *list = result == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
     sqlite3_finalize(statement);
-    return result == SQLITE_NOMEM ? sb_fail_memory(err) : SB_OK;
+    return result == SQLITE_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
 /* What cannot be read says nothing, either. */
-static enum sb_code is_list(const char *dir, bool *list, struct sb_error *err)
+static enum sb_code is_list(const char *dir, bool *list)
 {
     struct sb_buf text = {0};
     sqlite3 *db = NULL;
-    enum sb_code code = sb_cache_load_schema(dir, &text, err);
+    enum sb_code code = sb_cache_load_schema(dir, &text);
 
     *list = false;
     if (code) {
         sb_buf_release(&text);
         return code == SB_NOMEM ? code : SB_OK;
     }
-    code = sb_database_open_private(&db, dir, err);
+    code = sb_database_open_private(&db, dir);
     if (!code)
-        code = query_schema(db, &text, list, err);
+        code = query_schema(db, &text, list);
     sb_database_close(db);
     sb_buf_release(&text);
     return code;
 }
 
 static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir, bool named,
-                                   struct sb_cache_layout *layout, struct sb_error *err)
+                                   struct sb_cache_layout *layout)
 {
     bool list;
 
@@ -215,14 +213,14 @@ static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir
     layout->structure = SB_CACHE_DICT;
     if (is_of_dict(arrow) || !are_numbered(layout))
         return SB_OK;
-    if (is_list(dir, &list, err))
-        return err->code;
+    if (is_list(dir, &list))
+        return sb_error()->code;
     layout->structure = list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
     return SB_OK;
 }
 
 enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
-                                  struct sb_cache_layout *layout, struct sb_error *err)
+                                  struct sb_cache_layout *layout)
 {
     struct columns columns = {.arrow = arrow, .count = sb_arrow_column_count(arrow)};
     enum sb_code code;
@@ -230,24 +228,24 @@ enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
     size_t single;
 
     if (columns.count > COLUMNS_MOST)
-        return sb_fail(err, SB_FORMAT, "has more than %d columns", COLUMNS_MOST);
+        return sb_fail(SB_FORMAT, "has more than %d columns", COLUMNS_MOST);
     columns.taken = calloc(columns.count + 1, sizeof(*columns.taken));
     layout->field_count = 0;
     layout->fields = calloc(columns.count + 1, sizeof(*layout->fields));
     if (!columns.taken || !layout->fields) {
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
         goto out;
     }
     if (!take(&columns, 0, KEY, strlen(KEY), "", SB_ARROW_TEXT, &layout->key)) {
-        code = sb_fail(err, SB_FORMAT, "has no column 'key' of texts");
+        code = sb_fail(SB_FORMAT, "has no column 'key' of texts");
         goto out;
     }
     single = columns.count - 1;
     named = !(single == 2 && is_there(&columns, DATA) && is_there(&columns, SHAPE)) &&
             !(single == 1 && is_there(&columns, BLOB));
-    code = read_fields(&columns, named, layout, err);
+    code = read_fields(&columns, named, layout);
     if (!code)
-        code = find_structure(arrow, dir, named, layout, err);
+        code = find_structure(arrow, dir, named, layout);
 out:
     free(columns.taken);
     return code;

@@ -53,60 +53,57 @@ static bool add_key(struct pass *pass, const struct known_key *key)
     return false;
 }
 
-static enum sb_code supersede(struct pass *pass, struct sb_cache_file *file, int64_t row,
-                              struct sb_error *err)
+static enum sb_code supersede(struct pass *pass, struct sb_cache_file *file, int64_t row)
 {
     if (!file->superseded)
         file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
     if (!file->superseded)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
     pass->superseded++;
     return SB_OK;
 }
 
 static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
-                             const struct sb_cache_map *map, int64_t row, int64_t *touched,
-                             struct sb_error *err)
+                             const struct sb_cache_map *map, int64_t row, int64_t *touched)
 {
     struct known_key hash;
     struct sb_row_key key;
 
-    if (sb_cache_key(map, file, row, &key, err))
-        return err->code;
+    if (sb_cache_key(map, file, row, &key))
+        return sb_error()->code;
     sb_cache_map_touch(map, touched, key.size);
     hash = hash_key(pass, &key);
     /* The table is entered by the low bits. */
     if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
         return SB_OK;
-    return add_key(pass, &hash) ? supersede(pass, file, row, err) : SB_OK;
+    return add_key(pass, &hash) ? supersede(pass, file, row) : SB_OK;
 }
 
 /* Rows of a segment that is given up in the end must not have superseded others. */
-static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map,
-                               struct sb_error *err)
+static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map)
 {
     struct sb_row_key key;
     enum sb_code code = SB_OK;
 
     for (int64_t row = 0; !code && row < file->rows; row++)
-        code = sb_cache_key(map, file, row, &key, err);
+        code = sb_cache_key(map, file, row, &key);
     return code;
 }
 
 static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
-                              const struct sb_cache_map *map, struct sb_error *err)
+                              const struct sb_cache_map *map)
 {
     int64_t touched = 0;
     enum sb_code code = SB_OK;
 
     for (int64_t row = file->rows - 1; !code && row >= 0; row--)
-        code = pass_row(pass, file, map, row, &touched, err);
-    return code ? code : sb_mapping_check(map->mapping, err);
+        code = pass_row(pass, file, map, row, &touched);
+    return code ? code : sb_mapping_check(map->mapping);
 }
 
 /* SB_END: it is given up, and of its rows some may have been passed. */
-static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_error *err)
+static enum sb_code pass_segment(struct pass *pass, uint32_t segment)
 {
     struct sb_cache_file *file = &pass->cache->segments[segment];
     struct sb_cache_map *map;
@@ -114,31 +111,31 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment, struct sb_
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (file->rows == 0)
         return SB_OK;
-    code = sb_cache_hold(pass->cache, segment, &map, err);
+    code = sb_cache_hold(pass->cache, segment, &map);
     if (!code) {
-        code = check_keys(file, map, err);
+        code = check_keys(file, map);
         if (!code) {
             begun = true;
-            code = pass_rows(pass, file, map, err);
+            code = pass_rows(pass, file, map);
         }
         sb_cache_leave(pass->cache, map);
         if (code)
-            code = sb_cache_give_up(pass->cache, segment, err);
+            code = sb_cache_give_up(pass->cache, segment);
     }
     return code == SB_END && !begun ? SB_OK : code;
 }
 
 /* All segments are mapped once, so that it is known how many rows there are. */
-static enum sb_code count_rows(struct sb_cache *cache, struct sb_error *err)
+static enum sb_code count_rows(struct sb_cache *cache)
 {
     struct sb_cache_map *map;
 
     cache->rows = 0;
     for (uint32_t i = 0; i < cache->segment_count; i++) {
-        enum sb_code code = sb_cache_hold(cache, i, &map, err);
+        enum sb_code code = sb_cache_hold(cache, i, &map);
 
         if (code == SB_END)
             continue;
@@ -146,7 +143,7 @@ static enum sb_code count_rows(struct sb_cache *cache, struct sb_error *err)
             return code;
         sb_cache_leave(cache, map);
         if (__builtin_add_overflow(cache->rows, cache->segments[i].rows, &cache->rows))
-            return sb_fail(err, SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
+            return sb_fail(SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
     }
     return SB_OK;
 }
@@ -159,7 +156,7 @@ static void forget_superseded(struct sb_cache *cache)
     }
 }
 
-static enum sb_code make_table(struct pass *pass, struct sb_error *err)
+static enum sb_code make_table(struct pass *pass)
 {
     size_t most = TABLE_BYTES / sizeof(*pass->table);
     uint64_t rows = (uint64_t)pass->cache->rows;
@@ -171,21 +168,21 @@ static enum sb_code make_table(struct pass *pass, struct sb_error *err)
     pass->parts = pass->slots / 2 >= rows ? 1 : rows / (pass->slots / 2) + 1;
     pass->table = malloc(pass->slots * sizeof(*pass->table));
     if (!pass->table)
-        return sb_fail_memory(err);
-    if (sb_hash_key_draw(&pass->keys[0], err) || sb_hash_key_draw(&pass->keys[1], err))
-        return err->code;
+        return sb_fail_memory();
+    if (sb_hash_key_draw(&pass->keys[0]) || sb_hash_key_draw(&pass->keys[1]))
+        return sb_error()->code;
     return SB_OK;
 }
 
 /* SB_END: a segment was given up, so that all of it must be done again without that. */
-static enum sb_code pass_all(struct pass *pass, struct sb_error *err)
+static enum sb_code pass_all(struct pass *pass)
 {
     pass->superseded = 0;
     forget_superseded(pass->cache);
     for (pass->part = 0; pass->part < pass->parts; pass->part++) {
         memset(pass->table, 0, pass->slots * sizeof(*pass->table));
         for (uint32_t i = pass->cache->segment_count; i > 0; i--) {
-            enum sb_code code = pass_segment(pass, i - 1, err);
+            enum sb_code code = pass_segment(pass, i - 1);
 
             if (code)
                 return code;
@@ -194,18 +191,18 @@ static enum sb_code pass_all(struct pass *pass, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_cache_find_superseded(struct sb_cache *cache, struct sb_error *err)
+enum sb_code sb_cache_find_superseded(struct sb_cache *cache)
 {
     struct pass pass = {.cache = cache};
     enum sb_code code;
 
     if (cache->counted)
         return SB_OK;
-    code = count_rows(cache, err);
+    code = count_rows(cache);
     if (!code)
-        code = make_table(&pass, err);
+        code = make_table(&pass);
     if (!code) {
-        while ((code = pass_all(&pass, err)) == SB_END)
+        while ((code = pass_all(&pass)) == SB_END)
             continue;
     }
     free(pass.table);
@@ -253,17 +250,16 @@ static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cach
 }
 
 enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
-                             struct sb_cache_place *out, struct sb_error *err)
+                             struct sb_cache_place *out)
 {
     struct sb_cache_found *found = &cache->found;
     int64_t count;
 
-    if (sb_cache_find_superseded(cache, err))
-        return err->code;
+    if (sb_cache_find_superseded(cache))
+        return sb_error()->code;
     count = all ? cache->rows : cache->live;
     if (number < 0 || number >= count)
-        return sb_fail(err, SB_INVALID, "key %lld: there are %lld", (long long)number,
-                       (long long)count);
+        return sb_fail(SB_INVALID, "key %lld: there are %lld", (long long)number, (long long)count);
     if (number < found->live || found->all != all)
         *found = (struct sb_cache_found){.all = all};
     for (; found->segment < cache->segment_count; found->segment++, found->word = 0) {
@@ -271,8 +267,7 @@ enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
         if (!find_live(found, &cache->segments[found->segment], number, &out->row))
             return SB_OK;
     }
-    return sb_fail(err, SB_INVALID, "key %lld: its segment can no longer be read",
-                   (long long)number);
+    return sb_fail(SB_INVALID, "key %lld: its segment can no longer be read", (long long)number);
 }
 
 bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place place)

@@ -22,34 +22,33 @@ static void free_map(struct sb_cache_map *map)
 }
 
 /* The text begins with the path already, where it is of a mapping. */
-static enum sb_code name_segment(const struct sb_cache_file *file, struct sb_error *err)
+static enum sb_code name_segment(const struct sb_cache_file *file)
 {
-    struct sb_error inner = *err;
+    struct sb_error inner = *sb_error();
 
     if (inner.code == SB_NOMEM)
         return inner.code;
-    return sb_fail(err, inner.code, "%s: %s", file->path, inner.text);
+    return sb_fail(inner.code, "%s: %s", file->path, inner.text);
 }
 
 /* Nobody else sees the map yet. */
-static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_map *map,
-                             struct sb_error *err)
+static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_map *map)
 {
-    enum sb_code code = sb_file_map_path(&map->mapping, file->path, err);
+    enum sb_code code = sb_file_map_path(&map->mapping, file->path);
 
     if (code)
         return code;
-    if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size, err))
-        code = name_segment(file, err);
-    return sb_mapping_check(map->mapping, err) ? err->code : code;
+    if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size))
+        code = name_segment(file);
+    return sb_mapping_check(map->mapping) ? sb_error()->code : code;
 }
 
 /* A cache is one, whatever a segment of it is. */
-static enum sb_code judge(struct sb_error *err)
+static enum sb_code judge(void)
 {
-    if (err->code == SB_FORMAT || err->code == SB_NOENT)
-        err->code = SB_DAMAGED;
-    return err->code;
+    if (sb_error()->code == SB_FORMAT || sb_error()->code == SB_NOENT)
+        sb_error()->code = SB_DAMAGED;
+    return sb_error()->code;
 }
 
 static struct sb_cache_layout *find_layout(const struct sb_cache *cache, size_t dir,
@@ -66,16 +65,16 @@ static struct sb_cache_layout *find_layout(const struct sb_cache *cache, size_t 
 /* Takes the columns' description over. */
 static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_file *file,
                                const struct sb_cache_map *map, struct sb_buf *columns,
-                               struct sb_cache_layout **out, struct sb_error *err)
+                               struct sb_cache_layout **out)
 {
     struct sb_cache_layout *layout = calloc(1, sizeof(*layout));
 
     if (!layout)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     layout->dir = file->dir;
-    if (sb_cache_layout_make(map->arrow, cache->dirs[file->dir], layout, err)) {
+    if (sb_cache_layout_make(map->arrow, cache->dirs[file->dir], layout)) {
         sb_cache_layout_free(layout);
-        return name_segment(file, err);
+        return name_segment(file);
     }
     layout->columns = *columns;
     *columns = (struct sb_buf){0};
@@ -86,7 +85,7 @@ static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_fil
 }
 
 static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_file *file,
-                                  struct sb_cache_map *map, struct sb_error *err)
+                                  struct sb_cache_map *map)
 {
     struct sb_cache_layout *layout;
     struct sb_buf columns = {0};
@@ -94,11 +93,11 @@ static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_
 
     if (sb_cache_layout_describe(map->arrow, &columns)) {
         sb_buf_release(&columns);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     layout = find_layout(cache, file->dir, &columns);
     if (!layout)
-        code = add_layout(cache, file, map, &columns, &layout, err);
+        code = add_layout(cache, file, map, &columns, &layout);
     map->layout = layout;
     sb_buf_release(&columns);
     return code;
@@ -106,10 +105,10 @@ static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_
 
 /* What the segment is by this map; or is it what it was by an earlier one? */
 static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
-                           struct sb_cache_map *map, struct sb_error *err)
+                           struct sb_cache_map *map)
 {
-    if (settle_layout(cache, file, map, err))
-        return err->code;
+    if (settle_layout(cache, file, map))
+        return sb_error()->code;
     if (file->state == CACHE_UNSEEN) {
         file->rows = sb_arrow_rows(map->arrow);
         file->bytes = map->mapping->size;
@@ -117,7 +116,7 @@ static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
         file->state = CACHE_SOUND;
     }
     if (file->rows != sb_arrow_rows(map->arrow) || file->layout != map->layout)
-        return sb_fail(err, SB_DAMAGED, "%s: has been changed meanwhile", file->path);
+        return sb_fail(SB_DAMAGED, "%s: has been changed meanwhile", file->path);
     return SB_OK;
 }
 
@@ -164,7 +163,7 @@ static struct sb_cache_map *pin_mapped(struct sb_cache *cache, uint32_t segment)
 
 /* Another thread may have been quicker: then its map is the one. */
 static enum sb_code install(struct sb_cache *cache, struct sb_cache_map *map,
-                            struct sb_cache_map **out, struct sb_error *err)
+                            struct sb_cache_map **out)
 {
     struct sb_cache_file *file = &cache->segments[map->segment];
     enum sb_code code = SB_OK;
@@ -172,7 +171,7 @@ static enum sb_code install(struct sb_cache *cache, struct sb_cache_map *map,
     (void)pthread_mutex_lock(&cache->lock);
     *out = pin_mapped(cache, map->segment);
     if (!*out) {
-        code = settle(cache, file, map, err);
+        code = settle(cache, file, map);
         if (!code) {
             map->pins = 1;
             file->map = *out = map;
@@ -184,8 +183,7 @@ static enum sb_code install(struct sb_cache *cache, struct sb_cache_map *map,
     return code;
 }
 
-enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
-                          struct sb_error *err)
+enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out)
 {
     struct sb_cache_file *file = &cache->segments[segment];
     struct sb_cache_map *map;
@@ -196,18 +194,18 @@ enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_ca
     *out = damaged ? NULL : pin_mapped(cache, segment);
     (void)pthread_mutex_unlock(&cache->lock);
     if (damaged)
-        return sb_fail(err, SB_DAMAGED, "%s: is damaged", file->path);
+        return sb_fail(SB_DAMAGED, "%s: is damaged", file->path);
     if (*out)
         return SB_OK;
     map = calloc(1, sizeof(*map));
     if (!map)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     map->segment = segment;
-    if (open_map(file, map, err)) {
+    if (open_map(file, map)) {
         free_map(map);
-        return judge(err);
+        return judge();
     }
-    return install(cache, map, out, err) ? judge(err) : SB_OK;
+    return install(cache, map, out) ? judge() : SB_OK;
 }
 
 void sb_cache_unpin(struct sb_cache *cache, struct sb_cache_map *map)
@@ -253,16 +251,18 @@ void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map)
     sb_cache_unpin(cache, map);
 }
 
-enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct sb_error *err)
+enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment)
 {
     struct sb_cache_file *file = &cache->segments[segment];
     size_t size = strlen(file->path);
-    const char *text = err->text;
+    const char *text = sb_error()->text;
     bool reported;
 
-    if (err->code == SB_NOMEM || err->code == SB_INTERRUPT || err->code == SB_LIMIT ||
-        (err->code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE)))
-        return err->code;
+    if (sb_error()->code == SB_NOMEM || sb_error()->code == SB_INTERRUPT ||
+        sb_error()->code == SB_LIMIT ||
+        (sb_error()->code == SB_SYSTEM &&
+         (sb_error()->sys_errno == EMFILE || sb_error()->sys_errno == ENFILE)))
+        return sb_error()->code;
     (void)pthread_mutex_lock(&cache->lock);
     reported = file->state == CACHE_DAMAGED;
     file->state = CACHE_DAMAGED;
@@ -275,21 +275,20 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment, struct s
     return SB_END;
 }
 
-enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out,
-                           struct sb_error *err)
+enum sb_code sb_cache_hold(struct sb_cache *cache, uint32_t segment, struct sb_cache_map **out)
 {
-    if (sb_cache_pin(cache, segment, out, err))
-        return sb_cache_give_up(cache, segment, err);
+    if (sb_cache_pin(cache, segment, out))
+        return sb_cache_give_up(cache, segment);
     return SB_OK;
 }
 
 enum sb_code sb_cache_key(const struct sb_cache_map *map, const struct sb_cache_file *file,
-                          int64_t row, struct sb_row_key *out, struct sb_error *err)
+                          int64_t row, struct sb_row_key *out)
 {
     struct sb_arrow_value value;
 
-    if (sb_arrow_value(map->arrow, map->layout->key, row, &value, err))
-        return name_segment(file, err);
+    if (sb_arrow_value(map->arrow, map->layout->key, row, &value))
+        return name_segment(file);
     *out = (struct sb_row_key){.text = value.data, .size = (size_t)value.count};
     return SB_OK;
 }

@@ -35,15 +35,15 @@ struct pickle {
     const unsigned char *end;
 };
 
-static enum sb_code fail_cut(struct sb_error *err)
+static enum sb_code fail_cut(void)
 {
-    return sb_fail(err, SB_FORMAT, "ends too early");
+    return sb_fail(SB_FORMAT, "ends too early");
 }
 
 /* The opcode was taken last. */
-static enum sb_code fail_opcode(const struct pickle *pickle, int opcode, struct sb_error *err)
+static enum sb_code fail_opcode(const struct pickle *pickle, int opcode)
 {
-    return sb_fail(err, SB_FORMAT,
+    return sb_fail(SB_FORMAT,
                    "has opcode 0x%02x at byte %lld, where a table of keys and places has another",
                    (unsigned)opcode, (long long)(pickle->at - pickle->data - 1));
 }
@@ -63,13 +63,13 @@ static inline const unsigned char *take(struct pickle *pickle, uint64_t size)
  * The next opcode that is not about frames and the memo: nothing is ever fetched from that, and
  * frames are an advice to who reads from a stream. SB_FORMAT: there is none.
  */
-static inline enum sb_code next_opcode(struct pickle *pickle, int *opcode, struct sb_error *err)
+static inline enum sb_code next_opcode(struct pickle *pickle, int *opcode)
 {
     for (;;) {
         size_t argument;
 
         if (pickle->at == pickle->end)
-            return fail_cut(err);
+            return fail_cut();
         *opcode = *pickle->at++;
         if (*opcode == OP_MEMOIZE)
             argument = 0;
@@ -82,7 +82,7 @@ static inline enum sb_code next_opcode(struct pickle *pickle, int *opcode, struc
         else
             return SB_OK;
         if (!take(pickle, argument))
-            return fail_cut(err);
+            return fail_cut();
     }
 }
 
@@ -92,34 +92,34 @@ static inline bool is_text(int opcode)
 }
 
 static inline enum sb_code read_text(struct pickle *pickle, int opcode,
-                                     struct sb_pickle_entry *entry, struct sb_error *err)
+                                     struct sb_pickle_entry *entry)
 {
     size_t width = opcode == OP_SHORT_BINUNICODE ? 1 : opcode == OP_BINUNICODE ? 4 : 8;
     const unsigned char *at = take(pickle, width);
     uint64_t size;
 
     if (!at)
-        return fail_cut(err);
+        return fail_cut();
     size = width == 1 ? *at : width == 4 ? sb_get_u32(at) : sb_get_u64(at);
     at = take(pickle, size);
     if (!at)
-        return fail_cut(err);
+        return fail_cut();
     entry->key = (const char *)at;
     entry->key_size = (size_t)size;
     return SB_OK;
 }
 
 /* The argument of LONG1: two's complement of any width, up to what an int64_t holds. */
-static enum sb_code read_long(struct pickle *pickle, int64_t *value, struct sb_error *err)
+static enum sb_code read_long(struct pickle *pickle, int64_t *value)
 {
     const unsigned char *width = take(pickle, 1);
     const unsigned char *at = width ? take(pickle, *width) : NULL;
     uint64_t bits;
 
     if (!at)
-        return fail_cut(err);
+        return fail_cut();
     if (*width > sizeof(bits))
-        return sb_fail(err, SB_FORMAT, "has a number that is no place");
+        return sb_fail(SB_FORMAT, "has a number that is no place");
     bits = *width > 0 && at[*width - 1] & 0x80 ? UINT64_MAX : 0;
     for (size_t i = *width; i > 0; i--)
         bits = bits << 8 | at[i - 1];
@@ -127,20 +127,20 @@ static enum sb_code read_long(struct pickle *pickle, int64_t *value, struct sb_e
     return SB_OK;
 }
 
-static inline enum sb_code read_int(struct pickle *pickle, int64_t *value, struct sb_error *err)
+static inline enum sb_code read_int(struct pickle *pickle, int64_t *value)
 {
     const unsigned char *at;
     int opcode = 0;
 
-    if (next_opcode(pickle, &opcode, err))
-        return err->code;
+    if (next_opcode(pickle, &opcode))
+        return sb_error()->code;
     if (opcode == OP_LONG1)
-        return read_long(pickle, value, err);
+        return read_long(pickle, value);
     if (opcode != OP_BININT1 && opcode != OP_BININT2 && opcode != OP_BININT)
-        return fail_opcode(pickle, opcode, err);
+        return fail_opcode(pickle, opcode);
     at = take(pickle, opcode == OP_BININT1 ? 1 : opcode == OP_BININT2 ? 2 : 4);
     if (!at)
-        return fail_cut(err);
+        return fail_cut();
     if (opcode == OP_BININT1)
         *value = *at;
     else if (opcode == OP_BININT2)
@@ -150,101 +150,97 @@ static inline enum sb_code read_int(struct pickle *pickle, int64_t *value, struc
     return SB_OK;
 }
 
-static enum sb_code expect(struct pickle *pickle, int wanted, struct sb_error *err)
+static enum sb_code expect(struct pickle *pickle, int wanted)
 {
     int opcode = 0;
 
-    if (next_opcode(pickle, &opcode, err))
-        return err->code;
-    return opcode == wanted ? SB_OK : fail_opcode(pickle, opcode, err);
+    if (next_opcode(pickle, &opcode))
+        return sb_error()->code;
+    return opcode == wanted ? SB_OK : fail_opcode(pickle, opcode);
 }
 
 /* A key, whose opcode was taken already, and its place. */
 static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
-                                      struct sb_pickle_entry *entry, struct sb_error *err)
+                                      struct sb_pickle_entry *entry)
 {
     if (!is_text(opcode))
-        return fail_opcode(pickle, opcode, err);
-    if (read_text(pickle, opcode, entry, err) || read_int(pickle, &entry->segment, err) ||
-        read_int(pickle, &entry->row, err) || expect(pickle, OP_TUPLE2, err))
-        return err->code;
+        return fail_opcode(pickle, opcode);
+    if (read_text(pickle, opcode, entry) || read_int(pickle, &entry->segment) ||
+        read_int(pickle, &entry->row) || expect(pickle, OP_TUPLE2))
+        return sb_error()->code;
     if (entry->segment < 0 || entry->row < 0)
-        return sb_fail(err, SB_FORMAT, "has a number that is no place");
+        return sb_fail(SB_FORMAT, "has a number that is no place");
     return SB_OK;
 }
 
-typedef enum sb_code each_entry(void *context, const struct sb_pickle_entry *entry,
-                                struct sb_error *err);
+typedef enum sb_code each_entry(void *context, const struct sb_pickle_entry *entry);
 
 /* What is between MARK, which was taken already, and SETITEMS. */
-static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *context,
-                               struct sb_error *err)
+static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *context)
 {
     struct sb_pickle_entry entry = {0};
     int opcode = 0;
 
     for (;;) {
-        enum sb_code code = next_opcode(pickle, &opcode, err);
+        enum sb_code code = next_opcode(pickle, &opcode);
 
         if (code || opcode == OP_SETITEMS)
             return code;
-        code = read_entry(pickle, opcode, &entry, err);
+        code = read_entry(pickle, opcode, &entry);
         if (!code)
-            code = each(context, &entry, err);
+            code = each(context, &entry);
         if (code)
             return code;
     }
 }
 
-static enum sb_code read_item(struct pickle *pickle, int opcode, each_entry *each, void *context,
-                              struct sb_error *err)
+static enum sb_code read_item(struct pickle *pickle, int opcode, each_entry *each, void *context)
 {
     struct sb_pickle_entry entry = {0};
 
-    if (read_entry(pickle, opcode, &entry, err) || expect(pickle, OP_SETITEM, err))
-        return err->code;
-    return each(context, &entry, err);
+    if (read_entry(pickle, opcode, &entry) || expect(pickle, OP_SETITEM))
+        return sb_error()->code;
+    return each(context, &entry);
 }
 
-static enum sb_code read_beginning(struct pickle *pickle, struct sb_error *err)
+static enum sb_code read_beginning(struct pickle *pickle)
 {
     const unsigned char *head = take(pickle, 2);
 
     if (!head || head[0] != OP_PROTO || head[1] < PROTOCOL_FIRST || head[1] > PROTOCOL_LAST)
-        return sb_fail(err, SB_FORMAT, "is no pickle of protocol %d to %d", PROTOCOL_FIRST,
+        return sb_fail(SB_FORMAT, "is no pickle of protocol %d to %d", PROTOCOL_FIRST,
                        PROTOCOL_LAST);
-    return expect(pickle, OP_EMPTY_DICT, err);
+    return expect(pickle, OP_EMPTY_DICT);
 }
 
-enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *each, void *context,
-                                  struct sb_error *err)
+enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *each, void *context)
 {
     struct pickle pickle = {.data = data, .at = data, .end = (const unsigned char *)data + size};
     int opcode = 0;
 
-    if (read_beginning(&pickle, err))
-        return err->code;
+    if (read_beginning(&pickle))
+        return sb_error()->code;
     for (;;) {
-        enum sb_code code = next_opcode(&pickle, &opcode, err);
+        enum sb_code code = next_opcode(&pickle, &opcode);
 
         if (code || opcode == OP_STOP)
             return code;
         if (opcode == OP_MARK)
-            code = read_items(&pickle, each, context, err);
+            code = read_items(&pickle, each, context);
         else
-            code = read_item(&pickle, opcode, each, context, err);
+            code = read_item(&pickle, opcode, each, context);
         if (code)
             return code;
     }
 }
 
 enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, sb_each_block *each,
-                                   void *context, struct sb_error *err)
+                                   void *context)
 {
     static const unsigned char head[] = {OP_PROTO, WRITTEN_PROTOCOL, OP_EMPTY_DICT};
 
     *writer = (struct sb_pickle_writer){.each = each, .context = context};
-    return each(context, head, sizeof(head), err);
+    return each(context, head, sizeof(head));
 }
 
 static uint8_t *put_text_head(uint8_t *at, size_t size)
@@ -283,7 +279,7 @@ static uint8_t *put_int(uint8_t *at, int64_t value)
 }
 
 enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
-                                 const struct sb_pickle_entry *entry, struct sb_error *err)
+                                 const struct sb_pickle_entry *entry)
 {
     uint8_t head[11], place[21];
     uint8_t *head_end = head, *place_end;
@@ -297,20 +293,20 @@ enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
     head_end = put_text_head(head_end, entry->key_size);
     place_end = put_int(put_int(place, entry->segment), entry->row);
     *place_end++ = OP_TUPLE2;
-    code = writer->each(writer->context, head, (size_t)(head_end - head), err);
+    code = writer->each(writer->context, head, (size_t)(head_end - head));
     if (!code)
-        code = writer->each(writer->context, entry->key, entry->key_size, err);
+        code = writer->each(writer->context, entry->key, entry->key_size);
     if (!code)
-        code = writer->each(writer->context, place, (size_t)(place_end - place), err);
+        code = writer->each(writer->context, place, (size_t)(place_end - place));
     writer->entries++;
     return code;
 }
 
-enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_error *err)
+enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer)
 {
     static const unsigned char tail[] = {OP_SETITEMS, OP_STOP};
 
     bool none = writer->entries == 0;
 
-    return writer->each(writer->context, tail + none, sizeof(tail) - none, err);
+    return writer->each(writer->context, tail + none, sizeof(tail) - none);
 }

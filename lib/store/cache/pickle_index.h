@@ -23,9 +23,8 @@ struct sb_pickle_entry {
 /* Gives `each` every entry, in order; what that returns other than SB_OK ends it. */
 enum sb_code sb_pickle_index_read(const void *data, size_t size,
                                   enum sb_code (*each)(void *context,
-                                                       const struct sb_pickle_entry *entry,
-                                                       struct sb_error *err),
-                                  void *context, struct sb_error *err) SB_CHECKED;
+                                                       const struct sb_pickle_entry *entry),
+                                  void *context) SB_CHECKED;
 
 /* Writing one, as Python's pickle of protocol 4 reads it: begin, entries, end. Few bytes at a time
  * go to `each`, whose failure is returned. */
@@ -35,10 +34,9 @@ struct sb_pickle_writer {
     int64_t entries;
 };
 enum sb_code sb_pickle_index_begin(struct sb_pickle_writer *writer, sb_each_block *each,
-                                   void *context, struct sb_error *err) SB_CHECKED;
+                                   void *context) SB_CHECKED;
 enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
-                                 const struct sb_pickle_entry *entry,
-                                 struct sb_error *err) SB_CHECKED;
-enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_pickle_entry *entry) SB_CHECKED;
+enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer) SB_CHECKED;
 
 #endif

@@ -15,12 +15,11 @@ struct sb_cache_reader {
     struct sb_buf bools;
 };
 
-enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache,
-                                 struct sb_error *err)
+enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (*out)->cache = cache;
     return SB_OK;
 }
@@ -35,8 +34,7 @@ void sb_cache_reader_free(struct sb_cache_reader *reader)
 }
 
 /* Maps the segment of a row, which must be there. */
-static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place place,
-                          struct sb_error *err)
+static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place place)
 {
     bool stays = reader->map && reader->map->segment == place.segment;
 
@@ -49,75 +47,71 @@ static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place 
         reader->map = NULL;
         reader->touched = 0;
         if (place.segment >= reader->cache->segment_count)
-            return sb_fail(err, SB_DAMAGED, "there is no segment %lu",
-                           (unsigned long)place.segment);
-        if (sb_cache_pin(reader->cache, place.segment, &reader->map, err))
-            return err->code;
+            return sb_fail(SB_DAMAGED, "there is no segment %lu", (unsigned long)place.segment);
+        if (sb_cache_pin(reader->cache, place.segment, &reader->map))
+            return sb_error()->code;
     }
     if (place.row < 0 || place.row >= sb_arrow_rows(reader->map->arrow))
-        return sb_fail(err, SB_DAMAGED, "%s: there is no row %lld", reader->map->mapping->name,
+        return sb_fail(SB_DAMAGED, "%s: there is no row %lld", reader->map->mapping->name,
                        (long long)place.row);
     return SB_OK;
 }
 
 /* What is gone of the file reads as zeros: then that is what is wrong. */
-static enum sb_code judge(const struct sb_cache_reader *reader, struct sb_error *err)
+static enum sb_code judge(const struct sb_cache_reader *reader)
 {
-    struct sb_error inner = *err;
+    struct sb_error inner = *sb_error();
 
-    if (inner.code == SB_DAMAGED && sb_mapping_check(reader->map->mapping, err))
-        return err->code;
-    *err = inner;
+    if (inner.code == SB_DAMAGED && sb_mapping_check(reader->map->mapping))
+        return sb_error()->code;
+    *sb_error() = inner;
     return inner.code;
 }
 
 /* A column's value. */
 static enum sb_code take(const struct sb_cache_reader *reader, size_t column, int64_t row,
-                         struct sb_arrow_value *value, struct sb_error *err)
+                         struct sb_arrow_value *value)
 {
     struct sb_error inner;
 
-    if (sb_arrow_value(reader->map->arrow, column, row, value, &inner))
-        return sb_fail(err, inner.code, "%s: %s", reader->map->mapping->name, inner.text);
+    if (INTO(&inner, sb_arrow_value(reader->map->arrow, column, row, value)))
+        return sb_fail(inner.code, "%s: %s", reader->map->mapping->name, inner.text);
     return SB_OK;
 }
 
-static enum sb_code fail_value(const struct sb_cache_reader *reader, const char *what,
-                               struct sb_error *err)
+static enum sb_code fail_value(const struct sb_cache_reader *reader, const char *what)
 {
-    return sb_fail(err, SB_DAMAGED, "%s: %s", reader->map->mapping->name, what);
+    return sb_fail(SB_DAMAGED, "%s: %s", reader->map->mapping->name, what);
 }
 
 static enum sb_code read_shape(const struct sb_cache_reader *reader,
-                               const struct sb_arrow_value *shape, struct sb_npy *array,
-                               struct sb_error *err)
+                               const struct sb_arrow_value *shape, struct sb_npy *array)
 {
     const unsigned char *at = shape->data;
     struct sb_error inner;
 
     if (shape->count > SB_NPY_DIMS_MOST)
-        return fail_value(reader, "a shape has too many dimensions", err);
+        return fail_value(reader, "a shape has too many dimensions");
     array->dims = (size_t)shape->count;
     for (size_t i = 0; i < array->dims; i++, at += sizeof(uint64_t))
         array->shape[i] = (int64_t)sb_get_u64(at);
-    if (sb_npy_data_size(array->dtype, array->shape, array->dims, &array->data_size, &inner))
-        return fail_value(reader, inner.text, err);
+    if (INTO(&inner, sb_npy_data_size(array->dtype, array->shape, array->dims, &array->data_size)))
+        return fail_value(reader, inner.text);
     return SB_OK;
 }
 
 static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_cache_field *field,
-                               int64_t row, struct sb_cache_value *out, struct sb_error *err)
+                               int64_t row, struct sb_cache_value *out)
 {
     struct sb_arrow_value value, shape;
 
     out->array.dtype = field->dtype;
-    if (take(reader, field->data, row, &value, err) ||
-        take(reader, field->shape, row, &shape, err) ||
-        read_shape(reader, &shape, &out->array, err))
-        return err->code;
+    if (take(reader, field->data, row, &value) || take(reader, field->shape, row, &shape) ||
+        read_shape(reader, &shape, &out->array))
+        return sb_error()->code;
     /* The format bounds the number of values, so that this cannot overflow. */
     if (value.count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
-        return fail_value(reader, "a shape does not fit the number of values", err);
+        return fail_value(reader, "a shape does not fit the number of values");
     out->data = value.data;
     out->offset = field->dtype == SB_DTYPE_BOOL ? -1 : value.offset;
     out->shape_offset = shape.offset;
@@ -125,12 +119,12 @@ static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_c
 }
 
 static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_cache_field *field,
-                              int64_t row, struct sb_cache_value *out, struct sb_error *err)
+                              int64_t row, struct sb_cache_value *out)
 {
     struct sb_arrow_value value;
 
-    if (take(reader, field->data, row, &value, err))
-        return err->code;
+    if (take(reader, field->data, row, &value))
+        return sb_error()->code;
     out->array.data_size = value.count;
     out->data = value.data;
     out->offset = value.offset;
@@ -140,19 +134,19 @@ static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_ca
 
 /* Of a value that was taken; the file may have changed since. */
 static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, size_t column,
-                                 struct sb_cache_value *out, struct sb_error *err)
+                                 struct sb_cache_value *out)
 {
     struct sb_arrow_value value;
 
-    if (take(reader, column, row, &value, err))
-        return judge(reader, err);
+    if (take(reader, column, row, &value))
+        return judge(reader);
     if (value.count != out->array.data_size) {
-        (void)fail_value(reader, "has been changed meanwhile", err);
-        return judge(reader, err);
+        (void)fail_value(reader, "has been changed meanwhile");
+        return judge(reader);
     }
     sb_buf_clear(&reader->bools);
     if (sb_buf_reserve(&reader->bools, (size_t)value.count))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_arrow_unpack_bits(&value, (unsigned char *)reader->bools.data);
     out->data = (unsigned char *)reader->bools.data;
     return SB_OK;
@@ -160,43 +154,42 @@ static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, si
 
 /* made: data has the values, also where they lie in the file as bits. */
 static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t number, bool made, struct sb_cache_value *out,
-                               struct sb_error *err)
+                               size_t number, bool made, struct sb_cache_value *out)
 {
     const struct sb_cache_field *field;
     enum sb_code code;
 
-    if (go_to(reader, place, err))
-        return err->code;
+    if (go_to(reader, place))
+        return sb_error()->code;
     out->array = (struct sb_npy){.dtype = SB_DTYPE_NONE};
     if (number >= reader->map->layout->field_count)
-        return fail_value(reader, "there is no such array", err);
+        return fail_value(reader, "there is no such array");
     field = &reader->map->layout->fields[number];
-    code = field->blob ? take_blob(reader, field, place.row, out, err)
-                       : take_array(reader, field, place.row, out, err);
+    code = field->blob ? take_blob(reader, field, place.row, out)
+                       : take_array(reader, field, place.row, out);
     if (code)
-        return judge(reader, err);
+        return judge(reader);
     if (made && field->dtype == SB_DTYPE_BOOL && !field->blob)
-        return unpack_bools(reader, place.row, field->data, out, err);
+        return unpack_bools(reader, place.row, field->data, out);
     return SB_OK;
 }
 
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
-                            size_t field, struct sb_cache_value *out, struct sb_error *err)
+                            size_t field, struct sb_cache_value *out)
 {
-    if (take_field(reader, place, field, true, out, err))
-        return err->code;
+    if (take_field(reader, place, field, true, out))
+        return sb_error()->code;
     reader->touched += out->array.data_size;
     return SB_OK;
 }
 
 enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out, struct sb_error *err)
+                               size_t field, struct sb_cache_value *out)
 {
-    if (take_field(reader, place, field, false, out, err))
-        return err->code;
+    if (take_field(reader, place, field, false, out))
+        return sb_error()->code;
     out->data = NULL;
-    return sb_cache_reader_check(reader, err);
+    return sb_cache_reader_check(reader);
 }
 
 static void copy_bits(const struct sb_arrow_value *value, int64_t at, size_t size, void *out)
@@ -210,35 +203,35 @@ static void copy_bits(const struct sb_arrow_value *value, int64_t at, size_t siz
 }
 
 enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
-                           size_t field, int64_t at, size_t size, void *out, struct sb_error *err)
+                           size_t field, int64_t at, size_t size, void *out)
 {
     const struct sb_cache_field *of;
     struct sb_arrow_value value;
     int64_t bytes;
 
-    if (go_to(reader, place, err))
-        return err->code;
+    if (go_to(reader, place))
+        return sb_error()->code;
     if (field >= reader->map->layout->field_count)
-        return fail_value(reader, "there is no such array", err);
+        return fail_value(reader, "there is no such array");
     of = &reader->map->layout->fields[field];
-    if (take(reader, of->data, place.row, &value, err))
-        return judge(reader, err);
+    if (take(reader, of->data, place.row, &value))
+        return judge(reader);
     bytes = of->blob ? value.count : value.count * (int64_t)sb_dtype_size(of->dtype);
     if (at < 0 || at > bytes || (uint64_t)size > (uint64_t)(bytes - at)) {
-        (void)fail_value(reader, "a value has become shorter", err);
-        return judge(reader, err);
+        (void)fail_value(reader, "a value has become shorter");
+        return judge(reader);
     }
     if (of->dtype == SB_DTYPE_BOOL)
         copy_bits(&value, at, size, out);
     else if (size > 0)
         memcpy(out, (const unsigned char *)value.data + at, size);
     reader->touched += (int64_t)size;
-    return sb_cache_reader_check(reader, err);
+    return sb_cache_reader_check(reader);
 }
 
-enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader, struct sb_error *err)
+enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader)
 {
-    return reader->map ? sb_mapping_check(reader->map->mapping, err) : SB_OK;
+    return reader->map ? sb_mapping_check(reader->map->mapping) : SB_OK;
 }
 
 const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t field)
@@ -249,12 +242,12 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 }
 
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
-                             struct sb_row_key *out, struct sb_error *err)
+                             struct sb_row_key *out)
 {
-    if (go_to(reader, place, err))
-        return err->code;
-    if (sb_cache_key(reader->map, &reader->cache->segments[place.segment], place.row, out, err))
-        return judge(reader, err);
+    if (go_to(reader, place))
+        return sb_error()->code;
+    if (sb_cache_key(reader->map, &reader->cache->segments[place.segment], place.row, out))
+        return judge(reader);
     reader->touched += (int64_t)out->size;
     return SB_OK;
 }

@@ -35,39 +35,37 @@ void sb_row_parts_release(struct sb_row_parts *row)
 
 /* Files */
 
-static enum sb_code grow(struct sb_row_parts *row, struct sb_error *err)
+static enum sb_code grow(struct sb_row_parts *row)
 {
     size_t capacity = row->capacity, same = capacity;
 
-    if (sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts), err) ||
-        sb_grow(&row->fields, &same, row->count, sizeof(*row->fields), err))
-        return err->code;
-    return sb_grow(&row->numbers, &row->capacity, row->count, sizeof(*row->numbers), err);
+    if (sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts)) ||
+        sb_grow(&row->fields, &same, row->count, sizeof(*row->fields)))
+        return sb_error()->code;
+    return sb_grow(&row->numbers, &row->capacity, row->count, sizeof(*row->numbers));
 }
 
-enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name,
-                                struct sb_error *err)
+enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name)
 {
     enum sb_code code;
 
     if (row->count == SB_CACHE_FIELDS_MOST)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%.*s: has more than %d arrays, which is all that a key "
                        "can have; put them into directories of their own",
                        (int)name->item_size, name->item, SB_CACHE_FIELDS_MOST);
-    code = grow(row, err);
+    code = grow(row);
     if (code)
         return code;
     row->begin = sb_spool_size(&row->bytes);
     row->parts[row->count] = (struct sb_row_part){
         .name_at = row->names.size, .blob = name->form == SB_FORM_PICKLE, .at = row->begin};
     if (sb_buf_add(&row->names, name->array, name->array_size) || sb_buf_add(&row->names, "", 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part, int64_t size,
-                              struct sb_error *err)
+static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part, int64_t size)
 {
     size_t head = size < (int64_t)SB_NPY_HEADER_MOST ? (size_t)size : SB_NPY_HEADER_MOST;
     int64_t values;
@@ -75,28 +73,27 @@ static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part
 
     sb_buf_clear(&row->head);
     if (sb_buf_reserve(&row->head, head + 1))
-        return sb_fail_memory(err);
-    code = sb_spool_get(&row->bytes, row->begin, row->head.data, head, err);
+        return sb_fail_memory();
+    code = sb_spool_get(&row->bytes, row->begin, row->head.data, head);
     if (!code)
-        code = sb_npy_parse(&part->array, row->head.data, head, err);
+        code = sb_npy_parse(&part->array, row->head.data, head);
     if (code)
         return code;
     values = size - (int64_t)part->array.header_size;
     if (part->array.data_size != values)
-        return sb_fail(err, SB_FORMAT,
-                       "has %" PRId64 " bytes of values, where its shape says %" PRId64, values,
-                       part->array.data_size);
+        return sb_fail(SB_FORMAT, "has %" PRId64 " bytes of values, where its shape says %" PRId64,
+                       values, part->array.data_size);
     part->at = row->begin + (int64_t)part->array.header_size;
     return SB_OK;
 }
 
-enum sb_code sb_row_parts_end(struct sb_row_parts *row, struct sb_error *err)
+enum sb_code sb_row_parts_end(struct sb_row_parts *row)
 {
     struct sb_row_part *part = &row->parts[row->count++];
     int64_t size = sb_spool_size(&row->bytes) - row->begin;
 
     if (!part->blob)
-        return read_head(row, part, size, err);
+        return read_head(row, part, size);
     part->array.data_size = size;
     return SB_OK;
 }
@@ -159,24 +156,22 @@ static struct sb_cache_form make_form(struct sb_row_parts *row, bool alone, bool
 /* Writing */
 
 /* A sb_each_block. */
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
-    return sb_cache_writer_write(context, data, size, err);
+    return sb_cache_writer_write(context, data, size);
 }
 
 static enum sb_code write_part(struct sb_row_parts *row, const struct sb_row_part *part,
-                               struct sb_cache_writer *writer, struct sb_error *err)
+                               struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_cache_writer_value(writer, &part->array, err);
+    enum sb_code code = sb_cache_writer_value(writer, &part->array);
 
     return code ? code
-                : sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block, writer,
-                                err);
+                : sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block, writer);
 }
 
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
-                                const struct sb_row_key *key, struct sb_cache_writer *writer,
-                                struct sb_error *err)
+                                const struct sb_row_key *key, struct sb_cache_writer *writer)
 {
     struct sb_cache_form form = make_form(row, alone, list);
     const size_t *order = NULL;
@@ -185,8 +180,8 @@ enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
 
     for (size_t i = 0; i < row->count; i++)
         bytes += row->parts[i].array.data_size;
-    code = sb_cache_writer_begin_row(writer, &form, key, bytes, &order, err);
+    code = sb_cache_writer_begin_row(writer, &form, key, bytes, &order);
     for (size_t i = 0; !code && i < row->count; i++)
-        code = write_part(row, &row->parts[row->numbers[order[i]]], writer, err);
-    return code ? code : sb_cache_writer_end_row(writer, err);
+        code = write_part(row, &row->parts[row->numbers[order[i]]], writer);
+    return code ? code : sb_cache_writer_end_row(writer);
 }

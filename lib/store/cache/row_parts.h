@@ -30,17 +30,17 @@ void sb_row_parts_clear(struct sb_row_parts *row);
 void sb_row_parts_release(struct sb_row_parts *row);
 
 /* SB_INVALID: there are too many. */
-enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_row_parts_begin(struct sb_row_parts *row,
+                                const struct sb_array_name *name) SB_CHECKED;
 
 /* SB_FORMAT: it is no .npy, or its bytes are not as many as it says; SB_INVALID: of a type that is
  * not held here. The text does not name it, and the row must be cleared. */
-enum sb_code sb_row_parts_end(struct sb_row_parts *row, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_row_parts_end(struct sb_row_parts *row) SB_CHECKED;
 
 /* A row of these parts: alone, it is a tensor or a blob without a name; item0, item1, ... are a
  * tuple, or a list; else a dict. Errors are those of the writer. */
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
-                                const struct sb_row_key *key, struct sb_cache_writer *writer,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_row_key *key,
+                                struct sb_cache_writer *writer) SB_CHECKED;
 
 #endif

@@ -17,7 +17,7 @@ void sb_cache_rewind(struct sb_cache *cache)
 }
 
 /* Goes on to the next segment that has rows; SB_END: there is none. */
-static enum sb_code next_segment(struct sb_cache *cache, struct sb_error *err)
+static enum sb_code next_segment(struct sb_cache *cache)
 {
     for (; cache->segment < cache->segment_count; cache->segment++, cache->row = 0) {
         const struct sb_cache_file *file = &cache->segments[cache->segment];
@@ -30,7 +30,7 @@ static enum sb_code next_segment(struct sb_cache *cache, struct sb_error *err)
         sb_cache_leave(cache, cache->map);
         cache->map = NULL;
         cache->touched = 0;
-        code = sb_cache_hold(cache, cache->segment, &cache->map, err);
+        code = sb_cache_hold(cache, cache->segment, &cache->map);
         if (code != SB_END)
             return code;
     }
@@ -38,36 +38,36 @@ static enum sb_code next_segment(struct sb_cache *cache, struct sb_error *err)
 }
 
 /* SB_END: the segment is given up. */
-static enum sb_code take_row(struct sb_cache *cache, struct sb_cache_row *row, struct sb_error *err)
+static enum sb_code take_row(struct sb_cache *cache, struct sb_cache_row *row)
 {
     const struct sb_cache_file *file = &cache->segments[cache->segment];
 
-    if (sb_cache_key(cache->map, file, cache->row, &row->key, err))
-        return sb_cache_give_up(cache, cache->segment, err);
-    if (cache->row + 1 == file->rows && sb_mapping_check(cache->map->mapping, err))
-        return sb_cache_give_up(cache, cache->segment, err);
+    if (sb_cache_key(cache->map, file, cache->row, &row->key))
+        return sb_cache_give_up(cache, cache->segment);
+    if (cache->row + 1 == file->rows && sb_mapping_check(cache->map->mapping))
+        return sb_cache_give_up(cache, cache->segment);
     row->place = (struct sb_cache_place){.segment = cache->segment, .row = cache->row};
     row->superseded = sb_cache_is_superseded(file, cache->row);
     cache->row++;
     return SB_OK;
 }
 
-enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row, struct sb_error *err)
+enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row)
 {
     enum sb_code code;
 
-    if (sb_heed_interrupt(err) || sb_cache_find_superseded(cache, err))
-        return err->code;
+    if (sb_heed_interrupt() || sb_cache_find_superseded(cache))
+        return sb_error()->code;
     do {
         /* What was returned lives until now. */
         if (cache->touched > SB_CACHE_TOUCHED_MOST) {
             sb_cache_map_forget(cache->map);
             cache->touched = 0;
         }
-        code = next_segment(cache, err);
+        code = next_segment(cache);
         if (code)
             return code;
-        code = take_row(cache, row, err);
+        code = take_row(cache, row);
     } while (code == SB_END);
     if (!code)
         cache->touched += (int64_t)row->key.size;

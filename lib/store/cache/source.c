@@ -89,13 +89,13 @@ static bool choose_part(const struct cache_source *source, size_t number, struct
 }
 
 static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_place place,
-                              struct part *part, struct sb_error *err)
+                              struct part *part)
 {
     const struct sb_npy *array = &part->value.array;
     uint8_t *at = part->shape;
 
-    if (sb_cache_describe(reader, place, part->field, &part->value, err))
-        return err->code;
+    if (sb_cache_describe(reader, place, part->field, &part->value))
+        return sb_error()->code;
     part->size = array->data_size;
     if (part->form != SB_FORM_SHAPE)
         return SB_OK;
@@ -106,14 +106,13 @@ static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_pl
 }
 
 /* What comes before the values. */
-static enum sb_code make_header(const struct part *part, struct sb_buf *out, struct sb_error *err)
+static enum sb_code make_header(const struct part *part, struct sb_buf *out)
 {
     sb_buf_clear(out);
-    return part->form == SB_FORM_NPY ? sb_npy_add_header(out, &part->value.array, err) : SB_OK;
+    return part->form == SB_FORM_NPY ? sb_npy_add_header(out, &part->value.array) : SB_OK;
 }
 
-static enum sb_code name_part(struct cache_source *source, const struct part *part,
-                              struct sb_error *err)
+static enum sb_code name_part(struct cache_source *source, const struct part *part)
 {
     const struct sb_cache_field *field = &source->segment.fields[part->field];
     struct sb_array_name name = {
@@ -125,19 +124,19 @@ static enum sb_code name_part(struct cache_source *source, const struct part *pa
         .dtype = part->form == SB_FORM_RAW ? field->dtype : SB_DTYPE_NONE,
     };
 
-    return sb_array_name_make(&source->name, &name, err);
+    return sb_array_name_make(&source->name, &name);
 }
 
 /* SB_DAMAGED: the value cannot be read. */
 static enum sb_code make_member(struct cache_source *source, struct part *part,
-                                struct sb_member *member, struct sb_error *err)
+                                struct sb_member *member)
 {
     struct sb_cache_place place = source->row.place;
     int64_t at;
 
-    if (read_part(source->reader, place, part, err) || name_part(source, part, err) ||
-        make_header(part, &source->header, err))
-        return err->code;
+    if (read_part(source->reader, place, part) || name_part(source, part) ||
+        make_header(part, &source->header))
+        return sb_error()->code;
     at = part->form == SB_FORM_SHAPE ? part->value.shape_offset : part->value.offset;
     *member = (struct sb_member){
         .entry = {.path = source->name.data,
@@ -154,14 +153,14 @@ static enum sb_code make_member(struct cache_source *source, struct part *part,
     return SB_OK;
 }
 
-static enum sb_code enter_segment(struct cache_source *source, struct sb_error *err)
+static enum sb_code enter_segment(struct cache_source *source)
 {
     if (source->entered == source->row.place.segment)
         return SB_OK;
     if (source->entered != SB_CACHE_NOWHERE)
         sb_count_up(&source->bytes_before, source->segment.bytes);
     source->entered = source->row.place.segment;
-    return sb_cache_segment(source->cache, source->entered, &source->segment, err);
+    return sb_cache_segment(source->cache, source->entered, &source->segment);
 }
 
 static void note_progress(struct cache_source *source)
@@ -172,21 +171,21 @@ static void note_progress(struct cache_source *source)
         source->base.done = source->bytes_before + (int64_t)(share * (double)source->segment.bytes);
 }
 
-static enum sb_code next_live_row(struct cache_source *source, struct sb_error *err)
+static enum sb_code next_live_row(struct cache_source *source)
 {
     struct sb_cache_row *row = &source->row;
     enum sb_code code;
 
     do {
-        code = sb_cache_next(source->cache, row, err);
+        code = sb_cache_next(source->cache, row);
         if (code)
             return code;
         if (source->only != SB_CACHE_NOWHERE && row->place.segment != source->only)
             return SB_END;
     } while (row->superseded);
     if (sb_buf_set(&source->key, row->key.text, row->key.size))
-        return sb_fail_memory(err);
-    code = enter_segment(source, err);
+        return sb_fail_memory();
+    code = enter_segment(source);
     source->next_part = 0;
     note_progress(source);
     return code;
@@ -201,31 +200,31 @@ static void report_left_out(const struct cache_source *source, const char *why)
 }
 
 /* SB_DAMAGED: types and shapes of what is wanted of the row cannot all be read. */
-static enum sb_code check_row(const struct cache_source *source, struct sb_error *err)
+static enum sb_code check_row(const struct cache_source *source)
 {
     struct part part = {0};
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < part_count(source); i++) {
         if (choose_part(source, i, &part))
-            code = read_part(source->reader, source->row.place, &part, err);
+            code = read_part(source->reader, source->row.place, &part);
     }
     return code;
 }
 
 /* The next row that counts, and has members. */
-static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
+static enum sb_code next_row(struct cache_source *source)
 {
     enum sb_code code;
 
     for (;;) {
-        code = next_live_row(source, err);
+        code = next_live_row(source);
         if (!code && source->whole_rows)
-            code = check_row(source, err);
+            code = check_row(source);
         if (code && code != SB_DAMAGED)
             return code;
         if (code)
-            report_left_out(source, err->text);
+            report_left_out(source, sb_error()->text);
         else if (source->segment.field_count == 0)
             report_left_out(source, "has no arrays, so that no file stands for it");
         else
@@ -234,7 +233,7 @@ static enum sb_code next_row(struct cache_source *source, struct sb_error *err)
     }
 }
 
-static enum sb_code next_part(struct cache_source *source, struct part *part, struct sb_error *err)
+static enum sb_code next_part(struct cache_source *source, struct part *part)
 {
     enum sb_code code = SB_OK;
 
@@ -243,25 +242,24 @@ static enum sb_code next_part(struct cache_source *source, struct part *part, st
             if (choose_part(source, source->next_part++, part))
                 return SB_OK;
         }
-        code = next_row(source, err);
+        code = next_row(source);
     }
     return code;
 }
 
-static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
 {
     struct cache_source *source = (struct cache_source *)base;
     struct part part = {0};
     enum sb_code code;
 
     do {
-        code = next_part(source, &part, err);
+        code = next_part(source, &part);
         if (code)
             return code;
-        code = make_member(source, &part, member, err);
+        code = make_member(source, &part, member);
         if (code == SB_DAMAGED)
-            report_left_out(source, err->text);
+            report_left_out(source, sb_error()->text);
     } while (code == SB_DAMAGED);
     return code;
 }
@@ -281,34 +279,29 @@ static void free_loader(struct sb_loader *base)
     free(loader);
 }
 
-static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
-                                struct sb_error *err)
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     struct cache_source *source = (struct cache_source *)base;
     struct cache_loader *loader = calloc(1, sizeof(*loader));
 
     *out = NULL;
     if (!loader)
-        return sb_fail_memory(err);
-    if (sb_cache_reader_new(&loader->reader, source->cache, err)) {
+        return sb_fail_memory();
+    if (sb_cache_reader_new(&loader->reader, source->cache)) {
         free(loader);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &loader->base;
     return SB_OK;
 }
 
 /* What is wrong with the value alone does not end the work. */
-static enum sb_code judge(const struct sb_member *member, struct sb_events *events,
-                          struct sb_error *err)
+static enum sb_code judge(const struct sb_member *member, struct sb_events *events)
 {
-    struct sb_error left_out;
-
-    if (err->code != SB_DAMAGED)
-        return err->code;
-    sb_fail(&left_out, SB_DAMAGED, "%s; left out", err->text);
-    if (sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, left_out.text, err))
-        return err->code;
+    if (sb_error()->code != SB_DAMAGED)
+        return sb_error()->code;
+    sb_fail(SB_DAMAGED, "%s; left out", sb_error()->text);
+    TRY(sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, sb_error()->text));
     return SB_END;
 }
 
@@ -319,32 +312,30 @@ static struct sb_cache_place place_of(const struct sb_member *member)
 }
 
 static enum sb_code find_part(struct cache_loader *loader, const struct sb_member *member,
-                              struct part *part, struct sb_error *err)
+                              struct part *part)
 {
     part->field = (size_t)(member->place[PLACE_PART] >> FORM_BITS);
     part->form = member->place[PLACE_PART] & ((1U << FORM_BITS) - 1);
-    if (read_part(loader->reader, place_of(member), part, err) ||
-        make_header(part, &loader->header, err))
-        return err->code;
+    if (read_part(loader->reader, place_of(member), part) || make_header(part, &loader->header))
+        return sb_error()->code;
     if ((int64_t)loader->header.size + part->size != member->entry.size)
-        return sb_fail(err, SB_DAMAGED, "%s: has become another", loader->base.source->name);
+        return sb_fail(SB_DAMAGED, "%s: has become another", loader->base.source->name);
     return SB_OK;
 }
 
 /* Some of what follows the header. It is copied: what is mapped may go away in the middle of a
  * system call. */
 static enum sb_code copy_values(struct cache_loader *loader, const struct sb_member *member,
-                                const struct part *part, int64_t at, size_t size, void *out,
-                                struct sb_error *err)
+                                const struct part *part, int64_t at, size_t size, void *out)
 {
     if (part->form != SB_FORM_SHAPE)
-        return sb_cache_copy(loader->reader, place_of(member), part->field, at, size, out, err);
+        return sb_cache_copy(loader->reader, place_of(member), part->field, at, size, out);
     memcpy(out, part->shape + at, size);
     return SB_OK;
 }
 
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
     const struct sb_buf *header = &loader->header;
@@ -352,47 +343,47 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
 
     if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    if (find_part(loader, member, &part, err))
-        return judge(member, events, err);
+    if (find_part(loader, member, &part))
+        return judge(member, events);
     if (header->size > 0)
         memcpy(data, header->data, header->size);
     if (part.size > 0 &&
-        copy_values(loader, member, &part, 0, (size_t)part.size, (char *)data + header->size, err))
-        return judge(member, events, err);
+        copy_values(loader, member, &part, 0, (size_t)part.size, (char *)data + header->size))
+        return judge(member, events);
     return SB_OK;
 }
 
 static enum sb_code stream_values(struct cache_loader *loader, const struct sb_member *member,
                                   const struct part *part, sb_each_block *each, void *context,
-                                  struct sb_events *events, struct sb_error *err)
+                                  struct sb_events *events)
 {
     void *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
     size_t size;
 
     for (int64_t at = 0; !code && at < part->size; at += (int64_t)size) {
         size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
-        if (copy_values(loader, member, part, at, size, block, err))
-            code = judge(member, events, err);
+        if (copy_values(loader, member, part, at, size, block))
+            code = judge(member, events);
         else
-            code = each(context, block, size, err);
+            code = each(context, block, size);
     }
     free(block);
     return code;
 }
 
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
     struct part part = {0};
     enum sb_code code = SB_OK;
 
-    if (find_part(loader, member, &part, err))
-        return judge(member, events, err);
+    if (find_part(loader, member, &part))
+        return judge(member, events);
     if (loader->header.size > 0)
-        code = each(context, loader->header.data, loader->header.size, err);
-    return code ? code : stream_values(loader, member, &part, each, context, events, err);
+        code = each(context, loader->header.data, loader->header.size);
+    return code ? code : stream_values(loader, member, &part, each, context, events);
 }
 
 static const struct sb_source_ops cache_ops = {
@@ -404,17 +395,17 @@ static const struct sb_source_ops cache_ops = {
     .stream = stream,
 };
 
-static enum sb_code begin(struct cache_source *source, struct sb_error *err)
+static enum sb_code begin(struct cache_source *source)
 {
     struct sb_cache_segment segment;
     int64_t rows, live;
 
-    if (sb_cache_reader_new(&source->reader, source->cache, err) ||
-        sb_cache_count(source->cache, &rows, &live, err))
-        return err->code;
+    if (sb_cache_reader_new(&source->reader, source->cache) ||
+        sb_cache_count(source->cache, &rows, &live))
+        return sb_error()->code;
     for (size_t i = 0; i < source->array_count; i++) {
-        if (sb_cache_need_array(source->cache, source->arrays[i], source->base.name, err))
-            return err->code;
+        if (sb_cache_need_array(source->cache, source->arrays[i], source->base.name))
+            return sb_error()->code;
     }
     if (source->only != SB_CACHE_NOWHERE) {
         sb_cache_seek(source->cache, source->only);
@@ -422,15 +413,15 @@ static enum sb_code begin(struct cache_source *source, struct sb_error *err)
     }
     sb_cache_rewind(source->cache);
     for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
-        if (sb_cache_segment(source->cache, i, &segment, err))
-            return err->code;
+        if (sb_cache_segment(source->cache, i, &segment))
+            return sb_error()->code;
         sb_count_up(&source->base.total, segment.bytes);
     }
     return SB_OK;
 }
 
 static enum sb_code open_source(struct sb_source **out, struct cache_source *source,
-                                const struct sb_source_options *options, struct sb_error *err)
+                                const struct sb_source_options *options)
 {
     source->base.ops = &cache_ops;
     source->base.loads = true;
@@ -439,9 +430,9 @@ static enum sb_code open_source(struct sb_source **out, struct cache_source *sou
     source->raw = options->raw_arrays;
     source->whole_rows = options->whole_items;
     source->entered = SB_CACHE_NOWHERE;
-    if (begin(source, err)) {
+    if (begin(source)) {
         free_source(&source->base);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &source->base;
     return SB_OK;
@@ -449,38 +440,38 @@ static enum sb_code open_source(struct sb_source **out, struct cache_source *sou
 
 enum sb_code sb_source_over_cache(struct sb_source **out, struct sb_cache *cache, uint32_t segment,
                                   const char *name, const struct sb_source_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     struct cache_source *source = calloc(1, sizeof(*source));
 
     *out = NULL;
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->base.name = name;
     source->notify = notify;
     source->cache = cache;
     source->only = segment;
-    return open_source(out, source, options, err);
+    return open_source(out, source, options);
 }
 
 enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
                                   const struct sb_source_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     struct cache_source *source = calloc(1, sizeof(*source));
 
     *out = NULL;
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->base.name = input->name;
     source->notify = notify;
     source->only = SB_CACHE_NOWHERE;
-    if (sb_cache_open(&source->own_cache, &input->path, 1, notify, err)) {
+    if (sb_cache_open(&source->own_cache, &input->path, 1, notify)) {
         free_source(&source->base);
-        return err->code;
+        return sb_error()->code;
     }
     source->cache = source->own_cache;
-    return open_source(out, source, options, err);
+    return open_source(out, source, options);
 }
 
 static enum sb_sure is_cache(const struct sb_input *input)

@@ -14,6 +14,6 @@
  */
 enum sb_code sb_source_over_cache(struct sb_source **out, struct sb_cache *cache, uint32_t segment,
                                   const char *name, const struct sb_source_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                  const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -61,36 +61,33 @@ static void free_table(struct sb_table *table)
     sb_cache_free(of(table)->cache);
 }
 
-static enum sb_code count(struct sb_table *table, int64_t *out, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *out)
 {
     int64_t rows, keys;
 
-    if (sb_cache_count(of(table)->cache, &rows, &keys, err))
-        return err->code;
+    if (sb_cache_count(of(table)->cache, &rows, &keys))
+        return sb_error()->code;
     *out = table->superseded ? rows : keys;
     return SB_OK;
 }
 
-static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
-                           struct sb_error *err)
+static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row)
 {
     struct sb_cache_place place;
 
-    if (sb_cache_row_at(of(table)->cache, number, table->superseded, &place, err))
-        return err->code;
+    if (sb_cache_row_at(of(table)->cache, number, table->superseded, &place))
+        return sb_error()->code;
     *row = row_of(place);
     return SB_OK;
 }
 
-static enum sb_code columns(struct sb_table *base, int64_t row, uint32_t *number,
-                            struct sb_error *err)
+static enum sb_code columns(struct sb_table *base, int64_t row, uint32_t *number)
 {
     struct cache_table *table = of(base);
     uint32_t segment = place_of_row(row).segment;
 
-    if (segment != table->looked_at &&
-        sb_cache_segment(table->cache, segment, &table->segment, err))
-        return err->code;
+    if (segment != table->looked_at && sb_cache_segment(table->cache, segment, &table->segment))
+        return sb_error()->code;
     table->looked_at = segment;
     *number = (uint32_t)table->segment.field_count;
     return SB_OK;
@@ -119,33 +116,31 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return found;
 }
 
-static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
+static enum sb_code need(struct sb_table *table, const char *name)
 {
-    return sb_cache_need_array(of(table)->cache, name, table->name, err);
+    return sb_cache_need_array(of(table)->cache, name, table->name);
 }
 
-static enum sb_code key_of(struct cache_table *table, int64_t row, struct sb_row_key *key,
-                           struct sb_error *err)
+static enum sb_code key_of(struct cache_table *table, int64_t row, struct sb_row_key *key)
 {
     enum sb_code code = SB_OK;
 
     if (!table->reader)
-        code = sb_cache_reader_new(&table->reader, table->cache, err);
-    return code ? code : sb_cache_key_at(table->reader, place_of_row(row), key, err);
+        code = sb_cache_reader_new(&table->reader, table->cache);
+    return code ? code : sb_cache_key_at(table->reader, place_of_row(row), key);
 }
 
-static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
-                             struct sb_error *err)
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     struct sb_row_key key;
-    enum sb_code code = key_of(of(table), row, &key, err);
+    enum sb_code code = key_of(of(table), row, &key);
 
     if (!code && sb_buf_add(out, key.text, key.size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
-static enum sb_code need_places(struct cache_table *table, size_t count, struct sb_error *err)
+static enum sb_code need_places(struct cache_table *table, size_t count)
 {
     struct sb_cache_place *places;
 
@@ -153,7 +148,7 @@ static enum sb_code need_places(struct cache_table *table, size_t count, struct 
         return SB_OK;
     places = reallocarray(table->places, count, sizeof(*places));
     if (!places)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     table->places = places;
     table->capacity = count;
     return SB_OK;
@@ -162,11 +157,10 @@ static enum sb_code need_places(struct cache_table *table, size_t count, struct 
 /* One look-up goes through all of the index, or of the keys. Making a table of them takes several
  * times as long, and a look-up in it hardly any time: a caller that looks up again and again wants
  * quick answers. Where no table can be made, look-ups go on as before. */
-static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *keys, size_t count,
-                            struct sb_error *err)
+static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *keys, size_t count)
 {
     if (table->finds++ == FINDS_BEFORE_TABLE) {
-        enum sb_code code = sb_key_table_new(&table->keys, table->cache, err);
+        enum sb_code code = sb_key_table_new(&table->keys, table->cache);
 
         if (code && code != SB_NOMEM && code != SB_LIMIT)
             return code;
@@ -175,11 +169,11 @@ static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *
         return SB_OK;
     sb_key_table_free(table->keys);
     table->keys = NULL;
-    return sb_cache_find(table->cache, keys, count, table->places, err);
+    return sb_cache_find(table->cache, keys, count, table->places);
 }
 
 static enum sb_code find_rows(struct sb_table *base, const struct sb_row_key *keys, size_t number,
-                              int64_t *rows, int64_t *bytes, struct sb_error *err)
+                              int64_t *rows, int64_t *bytes)
 {
     struct cache_table *table = of(base);
     uint32_t ignored;
@@ -187,30 +181,29 @@ static enum sb_code find_rows(struct sb_table *base, const struct sb_row_key *ke
     *bytes = 0;
     if (number == 0)
         return SB_OK;
-    if (need_places(table, number, err) || look_up(table, keys, number, err))
-        return err->code;
+    if (need_places(table, number) || look_up(table, keys, number))
+        return sb_error()->code;
     for (size_t i = 0; i < number; i++) {
         rows[i] = SB_NO_ROW;
         if (table->places[i].segment == SB_CACHE_NOWHERE)
             continue;
         rows[i] = row_of(table->places[i]);
-        if (columns(base, rows[i], &ignored, err))
-            return err->code;
+        if (columns(base, rows[i], &ignored))
+            return sb_error()->code;
         if (table->segment.rows > 0)
             *bytes += table->segment.bytes / table->segment.rows;
     }
     return SB_OK;
 }
 
-static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
-                         struct sb_error *err)
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
 {
     struct sb_cache_segment segment;
 
     if (number >= sb_cache_segment_count(of(table)->cache))
-        return err->code = SB_END;
-    if (sb_cache_segment(of(table)->cache, number, &segment, err))
-        return err->code;
+        return sb_error()->code = SB_END;
+    if (sb_cache_segment(of(table)->cache, number, &segment))
+        return sb_error()->code;
     *out =
         (struct sb_table_part){.path = segment.path, .rows = segment.rows, .bytes = segment.bytes};
     if (!segment.damaged)
@@ -218,15 +211,14 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
     return SB_OK;
 }
 
-static enum sb_code describe_row(struct sb_table *base, int64_t row, struct sb_facts *facts,
-                                 struct sb_error *err)
+static enum sb_code describe_row(struct sb_table *base, int64_t row, struct sb_facts *facts)
 {
     struct cache_table *table = of(base);
     struct sb_cache_place place = place_of_row(row);
     uint32_t number;
 
-    if (columns(base, row, &number, err) || key_of(table, row, &facts->key, err))
-        return err->code;
+    if (columns(base, row, &number) || key_of(table, row, &facts->key))
+        return sb_error()->code;
     facts->structure = sb_cache_structure_words[table->segment.structure];
     facts->superseded = sb_cache_superseded(table->cache, place);
     facts->part = table->segment.number;
@@ -236,18 +228,17 @@ static enum sb_code describe_row(struct sb_table *base, int64_t row, struct sb_f
 }
 
 static enum sb_code describe(struct sb_table *base, int64_t row, uint32_t number,
-                             struct sb_facts *facts, struct sb_error *err)
+                             struct sb_facts *facts)
 {
     struct cache_table *table = of(base);
     const struct sb_cache_field *field = &table->segment.fields[number];
-    enum sb_code code =
-        sb_cache_describe(table->reader, place_of_row(row), number, &table->value, err);
+    enum sb_code code = sb_cache_describe(table->reader, place_of_row(row), number, &table->value);
 
     facts->name = field->name;
     facts->dtype = field->blob ? "blob" : sb_dtype_word(field->dtype);
     facts->size = facts->offset = -1;
     if (code == SB_DAMAGED)
-        facts->defect = err->text;
+        facts->defect = sb_error()->text;
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
     facts->shape = field->blob ? NULL : &table->value.array;
@@ -256,15 +247,15 @@ static enum sb_code describe(struct sb_table *base, int64_t row, uint32_t number
     return SB_OK;
 }
 
-static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
     struct cache_reader *reader = calloc(1, sizeof(*reader));
 
     *out = reader;
     if (!reader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reader->cache = of(table)->cache;
-    return sb_cache_reader_new(&reader->reader, reader->cache, err);
+    return sb_cache_reader_new(&reader->reader, reader->cache);
 }
 
 static void reader_free(void *context)
@@ -286,28 +277,27 @@ static bool same_shape(const struct sb_npy *a, const struct sb_npy *b)
 }
 
 /* Neighbours are often of one shape: their header is the same. */
-static enum sb_code make_head(struct cache_reader *reader, const struct sb_npy *array,
-                              struct sb_error *err)
+static enum sb_code make_head(struct cache_reader *reader, const struct sb_npy *array)
 {
     if (reader->head.size > 0 && same_shape(&reader->shape, array))
         return SB_OK;
     reader->shape = *array;
     sb_buf_clear(&reader->head);
-    return sb_npy_add_header(&reader->head, array, err);
+    return sb_npy_add_header(&reader->head, array);
 }
 
 /* The value, and how much of `head` comes before it. Of a blob, which has no type, nothing does. */
 static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell, bool values,
-                         struct sb_cache_value *out, size_t *head, struct sb_error *err)
+                         struct sb_cache_value *out, size_t *head)
 {
     struct sb_cache_place place = place_of_row(cell->row);
-    enum sb_code code = values ? sb_cache_value(reader->reader, place, cell->column, out, err)
-                               : sb_cache_describe(reader->reader, place, cell->column, out, err);
+    enum sb_code code = values ? sb_cache_value(reader->reader, place, cell->column, out)
+                               : sb_cache_describe(reader->reader, place, cell->column, out);
 
     *head = 0;
     if (code || !cell->npy || out->array.dtype == SB_DTYPE_NONE)
         return code;
-    code = make_head(reader, &out->array, err);
+    code = make_head(reader, &out->array);
     *head = reader->head.size;
     return code;
 }
@@ -315,18 +305,18 @@ static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell
 /* Bytes are copied before they are looked at a last time: whoever has them would not see that they
  * are no longer there. */
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t capacity, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size)
 {
     struct cache_reader *reader = context;
     struct sb_cache_value value;
     size_t head, bytes;
 
     (void)stored;
-    if (look(reader, &cell->cell, true, &value, &head, err))
-        return err->code;
+    if (look(reader, &cell->cell, true, &value, &head))
+        return sb_error()->code;
     if (value.array.data_size > (int64_t)capacity ||
         head > capacity - (size_t)value.array.data_size) {
-        err->code = SB_LIMIT;
+        sb_error()->code = SB_LIMIT;
         return SB_LIMIT;
     }
     bytes = (size_t)value.array.data_size;
@@ -335,42 +325,41 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     if (bytes > 0)
         memcpy((char *)data + head, value.data, bytes);
     *size = head + bytes;
-    return sb_cache_reader_check(reader->reader, err);
+    return sb_cache_reader_check(reader->reader);
 }
 
-static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
-                            struct sb_error *err)
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size)
 {
     struct cache_reader *reader = context;
     struct sb_cache_value value;
     size_t head;
 
-    if (look(reader, &cell->cell, false, &value, &head, err))
-        return err->code;
+    if (look(reader, &cell->cell, false, &value, &head))
+        return sb_error()->code;
     *size = (int64_t)head + value.array.data_size;
     return SB_OK;
 }
 
 static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *each_context, struct sb_error *err)
+                           void *each_context)
 {
     struct cache_reader *reader = context;
     struct sb_cache_value value;
     size_t head;
-    enum sb_code code = look(reader, &cell->cell, false, &value, &head, err);
+    enum sb_code code = look(reader, &cell->cell, false, &value, &head);
 
     if (!code && sb_buf_reserve(&reader->block, BLOCK))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code && head > 0)
-        code = each(each_context, reader->head.data, head, err);
+        code = each(each_context, reader->head.data, head);
     for (int64_t at = 0; !code && at < value.array.data_size;) {
         int64_t left = value.array.data_size - at;
         size_t size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
 
         code = sb_cache_copy(reader->reader, place_of_row(cell->cell.row), cell->cell.column, at,
-                             size, reader->block.data, err);
+                             size, reader->block.data);
         if (!code)
-            code = each(each_context, reader->block.data, size, err);
+            code = each(each_context, reader->block.data, size);
         at += (int64_t)size;
     }
     return code;
@@ -380,10 +369,9 @@ static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb
 {
     const struct cache_reader *reader = context;
     struct sb_row_key key;
-    struct sb_error ignored;
     const char *array;
 
-    if (sb_cache_key_at(reader->reader, place_of_row(cell->row), &key, &ignored))
+    if (IGNORED(sb_cache_key_at(reader->reader, place_of_row(cell->row), &key)))
         return sb_buf_add_text(out, "a key");
     array = sb_cache_field_name(reader->reader, cell->column);
     if (sb_buf_add_text(out, "key '") || sb_quote(out, key.text, key.size, SB_ESCAPE) ||
@@ -407,9 +395,8 @@ static void report_damage(const struct measuring *measuring, struct sb_cache_rea
                           struct sb_cache_place place, const char *what)
 {
     struct sb_row_key key;
-    struct sb_error ignored;
 
-    if (sb_cache_key_at(reader, place, &key, &ignored))
+    if (IGNORED(sb_cache_key_at(reader, place, &key)))
         key = (struct sb_row_key){.text = "?", .size = 1};
     sb_report(measuring->options->notify, SB_PROBLEM, "damaged", NULL, "key '%.*s': %s",
               (int)key.size, key.text, what);
@@ -417,7 +404,7 @@ static void report_damage(const struct measuring *measuring, struct sb_cache_rea
 
 static enum sb_code measure_row(const struct measuring *measuring, struct sb_cache_reader *reader,
                                 const struct sb_cache_segment *segment,
-                                const struct sb_cache_row *row, struct sb_error *err)
+                                const struct sb_cache_row *row)
 {
     const struct sb_usage_options *options = measuring->options;
     int64_t *amounts = measuring->usage->lines[row->place.segment].amounts;
@@ -430,9 +417,9 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
 
         if (!sb_array_is_among(segment->fields[i].name, options->columns, options->column_count))
             continue;
-        code = sb_cache_describe(reader, row->place, i, &value, err);
+        code = sb_cache_describe(reader, row->place, i, &value);
         if (code == SB_DAMAGED) {
-            report_damage(measuring, reader, row->place, err->text);
+            report_damage(measuring, reader, row->place, sb_error()->text);
             continue;
         }
         if (code)
@@ -443,7 +430,7 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
 }
 
 static enum sb_code measure_rows(const struct measuring *measuring, struct sb_cache *cache,
-                                 struct sb_cache_reader *reader, struct sb_error *err)
+                                 struct sb_cache_reader *reader)
 {
     struct sb_cache_segment segment = {0};
     uint32_t last = SB_CACHE_NOWHERE;
@@ -451,15 +438,15 @@ static enum sb_code measure_rows(const struct measuring *measuring, struct sb_ca
     enum sb_code code;
 
     sb_cache_rewind(cache);
-    while (!(code = sb_cache_next(cache, &row, err))) {
+    while (!(code = sb_cache_next(cache, &row))) {
         if (row.place.segment != last) {
             if (sb_interrupted())
-                return sb_fail_interrupt(err);
-            code = sb_cache_segment(cache, row.place.segment, &segment, err);
+                return sb_fail_interrupt();
+            code = sb_cache_segment(cache, row.place.segment, &segment);
             last = row.place.segment;
         }
         if (!code)
-            code = measure_row(measuring, reader, &segment, &row, err);
+            code = measure_row(measuring, reader, &segment, &row);
         if (code)
             return code;
     }
@@ -467,27 +454,27 @@ static enum sb_code measure_rows(const struct measuring *measuring, struct sb_ca
 }
 
 static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
-                             struct sb_usage *usage, struct sb_error *err)
+                             struct sb_usage *usage)
 {
     struct sb_cache *cache = of(table)->cache;
     const struct measuring measuring = {.options = options, .usage = usage};
     uint32_t count = sb_cache_segment_count(cache);
     struct sb_cache_reader *reader;
-    enum sb_code code = sb_usage_begin(usage, of_keys, 5, count, err);
+    enum sb_code code = sb_usage_begin(usage, of_keys, 5, count);
 
     for (uint32_t i = 0; i < count && !code; i++) {
         struct sb_cache_segment segment;
 
-        code = sb_cache_segment(cache, i, &segment, err);
+        code = sb_cache_segment(cache, i, &segment);
         if (!code)
             usage->lines[i] = (struct sb_usage_line){.name = segment.path,
                                                      .amounts = {[SEGMENT_BYTES] = segment.bytes}};
     }
     if (!code)
-        code = sb_cache_reader_new(&reader, cache, err);
+        code = sb_cache_reader_new(&reader, cache);
     if (code)
         return code;
-    code = measure_rows(&measuring, cache, reader, err);
+    code = measure_rows(&measuring, cache, reader);
     sb_cache_reader_free(reader);
     sb_usage_sum_up(usage);
     return code;
@@ -529,15 +516,14 @@ static const struct sb_table_ops cache_ops = {
     .subject = subject,
 };
 
-static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, const char *name,
-                               struct sb_error *err)
+static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, const char *name)
 {
     struct cache_table *table = calloc(1, sizeof(*table));
 
     *out = NULL;
     if (!table) {
         sb_cache_free(cache);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     table->base = (struct sb_table){.ops = &cache_ops,
                                     .name = name,
@@ -552,33 +538,31 @@ static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, co
 }
 
 /* Of a cache that has segments, one can be read. */
-static enum sb_code need_segment(struct sb_cache *cache, const char *path, struct sb_error *err)
+static enum sb_code need_segment(struct sb_cache *cache, const char *path)
 {
     uint32_t segments = sb_cache_segment_count(cache);
     struct sb_cache_segment segment;
 
     for (uint32_t i = 0; i < segments; i++) {
-        if (sb_cache_segment(cache, i, &segment, err))
-            return err->code;
+        if (sb_cache_segment(cache, i, &segment))
+            return sb_error()->code;
         if (!segment.damaged)
             return SB_OK;
     }
-    return segments == 0
-               ? SB_OK
-               : sb_fail(err, SB_FORMAT, "%s: no segment of this cache can be read", path);
+    return segments == 0 ? SB_OK
+                         : sb_fail(SB_FORMAT, "%s: no segment of this cache can be read", path);
 }
 
 enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
-                                 const struct sb_bag_options *none, const struct sb_notify *notify,
-                                 struct sb_error *err)
+                                 const struct sb_bag_options *none, const struct sb_notify *notify)
 {
     struct sb_cache *cache;
 
     (void)none;
-    if (sb_cache_open(&cache, &input->path, 1, notify, err))
-        return err->code;
-    if (!need_segment(cache, input->path, err))
-        return make_table(out, cache, input->path, err);
+    if (sb_cache_open(&cache, &input->path, 1, notify))
+        return sb_error()->code;
+    if (!need_segment(cache, input->path))
+        return make_table(out, cache, input->path);
     sb_cache_free(cache);
-    return err->code;
+    return sb_error()->code;
 }

@@ -15,49 +15,48 @@
 
 /* Segments */
 
-static enum sb_code put_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put_block(void *context, const void *data, size_t size)
 {
-    return sb_outbuf_write(context, data, size, err);
+    return sb_outbuf_write(context, data, size);
 }
 
-static enum sb_code write_segment(struct sb_cache_writer *writer, const char *path,
-                                  struct sb_error *err)
+static enum sb_code write_segment(struct sb_cache_writer *writer, const char *path)
 {
     struct sb_outbuf out = {0};
     int fd;
-    enum sb_code code = sb_cache_create_file(&fd, path, err);
+    enum sb_code code = sb_cache_create_file(&fd, path);
 
     if (code)
         return code;
     writer->written++;
     writer->segment_bytes = 0;
-    code = sb_outbuf_begin(&out, fd, path, true, 0, err);
+    code = sb_outbuf_begin(&out, fd, path, true, 0);
     if (!code)
-        code = sb_arrow_writer_finish(writer->segment, put_block, &out, err);
+        code = sb_arrow_writer_finish(writer->segment, put_block, &out);
     if (!code)
-        code = sb_outbuf_flush(&out, err);
+        code = sb_outbuf_flush(&out);
     if (!code)
-        code = sb_fsync(fd, path, err);
+        code = sb_fsync(fd, path);
     sb_outbuf_release(&out);
     close(fd);
     return code;
 }
 
-enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
     enum sb_code code;
 
     if (!writer->segment || sb_arrow_writer_rows(writer->segment) == 0)
         return SB_OK;
-    code = sb_cache_new_segment_name(writer, writer->written, false, &path, err);
+    code = sb_cache_new_segment_name(writer, writer->written, false, &path);
     if (!code)
-        code = write_segment(writer, path.data, err);
+        code = write_segment(writer, path.data);
     sb_buf_release(&path);
     return code;
 }
 
-static enum sb_code begin_segments(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code begin_segments(struct sb_cache_writer *writer)
 {
     const struct sb_cache_columns *layout = &writer->columns;
     struct sb_arrow_pair pair = {0};
@@ -69,8 +68,8 @@ static enum sb_code begin_segments(struct sb_cache_writer *writer, struct sb_err
     };
 
     if (sb_cache_schema_pair(layout, &writer->tensor_keys, &pair, &schema.pair_count))
-        return sb_fail_memory(err);
-    return sb_arrow_writer_new(&writer->segment, &schema, err);
+        return sb_fail_memory();
+    return sb_arrow_writer_new(&writer->segment, &schema);
 }
 
 /* Does the row belong into another one? */
@@ -84,43 +83,40 @@ static bool is_full(const struct sb_cache_writer *writer, int64_t bytes)
 
 /* Rows */
 
-static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_row_key *key,
-                             struct sb_error *err)
+static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_row_key *key)
 {
     if (sb_buf_set(&writer->key, key->text, key->size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!sb_is_utf8(key->text, key->size))
-        return sb_fail(err, SB_INVALID,
-                       "%s: is not UTF-8, which a key of a cache must be; rename it",
+        return sb_fail(SB_INVALID, "%s: is not UTF-8, which a key of a cache must be; rename it",
                        writer->key.data);
     return SB_OK;
 }
 
-static enum sb_code fit_layout(struct sb_cache_writer *writer, const struct sb_cache_form *form,
-                               struct sb_error *err)
+static enum sb_code fit_layout(struct sb_cache_writer *writer, const struct sb_cache_form *form)
 {
     enum sb_code code = SB_OK;
 
     if (!writer->columns.known)
-        code = sb_cache_columns_set(&writer->columns, form, writer->key.data, err);
+        code = sb_cache_columns_set(&writer->columns, form, writer->key.data);
     if (!code)
-        code = sb_cache_columns_arrange(&writer->columns, form, writer->key.data, err);
+        code = sb_cache_columns_arrange(&writer->columns, form, writer->key.data);
     if (!code && !writer->segment)
-        code = begin_segments(writer, err);
+        code = begin_segments(writer);
     return code;
 }
 
 enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_cache_form *form,
                                        const struct sb_row_key *key, int64_t bytes,
-                                       const size_t **order, struct sb_error *err)
+                                       const size_t **order)
 {
-    enum sb_code code = take_key(writer, key, err);
+    enum sb_code code = take_key(writer, key);
 
     if (!code)
-        code = fit_layout(writer, form, err);
+        code = fit_layout(writer, form);
     if (!code && is_full(writer, bytes + (int64_t)key->size))
-        code = sb_cache_finish_segment(writer, err);
+        code = sb_cache_finish_segment(writer);
     if (code)
         return code;
     writer->in_row = true;
@@ -128,71 +124,69 @@ enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
     writer->value = 0;
     writer->row_bytes = 0;
     *order = writer->columns.order;
-    code = sb_arrow_writer_add(writer->segment, 0, key->text, key->size, err);
-    return code ? code : sb_arrow_writer_end_value(writer->segment, 0, err);
+    code = sb_arrow_writer_add(writer->segment, 0, key->text, key->size);
+    return code ? code : sb_arrow_writer_end_value(writer->segment, 0);
 }
 
-static enum sb_code end_value(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code end_value(struct sb_cache_writer *writer)
 {
     if (!writer->in_value)
         return SB_OK;
     writer->in_value = false;
     if (writer->left != 0)
-        return sb_fail(err, SB_CHANGED, "%s: '%s' has not as many bytes as its shape says",
+        return sb_fail(SB_CHANGED, "%s: '%s' has not as many bytes as its shape says",
                        writer->key.data, writer->columns.fields[writer->value - 1].name);
     return sb_arrow_writer_end_value(writer->segment,
-                                     writer->columns.fields[writer->value - 1].data, err);
+                                     writer->columns.fields[writer->value - 1].data);
 }
 
 static enum sb_code add_shape(struct sb_cache_writer *writer, size_t column,
-                              const struct sb_npy *array, struct sb_error *err)
+                              const struct sb_npy *array)
 {
     uint8_t number[sizeof(uint64_t)];
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < array->dims; i++) {
         sb_put_u64(number, (uint64_t)array->shape[i]);
-        code = sb_arrow_writer_add(writer->segment, column, number, sizeof(number), err);
+        code = sb_arrow_writer_add(writer->segment, column, number, sizeof(number));
     }
-    return code ? code : sb_arrow_writer_end_value(writer->segment, column, err);
+    return code ? code : sb_arrow_writer_end_value(writer->segment, column);
 }
 
 static enum sb_code fail_too_large(const struct sb_cache_writer *writer,
-                                   const struct sb_cache_field *field, struct sb_error *err)
+                                   const struct sb_cache_field *field)
 {
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: '%s' has more than the %d %s that a cache can hold; cut it into pieces",
                    writer->key.data, field->name, SEGMENT_MOST, field->blob ? "bytes" : "values");
 }
 
-enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array,
-                                   struct sb_error *err)
+enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array)
 {
     const struct sb_cache_field *field;
     int64_t size;
-    enum sb_code code = end_value(writer, err);
+    enum sb_code code = end_value(writer);
 
     if (code)
         return code;
     field = &writer->columns.fields[writer->value++];
     size = field->blob ? 1 : (int64_t)sb_dtype_size(field->dtype);
     if (array->data_size / size > SEGMENT_MOST)
-        return fail_too_large(writer, field, err);
+        return fail_too_large(writer, field);
     if (!field->blob)
-        code = add_shape(writer, field->shape, array, err);
+        code = add_shape(writer, field->shape, array);
     writer->in_value = true;
     writer->left = array->data_size;
     return code;
 }
 
-enum sb_code sb_cache_writer_write(struct sb_cache_writer *writer, const void *data, size_t size,
-                                   struct sb_error *err)
+enum sb_code sb_cache_writer_write(struct sb_cache_writer *writer, const void *data, size_t size)
 {
     const struct sb_cache_field *field = &writer->columns.fields[writer->value - 1];
 
     writer->left -= (int64_t)size;
     writer->row_bytes += (int64_t)size;
-    return sb_arrow_writer_add(writer->segment, field->data, data, size, err);
+    return sb_arrow_writer_add(writer->segment, field->data, data, size);
 }
 
 static bool is_foreign(const struct sb_cache_writer *writer)
@@ -203,7 +197,7 @@ static bool is_foreign(const struct sb_cache_writer *writer)
            writer->key.data[title] != ':';
 }
 
-enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer)
 {
     struct sb_pickle_entry entry = {
         .key = writer->key.data,
@@ -211,7 +205,7 @@ enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer, struct sb_e
         .segment = writer->base + writer->written,
         .row = sb_arrow_writer_rows(writer->segment),
     };
-    enum sb_code code = end_value(writer, err);
+    enum sb_code code = end_value(writer);
 
     if (code)
         return code;
@@ -221,7 +215,7 @@ enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer, struct sb_e
     writer->counts.rows++;
     writer->counts.foreign_keys += is_foreign(writer);
     writer->counts.bytes += writer->row_bytes;
-    return sb_pickle_index_add(&writer->index, &entry, err);
+    return sb_pickle_index_add(&writer->index, &entry);
 }
 
 void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
@@ -233,22 +227,22 @@ void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
 
 /* The whole */
 
-static enum sb_code begin_index(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code begin_index(struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
     enum sb_code code;
 
     if (writer->existing) {
-        code = sb_temp_file(&writer->index_fd, writer->path, err);
+        code = sb_temp_file(&writer->index_fd, writer->path);
     } else {
-        code = sb_cache_join(&path, writer->work.data, "index.pkl", err);
+        code = sb_cache_join(&path, writer->work.data, "index.pkl");
         if (!code)
-            code = sb_cache_create_file(&writer->index_fd, path.data, err);
+            code = sb_cache_create_file(&writer->index_fd, path.data);
     }
     sb_buf_release(&path);
     if (!code)
-        code = sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0, err);
-    return code ? code : sb_pickle_index_begin(&writer->index, put_block, &writer->index_out, err);
+        code = sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0);
+    return code ? code : sb_pickle_index_begin(&writer->index, put_block, &writer->index_out);
 }
 
 static void set_options(struct sb_cache_writer *writer,
@@ -264,21 +258,20 @@ static void set_options(struct sb_cache_writer *writer,
 }
 
 enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
-                                  const struct sb_cache_writer_options *options,
-                                  struct sb_error *err)
+                                  const struct sb_cache_writer_options *options)
 {
     struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
     enum sb_code code;
 
     *out = NULL;
     if (!writer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->index_fd = writer->lock.fd = -1;
     set_options(writer, options);
     writer->name = strdup(options->path);
-    code = writer->name ? sb_cache_writer_prepare(writer, err) : sb_fail_memory(err);
+    code = writer->name ? sb_cache_writer_prepare(writer) : sb_fail_memory();
     if (!code)
-        code = begin_index(writer, err);
+        code = begin_index(writer);
     if (code)
         sb_cache_writer_free(writer);
     else
@@ -299,11 +292,9 @@ struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_write
 static void remove_segments(const struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
-    struct sb_error ignored;
 
     for (int64_t i = writer->written; i > 0; i--) {
-        if (sb_cache_new_segment_name(writer, i - 1, i <= writer->renamed, &path, &ignored) ==
-            SB_OK)
+        if (IGNORED(sb_cache_new_segment_name(writer, i - 1, i <= writer->renamed, &path)) == SB_OK)
             unlink(path.data);
     }
     sb_buf_release(&path);
@@ -311,14 +302,13 @@ static void remove_segments(const struct sb_cache_writer *writer)
 
 static void undo(struct sb_cache_writer *writer)
 {
-    struct sb_error ignored;
 
     if (writer->done)
         return;
     if (writer->existing)
         remove_segments(writer);
     else if (writer->made) /* What is left the next run removes. */
-        (void)!sb_cache_remove_all(writer->work.data, &ignored);
+        (void)!IGNORED(sb_cache_remove_all(writer->work.data));
 }
 
 void sb_cache_writer_free(struct sb_cache_writer *writer)

@@ -34,8 +34,7 @@ struct sb_cache_writer;
 
 /* SB_EXISTS, SB_INVALID: something else is there. SB_LOCKED: another process writes it. */
 enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
-                                  const struct sb_cache_writer_options *options,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_cache_writer_options *options) SB_CHECKED;
 void sb_cache_writer_free(struct sb_cache_writer *writer); /* NULL is allowed; undoes */
 
 /* What a row consists of. The columns' numbers in the fields are not looked at. */
@@ -58,13 +57,12 @@ struct sb_cache_form {
 enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_cache_form *form,
                                        const struct sb_row_key *key, int64_t bytes,
-                                       const size_t **order, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array,
-                                   struct sb_error *err) SB_CHECKED;
-enum sb_code sb_cache_writer_write(struct sb_cache_writer *writer, const void *data, size_t size,
-                                   struct sb_error *err) SB_CHECKED;
-enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer,
-                                     struct sb_error *err) SB_CHECKED;
+                                       const size_t **order) SB_CHECKED;
+enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer,
+                                   const struct sb_npy *array) SB_CHECKED;
+enum sb_code sb_cache_writer_write(struct sb_cache_writer *writer, const void *data,
+                                   size_t size) SB_CHECKED;
+enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer) SB_CHECKED;
 void sb_cache_writer_drop_row(struct sb_cache_writer *writer);
 
 struct sb_cache_writer_counts {
@@ -77,7 +75,6 @@ struct sb_cache_writer_counts {
 struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_writer *writer);
 
 /* Foreign keys are reported, once, as SB_WARNING ("key"). */
-enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer) SB_CHECKED;
 
 #endif

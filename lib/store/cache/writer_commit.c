@@ -13,17 +13,17 @@
 /* schema.json */
 
 /* Of a cache that is added to, where it has none. */
-static enum sb_code write_schema(const struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code write_schema(const struct sb_cache_writer *writer)
 {
     struct sb_stream_sink_options options = {.force = true};
     struct sb_buf path = {0}, text = {0};
-    enum sb_code code = sb_cache_join(&path, writer->work.data, "schema.json", err);
+    enum sb_code code = sb_cache_join(&path, writer->work.data, "schema.json");
 
     if (!code && writer->columns.known && access(path.data, F_OK)) {
         options.path = path.data;
-        code = sb_cache_schema_text(&writer->columns, &text, err);
+        code = sb_cache_schema_text(&writer->columns, &text);
         if (!code)
-            code = sb_outfile_put(&options, text.data, text.size, err);
+            code = sb_outfile_put(&options, text.data, text.size);
     }
     sb_buf_release(&path);
     sb_buf_release(&text);
@@ -31,34 +31,34 @@ static enum sb_code write_schema(const struct sb_cache_writer *writer, struct sb
 }
 
 /* The directories of what is written in: of its segments, and its own. */
-static enum sb_code sync_directories(const struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code sync_directories(const struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
-    enum sb_code code = sb_cache_new_segment_name(writer, 0, true, &path, err);
+    enum sb_code code = sb_cache_new_segment_name(writer, 0, true, &path);
 
     if (!code)
-        code = sb_sync_directory_of(path.data, err);
+        code = sb_sync_directory_of(path.data);
     if (!code)
-        code = sb_cache_join(&path, writer->work.data, "index.pkl", err);
+        code = sb_cache_join(&path, writer->work.data, "index.pkl");
     if (!code)
-        code = sb_sync_directory_of(path.data, err);
+        code = sb_sync_directory_of(path.data);
     sb_buf_release(&path);
     return code;
 }
 
 /* Adding */
 
-static enum sb_code rename_segments(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code rename_segments(struct sb_cache_writer *writer)
 {
     struct sb_buf from = {0}, to = {0};
     enum sb_code code = SB_OK;
 
     while (!code && writer->renamed < writer->written) {
-        code = sb_cache_new_segment_name(writer, writer->renamed, false, &from, err);
+        code = sb_cache_new_segment_name(writer, writer->renamed, false, &from);
         if (!code)
-            code = sb_cache_new_segment_name(writer, writer->renamed, true, &to, err);
+            code = sb_cache_new_segment_name(writer, writer->renamed, true, &to);
         if (!code)
-            code = sb_rename_new(from.data, to.data, err);
+            code = sb_rename_new(from.data, to.data);
         if (!code)
             writer->renamed++;
     }
@@ -68,74 +68,71 @@ static enum sb_code rename_segments(struct sb_cache_writer *writer, struct sb_er
 }
 
 /* Once index.pkl is there nothing is undone, whatever fails: it names the segments. */
-static enum sb_code commit_existing(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code commit_existing(struct sb_cache_writer *writer)
 {
-    enum sb_code code = write_schema(writer, err);
+    enum sb_code code = write_schema(writer);
 
     if (!code)
-        code = rename_segments(writer, err);
+        code = rename_segments(writer);
     if (!code && writer->written > 0)
-        code = sync_directories(writer, err);
+        code = sync_directories(writer);
     if (!code && writer->written > 0)
-        code = sb_cache_extend_index(writer, err);
+        code = sb_cache_extend_index(writer);
     if (code)
         return code;
     writer->done = true;
-    return sync_directories(writer, err);
+    return sync_directories(writer);
 }
 
 /* A new one */
 
-static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, const char *old,
-                                      struct sb_error *err)
+static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, const char *old)
 {
-    struct sb_error ignored;
-    enum sb_code code = sb_rename_new(writer->path, old, err);
+    enum sb_code code = sb_rename_new(writer->path, old);
 
     if (code)
         return code;
-    code = sb_rename_new(writer->work.data, writer->path, err);
+    code = sb_rename_new(writer->work.data, writer->path);
     /* Where it cannot be put back, the next run does it. */
     if (code)
-        (void)!sb_rename_new(old, writer->path, &ignored);
+        (void)!IGNORED(sb_rename_new(old, writer->path));
     return code;
 }
 
 /* Replaces old by the name that the old one then has. */
-static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf *old,
-                             struct sb_error *err)
+static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf *old)
 {
     enum sb_code code;
 
     if (sb_buf_set(old, writer->work.data, writer->work.size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (renameat2(AT_FDCWD, writer->work.data, AT_FDCWD, writer->path, RENAME_EXCHANGE) == 0)
         return SB_OK;
     if (errno != EINVAL && errno != ENOSYS)
-        return sb_fail_errno(err, errno, "%s: cannot be replaced", writer->name);
-    code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, old, err);
-    return code ? code : exchange_in_steps(writer, old->data, err);
+        return sb_fail_errno(errno, "%s: cannot be replaced", writer->name);
+    code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, old);
+    return code ? code : exchange_in_steps(writer, old->data);
 }
 
 static void remove_old(const struct sb_cache_writer *writer, const char *old)
 {
     struct sb_error why;
 
-    if (sb_cache_remove_all(old, &why))
+    if (INTO(&why, sb_cache_remove_all(old)))
         sb_report(writer->options.notify, SB_WARNING, "left", writer->name,
                   "is replaced, but what it was is still there: %s", why.text);
 }
 
-static enum sb_code replace(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code replace(struct sb_cache_writer *writer)
 {
     struct sb_buf old = {0};
-    enum sb_code code = sb_cache_vet(writer, err); /* something may have come meanwhile */
+    enum sb_code code = sb_cache_vet(writer); /* something may have come meanwhile */
 
     if (!code)
-        code = exchange(writer, &old, err);
+        code = exchange(writer, &old);
     if (!code) {
         writer->done = true;
-        code = sb_sync_directory_of(writer->path, err);
+        code = sb_sync_directory_of(writer->path);
     }
     if (!code)
         remove_old(writer, old.data);
@@ -143,30 +140,30 @@ static enum sb_code replace(struct sb_cache_writer *writer, struct sb_error *err
     return code;
 }
 
-static enum sb_code take_place(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code take_place(struct sb_cache_writer *writer)
 {
     enum sb_code code;
 
     if (writer->replaces)
-        return replace(writer, err);
-    code = sb_rename_new(writer->work.data, writer->path, err);
+        return replace(writer);
+    code = sb_rename_new(writer->work.data, writer->path);
     if (code)
         return code;
     writer->done = true;
-    return sb_sync_directory_of(writer->path, err);
+    return sb_sync_directory_of(writer->path);
 }
 
-static enum sb_code commit_new(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code commit_new(struct sb_cache_writer *writer)
 {
-    enum sb_code code = write_schema(writer, err);
+    enum sb_code code = write_schema(writer);
 
     if (!code)
-        code = sb_cache_end_index(writer, err);
+        code = sb_cache_end_index(writer);
     if (!code)
-        code = sb_fsync(writer->index_fd, writer->name, err);
+        code = sb_fsync(writer->index_fd, writer->name);
     if (!code)
-        code = sync_directories(writer, err);
-    return code ? code : take_place(writer, err);
+        code = sync_directories(writer);
+    return code ? code : take_place(writer);
 }
 
 static void report_foreign(const struct sb_cache_writer *writer)
@@ -178,12 +175,12 @@ static void report_foreign(const struct sb_cache_writer *writer)
                   writer->title, writer->counts.foreign_keys, writer->title);
 }
 
-enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_cache_finish_segment(writer, err);
+    enum sb_code code = sb_cache_finish_segment(writer);
 
     if (code)
         return code;
     report_foreign(writer);
-    return writer->existing ? commit_existing(writer, err) : commit_new(writer, err);
+    return writer->existing ? commit_existing(writer) : commit_new(writer);
 }

@@ -18,29 +18,28 @@
 
 /* Names */
 
-enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name,
-                           struct sb_error *err)
+enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name)
 {
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s/%s", directory, name) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%s/%s", directory, name) ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
-                                       bool final, struct sb_buf *out, struct sb_error *err)
+                                       bool final, struct sb_buf *out)
 {
     const char *end = final || !writer->existing ? "" : SB_CACHE_TEMPORARY;
 
     sb_buf_clear(out);
     if (sb_buf_add_format(out, "%s/segments/segment_%06" PRId64 ".arrow%s", writer->work.data,
                           writer->base + segment, end))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *err)
+enum sb_code sb_cache_create_file(int *fd, const char *path)
 {
     *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return *fd < 0 ? sb_fail_errno(err, errno, "%s: cannot be created", path) : SB_OK;
+    return *fd < 0 ? sb_fail_errno(errno, "%s: cannot be created", path) : SB_OK;
 }
 
 /* Directories */
@@ -49,8 +48,8 @@ enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *er
  * is followed where flags do not say O_NOFOLLOW. */
 static enum sb_code each_name(const char *path, int flags,
                               enum sb_code (*each)(void *context, const char *directory,
-                                                   const char *name, struct sb_error *err),
-                              void *context, struct sb_error *err)
+                                                   const char *name),
+                              void *context)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -58,7 +57,7 @@ static enum sb_code each_name(const char *path, int flags,
     struct dirent *entry;
 
     if (!directory) {
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
         if (fd >= 0)
             close(fd);
         return code;
@@ -67,12 +66,12 @@ static enum sb_code each_name(const char *path, int flags,
         errno = 0;
         entry = readdir(directory);
         if (!entry && errno)
-            code = sb_fail_errno(err, errno, "%s", path);
+            code = sb_fail_errno(errno, "%s", path);
         if (!entry || code)
             break;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        code = each(context, path, entry->d_name, err);
+        code = each(context, path, entry->d_name);
         if (code)
             break;
     }
@@ -80,27 +79,26 @@ static enum sb_code each_name(const char *path, int flags,
     return code;
 }
 
-static enum sb_code remove_name(void *context, const char *directory, const char *name,
-                                struct sb_error *err)
+static enum sb_code remove_name(void *context, const char *directory, const char *name)
 {
     struct sb_buf path = {0};
-    enum sb_code code = sb_cache_join(&path, directory, name, err);
+    enum sb_code code = sb_cache_join(&path, directory, name);
     bool keep = context && strcmp(name, context) == 0;
 
     if (!code && !keep && unlink(path.data) && errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s: cannot be removed", path.data);
+        code = sb_fail_errno(errno, "%s: cannot be removed", path.data);
     sb_buf_release(&path);
     return code;
 }
 
-static enum sb_code remove_directory(const char *path, struct sb_error *err)
+static enum sb_code remove_directory(const char *path)
 {
     if (rmdir(path) && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s: cannot be removed", path);
+        return sb_fail_errno(errno, "%s: cannot be removed", path);
     return SB_OK;
 }
 
-enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err)
+enum sb_code sb_cache_remove_all(const char *path)
 {
     char within[] = "segments";
     struct sb_buf segments = {0};
@@ -108,58 +106,53 @@ enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err)
     enum sb_code code;
 
     if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        return sb_fail(err, SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
-    code = sb_cache_join(&segments, path, within, err);
+        return sb_fail(SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
+    code = sb_cache_join(&segments, path, within);
     if (code)
         return code;
-    code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL, err);
+    code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL);
     if (!code || code == SB_NOENT)
-        code = remove_directory(segments.data, err);
+        code = remove_directory(segments.data);
     if (!code)
-        code = each_name(path, O_NOFOLLOW, remove_name, within, err);
+        code = each_name(path, O_NOFOLLOW, remove_name, within);
     if (!code || code == SB_NOENT)
-        code = remove_directory(path, err);
+        code = remove_directory(path);
     sb_buf_release(&segments);
     return code;
 }
 
 static const char no_part[] = "no part of a cache";
 
-static enum sb_code refuse(const char *directory, const char *name, const char *what,
-                           struct sb_error *err)
+static enum sb_code refuse(const char *directory, const char *name, const char *what)
 {
-    return sb_fail(err, SB_EXISTS,
-                   "%s: holds %s, which is %s; move it away, or choose another name", directory,
-                   name, what);
+    return sb_fail(SB_EXISTS, "%s: holds %s, which is %s; move it away, or choose another name",
+                   directory, name, what);
 }
 
 /* Only what a cache can hold is ever removed with one. */
-static enum sb_code vet_type(const char *directory, const char *name, bool wanted,
-                             struct sb_error *err)
+static enum sb_code vet_type(const char *directory, const char *name, bool wanted)
 {
     struct sb_buf path = {0};
     struct stat st;
-    enum sb_code code = sb_cache_join(&path, directory, name, err);
+    enum sb_code code = sb_cache_join(&path, directory, name);
 
     if (!code && lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
-        code = refuse(directory, name, wanted ? "no directory" : "a directory", err);
+        code = refuse(directory, name, wanted ? "no directory" : "a directory");
     sb_buf_release(&path);
     return code;
 }
 
-static enum sb_code vet_segment(void *context, const char *directory, const char *name,
-                                struct sb_error *err)
+static enum sb_code vet_segment(void *context, const char *directory, const char *name)
 {
     int64_t number;
 
     (void)context;
     if (sb_cache_segment_number(name, &number) || sb_cache_is_leftover(name))
-        return vet_type(directory, name, false, err);
-    return refuse(directory, name, no_part, err);
+        return vet_type(directory, name, false);
+    return refuse(directory, name, no_part);
 }
 
-static enum sb_code vet_name(void *context, const char *directory, const char *name,
-                             struct sb_error *err)
+static enum sb_code vet_name(void *context, const char *directory, const char *name)
 {
     struct sb_buf segments = {0};
     enum sb_code code;
@@ -167,64 +160,64 @@ static enum sb_code vet_name(void *context, const char *directory, const char *n
     (void)context;
     if (strcmp(name, "index.pkl") == 0 || strcmp(name, "schema.json") == 0 ||
         sb_cache_is_leftover(name))
-        return vet_type(directory, name, false, err);
+        return vet_type(directory, name, false);
     if (strcmp(name, "segments") != 0)
-        return refuse(directory, name, no_part, err);
-    code = vet_type(directory, name, true, err);
+        return refuse(directory, name, no_part);
+    code = vet_type(directory, name, true);
     if (!code)
-        code = sb_cache_join(&segments, directory, name, err);
+        code = sb_cache_join(&segments, directory, name);
     if (!code)
-        code = each_name(segments.data, O_NOFOLLOW, vet_segment, NULL, err);
+        code = each_name(segments.data, O_NOFOLLOW, vet_segment, NULL);
     sb_buf_release(&segments);
     return code;
 }
 
-enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer)
 {
-    return each_name(writer->path, O_NOFOLLOW, vet_name, NULL, err);
+    return each_name(writer->path, O_NOFOLLOW, vet_name, NULL);
 }
 
 /* The existing cache */
 
-static enum sb_code take_path(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code take_path(struct sb_cache_writer *writer)
 {
     const char *path = writer->name;
     struct stat st;
 
     if (!*path)
-        return sb_fail(err, SB_INVALID, "the output has an empty name");
+        return sb_fail(SB_INVALID, "the output has an empty name");
     writer->path = realpath(path, NULL);
     if (!writer->path && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (writer->path)
         sb_context_resolves(path, writer->path);
     if (!writer->path && lstat(path, &st) == 0)
-        return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
+        return sb_fail(SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     if (!writer->path)
-        writer->path = sb_resolve_directory_of(path, err);
+        writer->path = sb_resolve_directory_of(path);
     if (!writer->path)
-        return err->code;
+        return sb_error()->code;
     writer->title = strrchr(writer->path, '/') + 1;
     return SB_OK;
 }
 
 /* A run that was killed while it replaced the cache may have left none. */
-static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code recover(const struct sb_cache_writer *writer)
 {
     struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, &name, err);
+    enum sb_code code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, &name);
 
     if (!code && lstat(name.data, &st) == 0) {
         if (lstat(writer->path, &st) && errno == ENOENT)
-            code = sb_rename_new(name.data, writer->path, err);
+            code = sb_rename_new(name.data, writer->path);
         else
-            code = sb_cache_remove_all(name.data, err);
+            code = sb_cache_remove_all(name.data);
     }
     if (!code)
-        code = sb_out_hide(writer->path, NEW_SUFFIX, &name, err);
+        code = sb_out_hide(writer->path, NEW_SUFFIX, &name);
     if (!code)
-        code = sb_cache_remove_all(name.data, err);
+        code = sb_cache_remove_all(name.data);
     sb_buf_release(&name);
     return code;
 }
@@ -233,40 +226,37 @@ static enum sb_code recover(const struct sb_cache_writer *writer, struct sb_erro
 static bool is_empty_cache(const struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
-    struct sb_error ignored;
     struct stat st;
-    bool empty = sb_cache_join(&path, writer->path, "segments", &ignored) == SB_OK &&
+    bool empty = IGNORED(sb_cache_join(&path, writer->path, "segments")) == SB_OK &&
                  stat(path.data, &st) == 0 && S_ISDIR(st.st_mode) &&
-                 sb_cache_vet(writer, &ignored) == SB_OK;
+                 IGNORED(sb_cache_vet(writer)) == SB_OK;
 
     sb_buf_release(&path);
     return empty;
 }
 
-static enum sb_code look(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code look(struct sb_cache_writer *writer)
 {
     const struct sb_cache_writer_options *options = &writer->options;
     struct stat st;
 
     if (lstat(writer->path, &st))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "%s", writer->name);
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", writer->name);
     if (!options->append && !options->force)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: exists already; use --force to replace it, or --append to add to it",
                        writer->name);
     if (!S_ISDIR(st.st_mode) || (!sb_is_cache(writer->path) && !is_empty_cache(writer)))
-        return sb_fail(err, SB_EXISTS, "%s: is there, and no cache; choose another name",
-                       writer->name);
+        return sb_fail(SB_EXISTS, "%s: is there, and no cache; choose another name", writer->name);
     writer->existing = options->append;
     writer->replaces = !options->append;
-    return writer->existing ? SB_OK : sb_cache_vet(writer, err);
+    return writer->existing ? SB_OK : sb_cache_vet(writer);
 }
 
 /* Adding to one */
 
 /* Those of torchcachex are left to it, which may be at work. */
-static enum sb_code remove_leftover(void *context, const char *directory, const char *name,
-                                    struct sb_error *err)
+static enum sb_code remove_leftover(void *context, const char *directory, const char *name)
 {
     const char *end = strstr(name, ".shardbox");
 
@@ -274,22 +264,20 @@ static enum sb_code remove_leftover(void *context, const char *directory, const 
     if (!end || !sb_cache_is_leftover(name) ||
         (strcmp(end, SB_CACHE_TEMPORARY) != 0 && strcmp(end, SB_OUT_SUFFIX) != 0))
         return SB_OK;
-    return remove_name(NULL, directory, name, err);
+    return remove_name(NULL, directory, name);
 }
 
-static enum sb_code take_segment(void *context, const char *directory, const char *name,
-                                 struct sb_error *err)
+static enum sb_code take_segment(void *context, const char *directory, const char *name)
 {
     struct sb_cache_writer *writer = context;
     int64_t number;
 
     if (!sb_cache_segment_number(name, &number))
-        return remove_leftover(NULL, directory, name, err);
+        return remove_leftover(NULL, directory, name);
     if (number == INT64_MAX)
-        return sb_fail(err, SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
-    if (sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number),
-                err))
-        return err->code;
+        return sb_fail(SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
+    if (sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number)))
+        return sb_error()->code;
     writer->numbers[writer->number_count++] = number;
     if (number >= writer->base)
         writer->base = number + 1;
@@ -303,15 +291,15 @@ static int compare(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-static enum sb_code take_segments(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code take_segments(struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
-    enum sb_code code = sb_cache_join(&path, writer->path, "segments", err);
+    enum sb_code code = sb_cache_join(&path, writer->path, "segments");
 
     if (!code)
-        code = each_name(path.data, 0, take_segment, writer, err);
+        code = each_name(path.data, 0, take_segment, writer);
     if (!code)
-        code = each_name(writer->path, 0, remove_leftover, NULL, err);
+        code = each_name(writer->path, 0, remove_leftover, NULL);
     if (!code && writer->number_count > 0)
         qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
     sb_buf_release(&path);
@@ -319,7 +307,7 @@ static enum sb_code take_segments(struct sb_cache_writer *writer, struct sb_erro
 }
 
 /* The form of the last segment that can be read. */
-static enum sb_code take_form(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code take_form(struct sb_cache_writer *writer)
 {
     const char *path = writer->path;
     struct sb_cache_segment segment;
@@ -328,15 +316,15 @@ static enum sb_code take_form(struct sb_cache_writer *writer, struct sb_error *e
 
     if (writer->number_count == 0)
         return SB_OK;
-    code = sb_cache_open(&cache, &path, 1, NULL, err);
+    code = sb_cache_open(&cache, &path, 1, NULL);
     for (uint32_t i = code ? 0 : sb_cache_segment_count(cache); !code && i > 0; i--) {
         struct sb_cache_form form;
 
-        code = sb_cache_segment(cache, i - 1, &segment, err);
+        code = sb_cache_segment(cache, i - 1, &segment);
         if (code || segment.damaged)
             continue;
         form = (struct sb_cache_form){segment.structure, segment.fields, segment.field_count};
-        code = sb_cache_columns_set(&writer->columns, &form, writer->name, err);
+        code = sb_cache_columns_set(&writer->columns, &form, writer->name);
         break;
     }
     sb_cache_free(cache);
@@ -345,46 +333,45 @@ static enum sb_code take_form(struct sb_cache_writer *writer, struct sb_error *e
 
 /* A new one */
 
-static enum sb_code make_directory(const char *path, const struct sb_cache_writer *writer,
-                                   struct sb_error *err)
+static enum sb_code make_directory(const char *path, const struct sb_cache_writer *writer)
 {
     if (mkdir(path, 0777))
-        return sb_fail_errno(err, errno, "%s: cannot be created as %s", writer->name, path);
+        return sb_fail_errno(errno, "%s: cannot be created as %s", writer->name, path);
     return SB_OK;
 }
 
-static enum sb_code make_work(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code make_work(struct sb_cache_writer *writer)
 {
     struct sb_buf path = {0};
-    enum sb_code code = sb_out_hide(writer->path, NEW_SUFFIX, &writer->work, err);
+    enum sb_code code = sb_out_hide(writer->path, NEW_SUFFIX, &writer->work);
 
     if (!code)
-        code = make_directory(writer->work.data, writer, err);
+        code = make_directory(writer->work.data, writer);
     writer->made = code == SB_OK;
     if (!code)
-        code = sb_cache_join(&path, writer->work.data, "segments", err);
+        code = sb_cache_join(&path, writer->work.data, "segments");
     if (!code)
-        code = make_directory(path.data, writer, err);
+        code = make_directory(path.data, writer);
     sb_buf_release(&path);
     return code;
 }
 
-enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer)
 {
-    enum sb_code code = take_path(writer, err);
+    enum sb_code code = take_path(writer);
 
     if (!code)
-        code = sb_out_lock_take_beside(&writer->lock, writer->path, writer->name, err);
+        code = sb_out_lock_take_beside(&writer->lock, writer->path, writer->name);
     if (!code)
-        code = recover(writer, err);
+        code = recover(writer);
     if (!code)
-        code = look(writer, err);
+        code = look(writer);
     if (code)
         return code;
     if (!writer->existing)
-        return make_work(writer, err);
+        return make_work(writer);
     if (sb_buf_add_text(&writer->work, writer->path))
-        return sb_fail_memory(err);
-    code = take_segments(writer, err);
-    return code ? code : take_form(writer, err);
+        return sb_fail_memory();
+    code = take_segments(writer);
+    return code ? code : take_form(writer);
 }

@@ -11,38 +11,35 @@ static bool is_sequence(enum sb_cache_structure structure)
     return structure == SB_CACHE_TUPLE || structure == SB_CACHE_LIST;
 }
 
-static enum sb_code check_name(const struct sb_cache_form *form, size_t number, const char *subject,
-                               struct sb_error *err)
+static enum sb_code check_name(const struct sb_cache_form *form, size_t number, const char *subject)
 {
     const char *name = form->fields[number].name;
     char wanted[32];
 
     if (!sb_is_utf8(name, strlen(name)))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: the name '%s' is not UTF-8, which a cache cannot hold; rename it",
                        subject, name);
     snprintf(wanted, sizeof(wanted), "item%zu", number);
     if (is_sequence(form->structure) && strcmp(name, wanted) != 0)
-        return sb_fail(err, SB_INVALID, "%s: has '%s' where a tuple has '%s'; rename one of them",
+        return sb_fail(SB_INVALID, "%s: has '%s' where a tuple has '%s'; rename one of them",
                        subject, name, wanted);
     if (form->structure == SB_CACHE_DICT && !*name)
-        return sb_fail(err, SB_INVALID, "%s: has an array without a name; give it one", subject);
+        return sb_fail(SB_INVALID, "%s: has an array without a name; give it one", subject);
     for (size_t i = 0; i < number; i++) {
         if (strcmp(form->fields[i].name, name) == 0)
-            return sb_fail(err, SB_INVALID, "%s: has '%s' twice; leave one of them out", subject,
-                           name);
+            return sb_fail(SB_INVALID, "%s: has '%s' twice; leave one of them out", subject, name);
     }
     return SB_OK;
 }
 
-static enum sb_code check_type(const struct sb_cache_field *field, const char *subject,
-                               struct sb_error *err)
+static enum sb_code check_type(const struct sb_cache_field *field, const char *subject)
 {
     switch (field->blob ? SB_DTYPE_UINT8 : field->dtype) {
     case SB_DTYPE_NONE:
     case SB_DTYPE_STR:
     case SB_DTYPE_FLOAT128:
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: '%s' is of type %s, which a cache cannot hold; leave it out with "
                        "--exclude, or make it of another type",
                        subject, field->name, sb_dtype_word(field->dtype));
@@ -51,20 +48,19 @@ static enum sb_code check_type(const struct sb_cache_field *field, const char *s
     }
 }
 
-static enum sb_code check_form(const struct sb_cache_form *form, const char *subject,
-                               struct sb_error *err)
+static enum sb_code check_form(const struct sb_cache_form *form, const char *subject)
 {
     enum sb_code code = SB_OK;
 
     if (form->field_count > SB_CACHE_FIELDS_MOST)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has %zu arrays, and at most %d are held; put them into directories of "
                        "their own",
                        subject, form->field_count, SB_CACHE_FIELDS_MOST);
     for (size_t i = 0; !code && i < form->field_count; i++) {
-        code = check_name(form, i, subject, err);
+        code = check_name(form, i, subject);
         if (!code)
-            code = check_type(&form->fields[i], subject, err);
+            code = check_type(&form->fields[i], subject);
     }
     return code;
 }
@@ -111,8 +107,7 @@ static enum sb_code add_field(struct sb_cache_columns *layout, const struct sb_c
                              &own->shape);
 }
 
-static enum sb_code copy_form(struct sb_cache_columns *layout, const struct sb_cache_form *form,
-                              struct sb_error *err)
+static enum sb_code copy_form(struct sb_cache_columns *layout, const struct sb_cache_form *form)
 {
     size_t key;
     enum sb_code code;
@@ -122,20 +117,20 @@ static enum sb_code copy_form(struct sb_cache_columns *layout, const struct sb_c
     layout->order = calloc(form->field_count + 1, sizeof(*layout->order));
     layout->columns = calloc(2 * form->field_count + 1, sizeof(*layout->columns));
     if (!layout->fields || !layout->order || !layout->columns)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = add_column(layout, "", "key", SB_ARROW_TEXT, SB_DTYPE_NONE, &key);
     for (size_t i = 0; !code && i < form->field_count; i++)
         code = add_field(layout, &form->fields[i]);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_cache_columns_set(struct sb_cache_columns *layout, const struct sb_cache_form *form,
-                                  const char *subject, struct sb_error *err)
+                                  const char *subject)
 {
-    enum sb_code code = check_form(form, subject, err);
+    enum sb_code code = check_form(form, subject);
 
     if (!code)
-        code = copy_form(layout, form, err);
+        code = copy_form(layout, form);
     layout->known = code == SB_OK;
     return code;
 }
@@ -186,13 +181,12 @@ static const char *type_word(const struct sb_cache_field *field)
 }
 
 static enum sb_code check_structure(const struct sb_cache_columns *layout,
-                                    const struct sb_cache_form *form, const char *subject,
-                                    struct sb_error *err)
+                                    const struct sb_cache_form *form, const char *subject)
 {
     if (form->structure == layout->structure ||
         (is_sequence(form->structure) && is_sequence(layout->structure)))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: is a %s, where the first key is a %s; all keys of a cache have the same "
                    "arrays, which come one after the other",
                    subject, sb_cache_structure_words[form->structure],
@@ -200,28 +194,27 @@ static enum sb_code check_structure(const struct sb_cache_columns *layout,
 }
 
 enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
-                                      const struct sb_cache_form *form, const char *subject,
-                                      struct sb_error *err)
+                                      const struct sb_cache_form *form, const char *subject)
 {
-    enum sb_code code = check_structure(layout, form, subject, err);
+    enum sb_code code = check_structure(layout, form, subject);
 
     for (size_t i = 0; !code && i < layout->count; i++) {
         const struct sb_cache_field *own = &layout->fields[i], *other;
 
         if (!find_field(form, own->name, i, &layout->order[i]))
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: has no '%s', which the first key has; all keys of a cache have the "
                            "same arrays, which come one after the other",
                            subject, own->name);
         other = &form->fields[layout->order[i]];
         if (own->blob != other->blob || (!own->blob && own->dtype != other->dtype))
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: '%s' is %s, where the first key has %s; all keys of a cache have "
                            "the same types",
                            subject, own->name, type_word(other), type_word(own));
     }
     if (!code && form->field_count > layout->count)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has '%s', which the first key has not; all keys of a cache have the "
                        "same arrays, without any twice",
                        subject, find_other(layout, form));

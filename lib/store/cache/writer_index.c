@@ -7,22 +7,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum sb_code sb_cache_end_index(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_end_index(struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_pickle_index_end(&writer->index, err);
+    enum sb_code code = sb_pickle_index_end(&writer->index);
 
-    return code ? code : sb_outbuf_flush(&writer->index_out, err);
+    return code ? code : sb_outbuf_flush(&writer->index_out);
 }
 
 /* From the segments; it maps all of them. */
-static enum sb_code rebuild(struct sb_cache_writer *writer, struct sb_error *err)
+static enum sb_code rebuild(struct sb_cache_writer *writer)
 {
     const char *path = writer->path;
     struct sb_cache *cache = NULL;
-    enum sb_code code = sb_cache_open(&cache, &path, 1, writer->options.notify, err);
+    enum sb_code code = sb_cache_open(&cache, &path, 1, writer->options.notify);
 
     if (!code)
-        code = sb_cache_write_index(cache, path, &writer->done, err);
+        code = sb_cache_write_index(cache, path, &writer->done);
     sb_cache_free(cache);
     return code;
 }
@@ -55,49 +55,47 @@ static bool find_number(struct merge *merge, int64_t number)
     return low < merge->writer->number_count && numbers[low] == number;
 }
 
-static enum sb_code merge_entry(void *context, const struct sb_pickle_entry *entry,
-                                struct sb_error *err)
+static enum sb_code merge_entry(void *context, const struct sb_pickle_entry *entry)
 {
     struct merge *merge = context;
 
     if (merge->seen) {
         if (!find_number(merge, entry->segment))
-            return sb_fail(err, SB_FORMAT, "names a segment that is not there");
+            return sb_fail(SB_FORMAT, "names a segment that is not there");
         merge->seen[merge->last] = true;
     }
-    return sb_pickle_index_add(merge->index, entry, err);
+    return sb_pickle_index_add(merge->index, entry);
 }
 
 /* Which is freed. */
-static enum sb_code merge_mapped(struct merge *merge, struct sb_mapping *mapping,
-                                 struct sb_error *err)
+static enum sb_code merge_mapped(struct merge *merge, struct sb_mapping *mapping)
 {
     enum sb_code code =
-        sb_pickle_index_read(mapping->data, (size_t)mapping->size, merge_entry, merge, err);
+        sb_pickle_index_read(mapping->data, (size_t)mapping->size, merge_entry, merge);
 
     if (!code)
-        code = sb_mapping_check(mapping, err);
+        code = sb_mapping_check(mapping);
     sb_mapping_free(mapping);
     return code;
 }
 
-static enum sb_code merge_old(struct merge *merge, const char *path, struct sb_error *err)
+static enum sb_code merge_old(struct merge *merge, const char *path)
 {
     size_t count = merge->writer->number_count;
     struct sb_mapping *mapping;
-    enum sb_code code = sb_file_map_path(&mapping, path, err);
+    enum sb_code code = sb_file_map_path(&mapping, path);
 
     if (code)
         return code == SB_NOENT && count == 0 ? SB_OK : code;
     merge->seen = calloc(count + 1, sizeof(*merge->seen));
     if (!merge->seen) {
         sb_mapping_free(mapping);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
-    code = merge_mapped(merge, mapping, err);
+    code = merge_mapped(merge, mapping);
     for (size_t i = 0; !code && i < count; i++) {
         if (!merge->seen[i])
-            code = sb_fail(err, SB_FORMAT, "%s: does not know every segment", path);
+            code = sb_fail(SB_FORMAT, "%s: does not know every segment", path);
     }
     free(merge->seen);
     merge->seen = NULL;
@@ -111,26 +109,26 @@ static bool is_useless(enum sb_code code, const struct sb_error *err)
            (code == SB_SYSTEM && err->sys_errno == EACCES);
 }
 
-enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_error *err)
+enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer)
 {
     struct sb_cache_index new;
     struct merge merge = {.writer = writer, .index = &new.entries};
     struct sb_mapping *mapping;
     bool useless = false;
-    enum sb_code code = sb_cache_index_begin(&new, writer->path, err);
+    enum sb_code code = sb_cache_index_begin(&new, writer->path);
 
     if (!code) {
-        code = merge_old(&merge, new.path, err);
-        useless = is_useless(code, err);
+        code = merge_old(&merge, new.path);
+        useless = is_useless(code, sb_error());
     }
     if (!code)
-        code = sb_cache_end_index(writer, err);
+        code = sb_cache_end_index(writer);
     if (!code)
-        code = sb_mapping_open(&mapping, writer->index_fd, writer->name, err);
+        code = sb_mapping_open(&mapping, writer->index_fd, writer->name);
     if (!code)
-        code = merge_mapped(&merge, mapping, err);
+        code = merge_mapped(&merge, mapping);
     if (!code)
-        code = sb_cache_index_commit(&new, &writer->done, err);
+        code = sb_cache_index_commit(&new, &writer->done);
     sb_cache_index_release(&new);
-    return useless ? rebuild(writer, err) : code;
+    return useless ? rebuild(writer) : code;
 }

@@ -65,20 +65,19 @@ struct sb_cache_writer {
 };
 
 /* cache/writer.c: the rows so far become one, if there are any. */
-enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer) SB_CHECKED;
 
 /* cache/writer_form.c */
 
 /* Vets the form, and takes it over. */
 enum sb_code sb_cache_columns_set(struct sb_cache_columns *layout, const struct sb_cache_form *form,
-                                  const char *subject, struct sb_error *err) SB_CHECKED;
+                                  const char *subject) SB_CHECKED;
 void sb_cache_columns_release(struct sb_cache_columns *layout);
 
 /* Fills in layout->order for a row of this form. */
 enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
-                                      const struct sb_cache_form *form, const char *subject,
-                                      struct sb_error *err) SB_CHECKED;
+                                      const struct sb_cache_form *form,
+                                      const char *subject) SB_CHECKED;
 
 /* cache/writer_schema.c */
 
@@ -90,40 +89,37 @@ enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct 
                                   struct sb_arrow_pair *pair, size_t *count) SB_CHECKED;
 
 /* Appends schema.json. */
-enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout,
+                                  struct sb_buf *out) SB_CHECKED;
 
 /* cache/writer_index.c */
 
 /* All entries have come: they are in the file. */
-enum sb_code sb_cache_end_index(struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_end_index(struct sb_cache_writer *writer) SB_CHECKED;
 
 /* Of a cache that was added to: its index, and that of the new rows, become one, or it is made from
  * the segments where it does not suit them. Atomically: the writer is `done` at that moment. */
-enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer) SB_CHECKED;
 
 /* cache/writer_dir.c */
 
 /* Takes path and lock, looks at what is there, and makes what is to be written in. */
-enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer) SB_CHECKED;
 
 /* SB_EXISTS: the directory of the existing cache has something in it that is not a cache's. */
-enum sb_code sb_cache_vet(const struct sb_cache_writer *writer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_vet(const struct sb_cache_writer *writer) SB_CHECKED;
 
 /* Removes the directory of a cache, with all that may be in one. What is not there is no error. */
-enum sb_code sb_cache_remove_all(const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_remove_all(const char *path) SB_CHECKED;
 
 /* Replaces out by the path of a new segment, which is final or not. */
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
-                                       bool final, struct sb_buf *out,
-                                       struct sb_error *err) SB_CHECKED;
+                                       bool final, struct sb_buf *out) SB_CHECKED;
 
 /* DIRECTORY/NAME */
-enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name) SB_CHECKED;
 
 /* A new file, or the same anew. */
-enum sb_code sb_cache_create_file(int *fd, const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_create_file(int *fd, const char *path) SB_CHECKED;
 
 #endif

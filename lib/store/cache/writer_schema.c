@@ -134,8 +134,7 @@ static enum sb_code add_metadata(struct sb_buf *out, const struct sb_cache_colum
     return code;
 }
 
-enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out,
-                                  struct sb_error *err)
+enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out)
 {
     enum sb_code code = sb_buf_add_text(out, "{\n  \"fields\": [\n");
 
@@ -148,5 +147,5 @@ enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct 
     if (!code)
         code = sb_buf_add_format(out, "  \"output_structure\": \"%s\"\n}",
                                  sb_cache_structure_words[layout->structure]);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }

@@ -39,8 +39,8 @@ static const struct format formats[] = {
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 struct codec_ops {
-    enum sb_code (*begin)(struct sb_codec *codec, int64_t size, struct sb_error *err);
-    enum sb_code (*step)(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err);
+    enum sb_code (*begin)(struct sb_codec *codec, int64_t size);
+    enum sb_code (*step)(struct sb_codec *codec, struct sb_codec_io *io);
     void (*free)(struct sb_codec *codec);
 };
 
@@ -67,28 +67,28 @@ struct sb_codec {
     } as;
 };
 
-static enum sb_code damaged(const struct sb_codec *codec, struct sb_error *err)
+static enum sb_code damaged(const struct sb_codec *codec)
 {
-    return sb_fail(err, SB_DAMAGED, "its %s data are damaged", codec->format->name);
+    return sb_fail(SB_DAMAGED, "its %s data are damaged", codec->format->name);
 }
 
-static enum sb_code cut_short(const struct sb_codec *codec, struct sb_error *err)
+static enum sb_code cut_short(const struct sb_codec *codec)
 {
-    return sb_fail(err, SB_DAMAGED, "its %s data are cut short", codec->format->name);
+    return sb_fail(SB_DAMAGED, "its %s data are cut short", codec->format->name);
 }
 
 /* What should be the beginning of a member or frame is none. */
-static enum sb_code no_beginning(const struct sb_codec *codec, struct sb_error *err)
+static enum sb_code no_beginning(const struct sb_codec *codec)
 {
     if (codec->whole)
-        return sb_fail(err, SB_DAMAGED, "has junk after its %s data", codec->format->name);
-    return sb_fail(err, SB_DAMAGED, "is not %s data, whatever its name says", codec->format->name);
+        return sb_fail(SB_DAMAGED, "has junk after its %s data", codec->format->name);
+    return sb_fail(SB_DAMAGED, "is not %s data, whatever its name says", codec->format->name);
 }
 
-static enum sb_code window_too_large(const struct sb_codec *codec, struct sb_error *err)
+static enum sb_code window_too_large(const struct sb_codec *codec)
 {
-    return sb_fail(err, SB_LIMIT, "its %s data need more than %d MiB of memory",
-                   codec->format->name, 1 << (WINDOW_LOG_MAX - 20));
+    return sb_fail(SB_LIMIT, "its %s data need more than %d MiB of memory", codec->format->name,
+                   1 << (WINDOW_LOG_MAX - 20));
 }
 
 static unsigned step_size(size_t size)
@@ -117,29 +117,27 @@ static void end_member(struct sb_codec *codec)
 
 /* gzip */
 
-static enum sb_code begin_gunzip(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_gunzip(struct sb_codec *codec, int64_t size)
 {
     int result =
         codec->ready ? inflateReset(&codec->as.z) : inflateInit2(&codec->as.z, GZIP_WINDOW);
 
     (void)size;
     if (result != Z_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     codec->ready = true;
     begin_decompressing(codec);
     return SB_OK;
 }
 
-static enum sb_code skip_zeros(const struct sb_codec *codec, struct sb_codec_io *io,
-                               struct sb_error *err)
+static enum sb_code skip_zeros(const struct sb_codec *codec, struct sb_codec_io *io)
 {
     while (io->in_size > 0 && *io->in == '\0')
         took(io, 1);
-    return io->in_size > 0 ? no_beginning(codec, err) : SB_OK;
+    return io->in_size > 0 ? no_beginning(codec) : SB_OK;
 }
 
-static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io,
-                                struct sb_error *err)
+static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io)
 {
     z_stream *z = &codec->as.z;
     unsigned in = step_size(io->in_size), out = step_size(io->capacity);
@@ -148,7 +146,7 @@ static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io,
 
     if (!codec->inside && io->in_size > 0 && (codec->padding || *io->in == '\0')) {
         codec->padding = true;
-        return skip_zeros(codec, io, err);
+        return skip_zeros(codec, io);
     }
     if (!codec->inside && io->in_size > 0) {
         inflateReset(z);
@@ -168,11 +166,11 @@ static enum sb_code step_gunzip(struct sb_codec *codec, struct sb_codec_io *io,
     if (result == Z_STREAM_END)
         end_member(codec);
     else if (result == Z_MEM_ERROR)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     else if (result != Z_OK && result != Z_BUF_ERROR)
-        return fresh && z->total_out == 0 ? no_beginning(codec, err) : damaged(codec, err);
+        return fresh && z->total_out == 0 ? no_beginning(codec) : damaged(codec);
     else if (io->end && io->in_size == 0 && !io->more)
-        return cut_short(codec, err);
+        return cut_short(codec);
     return SB_OK;
 }
 
@@ -182,7 +180,7 @@ static void free_gunzip(struct sb_codec *codec)
 }
 
 /* Without a name and a time: zlib leaves both out by itself. */
-static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size)
 {
     int result = codec->ready ? deflateReset(&codec->as.z)
                               : deflateInit2(&codec->as.z, codec->level, Z_DEFLATED, GZIP_WINDOW,
@@ -190,19 +188,18 @@ static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size, struct sb_e
 
     (void)size;
     if (result != Z_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     codec->ready = true;
     return SB_OK;
 }
 
-static enum sb_code step_gzip(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_gzip(struct sb_codec *codec, struct sb_codec_io *io)
 {
     z_stream *z = &codec->as.z;
     unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     bool last = io->end && in == io->in_size;
     int result;
 
-    (void)err;
     z->next_in = (z_const Bytef *)io->in;
     z->avail_in = in;
     z->next_out = (Bytef *)io->out;
@@ -226,31 +223,30 @@ static void free_bunzip2(struct sb_codec *codec)
     BZ2_bzDecompressEnd(&codec->as.bz);
 }
 
-static enum sb_code restart_bunzip2(struct sb_codec *codec, struct sb_error *err)
+static enum sb_code restart_bunzip2(struct sb_codec *codec)
 {
     if (codec->ready)
         free_bunzip2(codec);
     codec->ready = BZ2_bzDecompressInit(&codec->as.bz, 0, 0) == BZ_OK;
     codec->inside = true;
-    return codec->ready ? SB_OK : sb_fail_memory(err);
+    return codec->ready ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code begin_bunzip2(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_bunzip2(struct sb_codec *codec, int64_t size)
 {
     (void)size;
     begin_decompressing(codec);
-    return restart_bunzip2(codec, err);
+    return restart_bunzip2(codec);
 }
 
-static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io,
-                                 struct sb_error *err)
+static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io)
 {
     bz_stream *bz = &codec->as.bz;
     unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     int result;
 
-    if (!codec->inside && io->in_size > 0 && restart_bunzip2(codec, err))
-        return err->code;
+    if (!codec->inside && io->in_size > 0 && restart_bunzip2(codec))
+        return sb_error()->code;
     if (!codec->inside)
         return SB_OK;
     bz->next_in = (char *)io->in;
@@ -264,13 +260,13 @@ static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io,
     if (result == BZ_STREAM_END)
         end_member(codec);
     else if (result == BZ_MEM_ERROR)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     else if (result == BZ_DATA_ERROR_MAGIC)
-        return no_beginning(codec, err);
+        return no_beginning(codec);
     else if (result != BZ_OK)
-        return damaged(codec, err);
+        return damaged(codec);
     else if (io->end && io->in_size == 0 && !io->more)
-        return cut_short(codec, err);
+        return cut_short(codec);
     return SB_OK;
 }
 
@@ -279,23 +275,22 @@ static void free_bzip2(struct sb_codec *codec)
     BZ2_bzCompressEnd(&codec->as.bz);
 }
 
-static enum sb_code begin_bzip2(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_bzip2(struct sb_codec *codec, int64_t size)
 {
     (void)size;
     if (codec->ready)
         free_bzip2(codec);
     codec->ready = BZ2_bzCompressInit(&codec->as.bz, codec->level, 0, 0) == BZ_OK;
-    return codec->ready ? SB_OK : sb_fail_memory(err);
+    return codec->ready ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code step_bzip2(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_bzip2(struct sb_codec *codec, struct sb_codec_io *io)
 {
     bz_stream *bz = &codec->as.bz;
     unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     bool last = io->end && in == io->in_size;
     int result;
 
-    (void)err;
     /* It takes a call that has nothing to do for an error. */
     if (in == 0 && !last)
         return SB_OK;
@@ -312,31 +307,31 @@ static enum sb_code step_bzip2(struct sb_codec *codec, struct sb_codec_io *io, s
 
 /* xz */
 
-static enum sb_code xz_failure(const struct sb_codec *codec, lzma_ret result, struct sb_error *err)
+static enum sb_code xz_failure(const struct sb_codec *codec, lzma_ret result)
 {
     switch (result) {
     case LZMA_MEM_ERROR:
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     case LZMA_MEMLIMIT_ERROR:
-        return window_too_large(codec, err);
+        return window_too_large(codec);
     case LZMA_FORMAT_ERROR:
-        return no_beginning(codec, err);
+        return no_beginning(codec);
     case LZMA_BUF_ERROR:
-        return cut_short(codec, err);
+        return cut_short(codec);
     case LZMA_OPTIONS_ERROR:
-        return sb_fail(err, SB_DAMAGED, "its xz data need what this version does not have");
+        return sb_fail(SB_DAMAGED, "its xz data need what this version does not have");
     default:
-        return damaged(codec, err);
+        return damaged(codec);
     }
 }
 
-static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size)
 {
     lzma_ret result = lzma_stream_decoder(&codec->as.xz, XZ_MEMORY_MAX, LZMA_CONCATENATED);
 
     (void)size;
     begin_decompressing(codec);
-    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
 /* The size of blocks, and so the bytes, follow from the level alone. */
@@ -352,7 +347,7 @@ static lzma_ret begin_threads(struct sb_codec *codec, unsigned threads)
     return lzma_stream_encoder_mt(&codec->as.xz, &options);
 }
 
-static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size)
 {
     lzma_options_lzma options;
     lzma_ret result = LZMA_OPTIONS_ERROR;
@@ -360,11 +355,11 @@ static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size, struct sb_e
     (void)size;
     if (!lzma_lzma_preset(&options, (uint32_t)codec->level))
         result = lzma_alone_encoder(&codec->as.xz, &options);
-    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
 /* The dictionary of a small file is small: it has to be made, and cleared, for each. */
-static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_xz(struct sb_codec *codec, int64_t size)
 {
     lzma_options_lzma options;
     lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
@@ -372,7 +367,7 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_err
     lzma_ret result;
 
     if (lzma_lzma_preset(&options, (uint32_t)codec->level))
-        return sb_fail(err, SB_INVALID, "xz has no level %d", codec->level);
+        return sb_fail(SB_INVALID, "xz has no level %d", codec->level);
     if (size >= 0 && size < (int64_t)options.dict_size)
         options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
     if (threads > 0)
@@ -380,7 +375,7 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size, struct sb_err
     /* Where none can be started it is one block. */
     result = threads > 0 ? begin_threads(codec, threads)
                          : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
-    return result == LZMA_OK ? SB_OK : xz_failure(codec, result, err);
+    return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
 static lzma_ret run_xz(struct sb_codec *codec, struct sb_codec_io *io)
@@ -400,7 +395,7 @@ static lzma_ret run_xz(struct sb_codec *codec, struct sb_codec_io *io)
     return result;
 }
 
-static enum sb_code step_unxz(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_unxz(struct sb_codec *codec, struct sb_codec_io *io)
 {
     lzma_ret result;
 
@@ -410,10 +405,10 @@ static enum sb_code step_unxz(struct sb_codec *codec, struct sb_codec_io *io, st
     io->more = result == LZMA_OK && (io->end || io->made == io->capacity);
     if (result == LZMA_OK || result == LZMA_STREAM_END || (result == LZMA_BUF_ERROR && !io->end))
         return SB_OK;
-    return xz_failure(codec, result, err);
+    return xz_failure(codec, result);
 }
 
-static enum sb_code step_xz(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_xz(struct sb_codec *codec, struct sb_codec_io *io)
 {
     lzma_ret result;
 
@@ -421,7 +416,7 @@ static enum sb_code step_xz(struct sb_codec *codec, struct sb_codec_io *io, stru
         return SB_OK;
     result = run_xz(codec, io);
     io->more = io->end && result == LZMA_OK;
-    return result == LZMA_OK || result == LZMA_STREAM_END ? SB_OK : xz_failure(codec, result, err);
+    return result == LZMA_OK || result == LZMA_STREAM_END ? SB_OK : xz_failure(codec, result);
 }
 
 static void free_xz(struct sb_codec *codec)
@@ -432,36 +427,35 @@ static void free_xz(struct sb_codec *codec)
 
 /* zstd */
 
-static enum sb_code begin_unzstd(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_unzstd(struct sb_codec *codec, int64_t size)
 {
     (void)size;
     if (!codec->as.zd)
         codec->as.zd = ZSTD_createDCtx();
     if (!codec->as.zd || ZSTD_isError(ZSTD_DCtx_reset(codec->as.zd, ZSTD_reset_session_only)) ||
         ZSTD_isError(ZSTD_DCtx_setParameter(codec->as.zd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     begin_decompressing(codec);
     return SB_OK;
 }
 
-static enum sb_code zstd_failure(const struct sb_codec *codec, size_t result, struct sb_error *err)
+static enum sb_code zstd_failure(const struct sb_codec *codec, size_t result)
 {
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation:
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     case ZSTD_error_frameParameter_windowTooLarge:
-        return window_too_large(codec, err);
+        return window_too_large(codec);
     case ZSTD_error_prefix_unknown:
-        return no_beginning(codec, err);
+        return no_beginning(codec);
     case ZSTD_error_dictionary_wrong:
-        return sb_fail(err, SB_DAMAGED, "its zstd data need a dictionary");
+        return sb_fail(SB_DAMAGED, "its zstd data need a dictionary");
     default:
-        return damaged(codec, err);
+        return damaged(codec);
     }
 }
 
-static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io,
-                                struct sb_error *err)
+static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io)
 {
     ZSTD_inBuffer in = {io->in, io->in_size, 0};
     ZSTD_outBuffer out = {io->out, io->capacity, 0};
@@ -474,12 +468,12 @@ static enum sb_code step_unzstd(struct sb_codec *codec, struct sb_codec_io *io,
     took(io, in.pos);
     io->made = out.pos;
     if (ZSTD_isError(result))
-        return zstd_failure(codec, result, err);
+        return zstd_failure(codec, result);
     codec->inside = result != 0;
     codec->whole |= result == 0;
     io->more = result != 0 && out.pos == out.size;
     if (codec->inside && io->end && io->in_size == 0 && !io->more)
-        return cut_short(codec, err);
+        return cut_short(codec);
     return SB_OK;
 }
 
@@ -488,7 +482,7 @@ static void free_unzstd(struct sb_codec *codec)
     ZSTD_freeDCtx(codec->as.zd);
 }
 
-static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size)
 {
     unsigned long long pledged = size < 0 ? ZSTD_CONTENTSIZE_UNKNOWN : (unsigned long long)size;
     ZSTD_CCtx *zc = codec->as.zc;
@@ -499,12 +493,12 @@ static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size, struct sb_e
         ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_compressionLevel, codec->level)) ||
         ZSTD_isError(ZSTD_CCtx_setParameter(zc, ZSTD_c_checksumFlag, 1)) ||
         ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(zc, pledged)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* The end comes in a call of its own: a whole file in one call would be compressed otherwise. */
-static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io)
 {
     bool last = io->end && io->in_size == 0;
     ZSTD_inBuffer in = {io->in, io->in_size, 0};
@@ -518,8 +512,8 @@ static enum sb_code step_zstd(struct sb_codec *codec, struct sb_codec_io *io, st
     if (!ZSTD_isError(result))
         return SB_OK;
     if (ZSTD_getErrorCode(result) == ZSTD_error_srcSize_wrong)
-        return sb_fail(err, SB_CHANGED, "changed its size while it was read; left out");
-    return zstd_failure(codec, result, err);
+        return sb_fail(SB_CHANGED, "changed its size while it was read; left out");
+    return zstd_failure(codec, result);
 }
 
 static void free_zstd(struct sb_codec *codec)
@@ -540,17 +534,17 @@ static LZ4F_preferences_t lz4_preferences(const struct sb_codec *codec)
     };
 }
 
-static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size, struct sb_error *err)
+static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size)
 {
     (void)size;
     codec->ready = false;
     if (!codec->as.lz4 && LZ4F_isError(LZ4F_createCompressionContext(&codec->as.lz4, LZ4F_VERSION)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* Only memory can fail: the capacity is always enough. */
-static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io)
 {
     LZ4F_preferences_t preferences = lz4_preferences(codec);
     size_t in = io->in_size < LZ4_STEP ? io->in_size : LZ4_STEP;
@@ -568,7 +562,7 @@ static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io, str
         io->more = false;
     }
     if (LZ4F_isError(result))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     io->made = result;
     return SB_OK;
 }
@@ -594,16 +588,15 @@ static const struct codec_ops compressors[] = {
     [SB_FILTER_LZ4] = {begin_lz4, step_lz4, free_lz4},
 };
 
-enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level, struct sb_error *err)
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level)
 {
     const struct format *format = (size_t)kind < FORMATS ? &formats[kind] : NULL;
 
     if (!format || !format->name)
-        return sb_fail(err, SB_INVALID, "this kind of compression is only read, never written");
+        return sb_fail(SB_INVALID, "this kind of compression is only read, never written");
     if (level >= 0 && level <= format->highest)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "level %d: %s has 1 to %d", level, format->name,
-                   format->highest);
+    return sb_fail(SB_INVALID, "level %d: %s has 1 to %d", level, format->name, format->highest);
 }
 
 int sb_codec_usual_level(enum sb_filter_kind kind)
@@ -611,10 +604,9 @@ int sb_codec_usual_level(enum sb_filter_kind kind)
     return formats[kind].usual;
 }
 
-enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
-                          struct sb_error *err)
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options)
 {
-    enum sb_code code = sb_codec_check_level(options->kind, options->level, err);
+    enum sb_code code = sb_codec_check_level(options->kind, options->level);
     struct sb_codec *codec;
 
     *out = NULL;
@@ -622,7 +614,7 @@ enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *
         return code;
     codec = calloc(1, sizeof(*codec));
     if (!codec)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     codec->ops = options->compress ? &compressors[options->kind] : &decompressors[options->kind];
     codec->format = &formats[options->kind];
     codec->level = options->level ? options->level : codec->format->usual;
@@ -638,14 +630,14 @@ void sb_codec_free(struct sb_codec *codec)
     free(codec);
 }
 
-enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size, struct sb_error *err)
+enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size)
 {
-    return codec->ops->begin(codec, size, err);
+    return codec->ops->begin(codec, size);
 }
 
-enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io, struct sb_error *err)
+enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io)
 {
     io->made = 0;
     io->more = false;
-    return codec->ops->step(codec, io, err);
+    return codec->ops->step(codec, io);
 }

@@ -43,24 +43,21 @@ struct sb_codec_options {
 };
 
 /* SB_INVALID for what is never written, and for a level that the format does not have. */
-enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_codec_check_level(enum sb_filter_kind kind, int level) SB_CHECKED;
 
 /* Of a kind that is written. */
 int sb_codec_usual_level(enum sb_filter_kind kind);
 
-enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options) SB_CHECKED;
 void sb_codec_free(struct sb_codec *codec); /* NULL is allowed */
 
 /* size: how many bytes will come in, -1 where that is not known. */
-enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size) SB_CHECKED;
 
 /*
  * SB_DAMAGED: the bytes are not what they should be, are cut short (reported at the end), or
  * something else comes after them. SB_LIMIT: they need a larger window.
  */
-enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io) SB_CHECKED;
 
 #endif

@@ -63,36 +63,35 @@ size_t sb_part_capacity(enum sb_filter_kind kind, int level)
     }
 }
 
-static enum sb_code begin_deflate(struct sb_part_codec *codec, struct sb_error *err)
+static enum sb_code begin_deflate(struct sb_part_codec *codec)
 {
     codec->ready = deflateInit2(&codec->z, codec->level, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL - 1,
                                 Z_DEFAULT_STRATEGY) == Z_OK;
-    return codec->ready ? SB_OK : sb_fail_memory(err);
+    return codec->ready ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code begin_frames(struct sb_part_codec *codec, struct sb_error *err)
+static enum sb_code begin_frames(struct sb_part_codec *codec)
 {
     codec->zc = ZSTD_createCCtx();
     if (!codec->zc ||
         ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_compressionLevel, codec->level)) ||
         ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_checksumFlag, 1)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level,
-                               struct sb_error *err)
+enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level)
 {
     struct sb_part_codec *codec = calloc(1, sizeof(*codec));
     enum sb_code code;
 
     *out = NULL;
     if (!codec)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     codec->kind = kind;
     codec->level = level_of(kind, level);
     codec->capacity = sb_part_capacity(kind, level);
-    code = kind == SB_FILTER_GZIP ? begin_deflate(codec, err) : begin_frames(codec, err);
+    code = kind == SB_FILTER_GZIP ? begin_deflate(codec) : begin_frames(codec);
     if (code)
         sb_part_codec_free(codec);
     else
@@ -127,8 +126,7 @@ static void deflate_part(struct sb_part_codec *codec, struct sb_part_work *work)
 }
 
 /* Only memory can fail. */
-static enum sb_code make_frame(struct sb_part_codec *codec, struct sb_part_work *work,
-                               struct sb_error *err)
+static enum sb_code make_frame(struct sb_part_codec *codec, struct sb_part_work *work)
 {
     size_t header = work->alone ? 0 : FRAME_HEADER;
     uint8_t *out = work->out;
@@ -136,7 +134,7 @@ static enum sb_code make_frame(struct sb_part_codec *codec, struct sb_part_work 
         ZSTD_compress2(codec->zc, out + header, codec->capacity - header, work->data, work->size);
 
     if (ZSTD_isError(size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     work->made = header + size;
     if (work->alone)
         return SB_OK;
@@ -146,12 +144,11 @@ static enum sb_code make_frame(struct sb_part_codec *codec, struct sb_part_work 
     return SB_OK;
 }
 
-enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work,
-                              struct sb_error *err)
+enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work)
 {
     work->sum = 0;
     if (codec->kind == SB_FILTER_ZSTD)
-        return make_frame(codec, work, err);
+        return make_frame(codec, work);
     deflate_part(codec, work);
     return SB_OK;
 }

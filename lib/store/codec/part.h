@@ -42,13 +42,12 @@ size_t sb_part_size(enum sb_filter_kind kind, int level);
 size_t sb_part_capacity(enum sb_filter_kind kind, int level);
 
 /* The level is one that sb_codec_check_level takes. */
-enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind,
+                               int level) SB_CHECKED;
 void sb_part_codec_free(struct sb_part_codec *codec); /* NULL is allowed */
 
 /* Sets made and sum. */
-enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work) SB_CHECKED;
 
 /* What comes before the first part, and after the last of a stream of so many bytes whose CRC-32
  * is sum. */

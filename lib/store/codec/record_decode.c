@@ -26,20 +26,19 @@ struct sb_decoder {
     bool ended;
 };
 
-enum sb_code sb_decoder_new(struct sb_decoder **out, struct sb_dictionary *dictionary,
-                            struct sb_error *err)
+enum sb_code sb_decoder_new(struct sb_decoder **out, struct sb_dictionary *dictionary)
 {
     struct sb_decoder *decoder = calloc(1, sizeof(*decoder));
 
     *out = NULL;
     if (!decoder)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     decoder->dictionary = dictionary;
     decoder->zstd = ZSTD_createDCtx();
     if (!decoder->zstd ||
         (dictionary && ZSTD_isError(ZSTD_DCtx_refDDict(decoder->zstd, dictionary->decoding)))) {
         sb_decoder_free(decoder);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = decoder;
     return SB_OK;
@@ -61,48 +60,47 @@ static bool is_magic(const unsigned char *data)
            data[2] == (ZSTD_MAGICNUMBER >> 16 & 0xff) && data[3] == ZSTD_MAGICNUMBER >> 24;
 }
 
-static enum sb_code no_frame(struct sb_error *err)
+static enum sb_code no_frame(void)
 {
-    return sb_fail(err, SB_DAMAGED,
-                   "is not zstd data; if it is stored as it is: --compression=none");
+    return sb_fail(SB_DAMAGED, "is not zstd data; if it is stored as it is: --compression=none");
 }
 
-static enum sb_code cut_short(struct sb_error *err)
+static enum sb_code cut_short(void)
 {
-    return sb_fail(err, SB_DAMAGED, "its zstd data are cut short");
+    return sb_fail(SB_DAMAGED, "its zstd data are cut short");
 }
 
-static enum sb_code has_junk(struct sb_error *err)
+static enum sb_code has_junk(void)
 {
-    return sb_fail(err, SB_DAMAGED, "has junk after its zstd data");
+    return sb_fail(SB_DAMAGED, "has junk after its zstd data");
 }
 
-static enum sb_code window_too_large(struct sb_error *err)
+static enum sb_code window_too_large(void)
 {
-    return sb_fail(err, SB_DAMAGED, "its zstd data need a window of more than 128 MiB");
+    return sb_fail(SB_DAMAGED, "its zstd data need a window of more than 128 MiB");
 }
 
 /* `without`: it was decoded without a dictionary. Where one was used, nothing in the frame need say
  * so. */
-static enum sb_code decoding_failed(size_t result, bool without, struct sb_error *err)
+static enum sb_code decoding_failed(size_t result, bool without)
 {
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation:
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     case ZSTD_error_dictionary_wrong:
-        return sb_fail(err, SB_DAMAGED, "was compressed with %s dictionary; --dictionary names it",
+        return sb_fail(SB_DAMAGED, "was compressed with %s dictionary; --dictionary names it",
                        without ? "a" : "another");
     case ZSTD_error_corruption_detected:
-        return sb_fail(err, SB_DAMAGED, "its zstd data are damaged%s",
+        return sb_fail(SB_DAMAGED, "its zstd data are damaged%s",
                        without ? ", or need a --dictionary" : "");
     case ZSTD_error_frameParameter_windowTooLarge:
-        return window_too_large(err);
+        return window_too_large();
     case ZSTD_error_prefix_unknown:
-        return no_frame(err);
+        return no_frame();
     case ZSTD_error_srcSize_wrong:
-        return cut_short(err);
+        return cut_short();
     default:
-        return sb_fail(err, SB_DAMAGED, "its zstd data are damaged");
+        return sb_fail(SB_DAMAGED, "its zstd data are damaged");
     }
 }
 
@@ -122,47 +120,46 @@ static bool has_large_window(const unsigned char *frame, size_t size)
     return exponent > WINDOW_LOG_MAX || (exponent == WINDOW_LOG_MAX && mantissa > 0);
 }
 
-enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64_t *content,
-                           struct sb_error *err)
+enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64_t *content)
 {
     unsigned long long declared;
 
     *content = -1;
     if (size < MAGIC_SIZE || !is_magic(frame))
-        return no_frame(err);
+        return no_frame();
     if (has_large_window(frame, size))
-        return window_too_large(err);
+        return window_too_large();
     declared = ZSTD_getFrameContentSize(frame, size);
     if (declared == ZSTD_CONTENTSIZE_UNKNOWN)
         return SB_OK;
     if (declared == ZSTD_CONTENTSIZE_ERROR)
-        return size < SB_FRAME_HEADER_MAX ? cut_short(err)
-                                          : sb_fail(err, SB_DAMAGED, "its zstd data are damaged");
+        return size < SB_FRAME_HEADER_MAX ? cut_short()
+                                          : sb_fail(SB_DAMAGED, "its zstd data are damaged");
     if (declared > INT64_MAX || (int64_t)declared / BLOCK_MOST > stored / BLOCK_LEAST)
-        return sb_fail(err, SB_DAMAGED, "declares a size that cannot be");
+        return sb_fail(SB_DAMAGED, "declares a size that cannot be");
     *content = (int64_t)declared;
     return SB_OK;
 }
 
 /* One frame, and nothing after it? The headers of its blocks show that. */
-static enum sb_code check_frame(const void *frame, size_t size, struct sb_error *err)
+static enum sb_code check_frame(const void *frame, size_t size)
 {
     size_t length = ZSTD_findFrameCompressedSize(frame, size);
 
     if (ZSTD_isError(length))
-        return decoding_failed(length, false, err);
-    return length < size ? has_junk(err) : SB_OK;
+        return decoding_failed(length, false);
+    return length < size ? has_junk() : SB_OK;
 }
 
-static enum sb_code too_large(struct sb_error *err)
+static enum sb_code too_large(void)
 {
-    err->code = SB_LIMIT;
-    err->text[0] = '\0';
+    sb_error()->code = SB_LIMIT;
+    sb_error()->text[0] = '\0';
     return SB_LIMIT;
 }
 
 enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t frame_size, void *data,
-                       size_t capacity, size_t *size, struct sb_error *err)
+                       size_t capacity, size_t *size)
 {
     int64_t content;
     size_t result;
@@ -170,11 +167,11 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     *size = 0;
     if (frame_size == 0)
         return SB_OK;
-    if (sb_frame_size(frame, frame_size, (int64_t)frame_size, &content, err) ||
-        check_frame(frame, frame_size, err))
-        return err->code;
+    if (sb_frame_size(frame, frame_size, (int64_t)frame_size, &content) ||
+        check_frame(frame, frame_size))
+        return sb_error()->code;
     if (content > 0 && (uint64_t)content > capacity)
-        return too_large(err);
+        return too_large();
     result = ZSTD_decompressDCtx(decoder->zstd, data, capacity, frame, frame_size);
     if (!ZSTD_isError(result)) {
         *size = result;
@@ -183,16 +180,16 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
     /* Where the size is declared, the capacity is enough for what should come. */
     if (content < 0 && ZSTD_getErrorCode(result) == ZSTD_error_dstSize_tooSmall)
-        return too_large(err);
-    return decoding_failed(result, !decoder->dictionary, err);
+        return too_large();
+    return decoding_failed(result, !decoder->dictionary);
 }
 
-enum sb_code sb_decode_begin(struct sb_decoder *decoder, struct sb_error *err)
+enum sb_code sb_decode_begin(struct sb_decoder *decoder)
 {
     if (!decoder->block)
         decoder->block = malloc(ZSTD_DStreamOutSize());
     if (!decoder->block)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
     decoder->head_size = 0;
     decoder->ended = false;
@@ -200,8 +197,7 @@ enum sb_code sb_decode_begin(struct sb_decoder *decoder, struct sb_error *err)
 }
 
 /* The first bytes decide before zstd sees what follows them. */
-static enum sb_code look_at_head(struct sb_decoder *decoder, const void *piece, size_t size,
-                                 struct sb_error *err)
+static enum sb_code look_at_head(struct sb_decoder *decoder, const void *piece, size_t size)
 {
     size_t take = MAGIC_SIZE - decoder->head_size;
 
@@ -211,15 +207,15 @@ static enum sb_code look_at_head(struct sb_decoder *decoder, const void *piece, 
         take = size;
     memcpy(decoder->head + decoder->head_size, piece, take);
     decoder->head_size += take;
-    return decoder->head_size < MAGIC_SIZE || is_magic(decoder->head) ? SB_OK : no_frame(err);
+    return decoder->head_size < MAGIC_SIZE || is_magic(decoder->head) ? SB_OK : no_frame();
 }
 
 enum sb_code sb_decode_more(struct sb_decoder *decoder, const void *piece, size_t size,
-                            sb_each_block *each, void *context, struct sb_error *err)
+                            sb_each_block *each, void *context)
 {
     ZSTD_inBuffer in = {.src = piece, .size = size};
     ZSTD_outBuffer out = {.dst = decoder->block, .size = ZSTD_DStreamOutSize()};
-    enum sb_code code = look_at_head(decoder, piece, size, err);
+    enum sb_code code = look_at_head(decoder, piece, size);
     size_t result;
 
     /* A full block may leave more inside. */
@@ -227,17 +223,17 @@ enum sb_code sb_decode_more(struct sb_decoder *decoder, const void *piece, size_
         out.pos = 0;
         result = ZSTD_decompressStream(decoder->zstd, &out, &in);
         if (ZSTD_isError(result))
-            return decoding_failed(result, !decoder->dictionary, err);
+            return decoding_failed(result, !decoder->dictionary);
         decoder->ended = result == 0;
         if (out.pos > 0)
-            code = each(context, out.dst, out.pos, err);
+            code = each(context, out.dst, out.pos);
     }
     if (!code && in.pos < in.size)
-        code = has_junk(err);
+        code = has_junk();
     return code;
 }
 
-enum sb_code sb_decode_end(struct sb_decoder *decoder, struct sb_error *err)
+enum sb_code sb_decode_end(struct sb_decoder *decoder)
 {
-    return decoder->ended || decoder->head_size == 0 ? SB_OK : cut_short(err);
+    return decoder->ended || decoder->head_size == 0 ? SB_OK : cut_short();
 }

@@ -10,53 +10,51 @@
 #define DICTIONARY_MAX   ((size_t)128 << 20)
 #define DICTIONARY_BLOCK ((size_t)64 << 10)
 
-static enum sb_code digest(struct sb_dictionary *dictionary, struct sb_error *err)
+static enum sb_code digest(struct sb_dictionary *dictionary)
 {
     const struct sb_buf *bytes = &dictionary->bytes;
 
     dictionary->decoding = ZSTD_createDDict(bytes->data, bytes->size);
     if (!dictionary->decoding)
-        return sb_fail(err, SB_FORMAT, "is no zstd dictionary, though it begins as one");
+        return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
     return SB_OK;
 }
 
-enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size,
-                               struct sb_error *err)
+enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size)
 {
     struct sb_dictionary *dictionary = calloc(1, sizeof(*dictionary));
 
     *out = NULL;
     if (!dictionary)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     atomic_init(&dictionary->holders, 1);
-    if (sb_buf_set(&dictionary->bytes, data, size) ? sb_fail_memory(err)
-                                                   : digest(dictionary, err)) {
+    if (sb_buf_set(&dictionary->bytes, data, size) ? sb_fail_memory() : digest(dictionary)) {
         sb_dictionary_free(dictionary);
-        return err->code;
+        return sb_error()->code;
     }
     *out = dictionary;
     return SB_OK;
 }
 
-static enum sb_code read_whole(int fd, struct sb_buf *out, const char *path, struct sb_error *err)
+static enum sb_code read_whole(int fd, struct sb_buf *out, const char *path)
 {
     size_t got;
     enum sb_code code;
 
     do {
         if (sb_buf_reserve(out, DICTIONARY_BLOCK))
-            return sb_fail_memory(err);
-        code = sb_read_full(fd, out->data + out->size, DICTIONARY_BLOCK, &got, path, err);
+            return sb_fail_memory();
+        code = sb_read_full(fd, out->data + out->size, DICTIONARY_BLOCK, &got, path);
         if (code)
             return code;
         out->size += got;
         if (out->size > DICTIONARY_MAX)
-            return sb_fail(err, SB_LIMIT, "%s: is too large for a dictionary", path);
+            return sb_fail(SB_LIMIT, "%s: is too large for a dictionary", path);
     } while (got == DICTIONARY_BLOCK);
     return SB_OK;
 }
 
-enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path, struct sb_error *err)
+enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct sb_buf bytes = {0};
@@ -65,10 +63,10 @@ enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path, st
 
     *out = NULL;
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    code = read_whole(fd, &bytes, path, err);
-    if (!code && sb_dictionary_new(out, bytes.data, bytes.size, &inner))
-        code = sb_fail(err, inner.code, "%s: %s", path, inner.text);
+        return sb_fail_errno(errno, "%s", path);
+    code = read_whole(fd, &bytes, path);
+    if (!code && INTO(&inner, sb_dictionary_new(out, bytes.data, bytes.size)))
+        code = sb_fail(inner.code, "%s: %s", path, inner.text);
     sb_buf_release(&bytes);
     close(fd);
     return code;

@@ -48,21 +48,21 @@ struct sb_encoder {
     bool begun;  /* a piece of the record was fed */
 };
 
-static enum sb_code encoding_failed(size_t result, struct sb_error *err)
+static enum sb_code encoding_failed(size_t result)
 {
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation:
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     case ZSTD_error_srcSize_wrong:
-        return sb_fail(err, SB_CHANGED, "has not the size it was said to have");
+        return sb_fail(SB_CHANGED, "has not the size it was said to have");
     case ZSTD_error_dictionary_corrupted:
-        return sb_fail(err, SB_FORMAT, "the dictionary is damaged");
+        return sb_fail(SB_FORMAT, "the dictionary is damaged");
     default:
-        return sb_fail(err, SB_INVALID, "zstd cannot compress it: %s", ZSTD_getErrorName(result));
+        return sb_fail(SB_INVALID, "zstd cannot compress it: %s", ZSTD_getErrorName(result));
     }
 }
 
-static enum sb_code prepare(struct sb_encoder *encoder, size_t kind, struct sb_error *err)
+static enum sb_code prepare(struct sb_encoder *encoder, size_t kind)
 {
     const struct sb_dictionary *dictionary = encoder->dictionary;
     const void *bytes = dictionary ? dictionary->bytes.data : NULL;
@@ -76,14 +76,13 @@ static enum sb_code prepare(struct sb_encoder *encoder, size_t kind, struct sb_e
     needed = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
     prepared->space = malloc(needed);
     if (!prepared->space)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     prepared->dictionary = ZSTD_initStaticCDict(prepared->space, needed, bytes, size,
                                                 ZSTD_dlm_byCopy, ZSTD_dct_auto, parameters);
-    return prepared->dictionary ? SB_OK : sb_fail(err, SB_FORMAT, "the dictionary is damaged");
+    return prepared->dictionary ? SB_OK : sb_fail(SB_FORMAT, "the dictionary is damaged");
 }
 
-static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary,
-                           struct sb_error *err)
+static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionary *dictionary)
 {
     bool with_bytes = dictionary && dictionary->bytes.size > 0;
     size_t result;
@@ -91,17 +90,16 @@ static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionar
     encoder->dictionary = dictionary;
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd)
-        return sb_fail_memory(err);
-    if (with_bytes && prepare(encoder, 0, err))
-        return err->code;
+        return sb_fail_memory();
+    if (with_bytes && prepare(encoder, 0))
+        return sb_error()->code;
     result = with_bytes
                  ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared[0].dictionary)
                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->level);
-    return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
+    return ZSTD_isError(result) ? encoding_failed(result) : SB_OK;
 }
 
-enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dictionary, int level,
-                            struct sb_error *err)
+enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dictionary, int level)
 {
     struct sb_encoder *encoder;
 
@@ -109,15 +107,15 @@ enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dicti
     if (level == 0)
         level = USUAL_LEVEL;
     if (level < ZSTD_minCLevel() || level > ZSTD_maxCLevel())
-        return sb_fail(err, SB_INVALID, "zstd has no level %d; they go up to %d", level,
+        return sb_fail(SB_INVALID, "zstd has no level %d; they go up to %d", level,
                        ZSTD_maxCLevel());
     encoder = calloc(1, sizeof(*encoder));
     if (!encoder)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     encoder->level = level;
-    if (set_up(encoder, dictionary, err)) {
+    if (set_up(encoder, dictionary)) {
         sb_encoder_free(encoder);
-        return err->code;
+        return sb_error()->code;
     }
     *out = encoder;
     return SB_OK;
@@ -135,7 +133,7 @@ void sb_encoder_free(struct sb_encoder *encoder)
 }
 
 static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *out_size,
-                                 const void *record, size_t size, struct sb_error *err)
+                                 const void *record, size_t size)
 {
     const struct sb_dictionary *dictionary = encoder->dictionary;
     size_t dictionary_size = dictionary ? dictionary->bytes.size : 0, kind = 0, result;
@@ -143,8 +141,8 @@ static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *
     if (size < LARGE || size / LARGE_TIMES < dictionary_size) {
         while (dictionary_size == 0 && size > sizes[kind])
             kind++;
-        if (prepare(encoder, kind, err))
-            return err->code;
+        if (prepare(encoder, kind))
+            return sb_error()->code;
         result = ZSTD_compress_usingCDict(encoder->zstd, out, *out_size, record, size,
                                           encoder->prepared[kind].dictionary);
     } else {
@@ -153,46 +151,46 @@ static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *
                                          dictionary_size, encoder->level);
     }
     if (ZSTD_isError(result))
-        return encoding_failed(result, err);
+        return encoding_failed(result);
     *out_size = result;
     return SB_OK;
 }
 
 enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t size,
-                       struct sb_buf *out, struct sb_error *err)
+                       struct sb_buf *out)
 {
     size_t taken = ZSTD_compressBound(size);
 
     if (size == 0)
         return SB_OK;
     if (ZSTD_isError(taken) || sb_buf_reserve(out, taken))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-    if (encode_whole(encoder, out->data + out->size, &taken, record, size, err))
-        return err->code;
+    if (encode_whole(encoder, out->data + out->size, &taken, record, size))
+        return sb_error()->code;
     out->size += taken;
     out->data[out->size] = '\0';
     return SB_OK;
 }
 
-enum sb_code sb_encode_begin(struct sb_encoder *encoder, int64_t record_size, struct sb_error *err)
+enum sb_code sb_encode_begin(struct sb_encoder *encoder, int64_t record_size)
 {
     size_t result;
 
     if (!encoder->block)
         encoder->block = malloc(ZSTD_CStreamOutSize());
     if (!encoder->block)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     encoder->begun = false;
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
     if (record_size < 0)
         return SB_OK;
     result = ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, (unsigned long long)record_size);
-    return ZSTD_isError(result) ? encoding_failed(result, err) : SB_OK;
+    return ZSTD_isError(result) ? encoding_failed(result) : SB_OK;
 }
 
 static enum sb_code encode(struct sb_encoder *encoder, ZSTD_inBuffer in, ZSTD_EndDirective end,
-                           sb_each_block *each, void *context, struct sb_error *err)
+                           sb_each_block *each, void *context)
 {
     enum sb_code code = SB_OK;
     size_t result;
@@ -202,27 +200,26 @@ static enum sb_code encode(struct sb_encoder *encoder, ZSTD_inBuffer in, ZSTD_En
 
         result = ZSTD_compressStream2(encoder->zstd, &out, &in, end);
         if (ZSTD_isError(result))
-            return encoding_failed(result, err);
+            return encoding_failed(result);
         if (out.pos > 0)
-            code = each(context, out.dst, out.pos, err);
+            code = each(context, out.dst, out.pos);
     } while (!code && (end == ZSTD_e_end ? result > 0 : in.pos < in.size));
     return code;
 }
 
 enum sb_code sb_encode_more(struct sb_encoder *encoder, const void *piece, size_t size,
-                            sb_each_block *each, void *context, struct sb_error *err)
+                            sb_each_block *each, void *context)
 {
     if (size == 0)
         return SB_OK;
     encoder->begun = true;
     return encode(encoder, (ZSTD_inBuffer){.src = piece, .size = size}, ZSTD_e_continue, each,
-                  context, err);
+                  context);
 }
 
-enum sb_code sb_encode_end(struct sb_encoder *encoder, sb_each_block *each, void *context,
-                           struct sb_error *err)
+enum sb_code sb_encode_end(struct sb_encoder *encoder, sb_each_block *each, void *context)
 {
     if (!encoder->begun)
         return SB_OK;
-    return encode(encoder, (ZSTD_inBuffer){.src = "", .size = 0}, ZSTD_e_end, each, context, err);
+    return encode(encoder, (ZSTD_inBuffer){.src = "", .size = 0}, ZSTD_e_end, each, context);
 }

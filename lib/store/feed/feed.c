@@ -127,16 +127,15 @@ static size_t take_held(struct sb_feed *feed, void *data, size_t capacity)
 }
 
 /* What is within the limit comes before this. */
-static enum sb_code beyond_limit(const struct sb_feed *feed, struct sb_error *err)
+static enum sb_code beyond_limit(const struct sb_feed *feed)
 {
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: decompressed, it is larger than the %" PRId64
                    " bytes that --max-size allows",
                    feed->name, feed->limit);
 }
 
-enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
-                          struct sb_error *err)
+enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got)
 {
     enum sb_code code;
 
@@ -145,8 +144,8 @@ enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, siz
         return SB_OK;
     }
     if (feed->over)
-        return beyond_limit(feed, err);
-    code = feed->ops->fill(feed, data, capacity, got, err);
+        return beyond_limit(feed);
+    code = feed->ops->fill(feed, data, capacity, got);
     if (code && code != SB_DAMAGED)
         return code;
     if (feed->limit == 0 || (int64_t)*got <= feed->limit - feed->out) {
@@ -156,7 +155,7 @@ enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, siz
     feed->over = true;
     *got = (size_t)(feed->limit - feed->out);
     feed->out = feed->limit;
-    return *got > 0 ? SB_OK : beyond_limit(feed, err);
+    return *got > 0 ? SB_OK : beyond_limit(feed);
 }
 
 int64_t sb_feed_skip(struct sb_feed *feed, int64_t size)
@@ -164,10 +163,9 @@ int64_t sb_feed_skip(struct sb_feed *feed, int64_t size)
     return feed->ops->skip && feed->held_used == feed->held_size ? feed->ops->skip(feed, size) : 0;
 }
 
-enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed,
-                               struct sb_error *err)
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed)
 {
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: its %s data needs more than %lld MiB of memory to be decompressed; allow "
                    "more with --memlimit, or read it from its own tool through standard input",
                    feed->name, word, (long long)(allowed >> 20));
@@ -193,14 +191,13 @@ unsigned sb_feed_layers(const struct sb_feed *feed)
 }
 
 /* Puts bytes that were read of it, and what it holds, before those that come next. */
-static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size,
-                             struct sb_error *err)
+static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size)
 {
     size_t rest = feed->held_size - feed->held_used;
     char *held = malloc(size + rest + 1);
 
     if (!held)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (size > 0)
         memcpy(held, data, size);
     (void)take_held(feed, held + size, rest);
@@ -212,7 +209,7 @@ static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size
 }
 
 /* Looks at the first bytes, which come again. SB_END where there are none. */
-static enum sb_code peek(struct sb_feed *feed, struct sb_error *err)
+static enum sb_code peek(struct sb_feed *feed)
 {
     enum sb_code code = SB_OK;
     char bytes[PEEK];
@@ -221,34 +218,34 @@ static enum sb_code peek(struct sb_feed *feed, struct sb_error *err)
     if (feed->held_size - feed->held_used >= PEEK)
         return SB_OK;
     while (!code && size < PEEK) {
-        code = sb_feed_fill(feed, bytes + size, PEEK - size, &got, err);
+        code = sb_feed_fill(feed, bytes + size, PEEK - size, &got);
         if (!code)
             size += got;
     }
     if (code && code != SB_END)
         return code;
-    if (put_back(feed, bytes, size, err))
-        return err->code;
+    if (put_back(feed, bytes, size))
+        return sb_error()->code;
     return size > 0 ? SB_OK : SB_END;
 }
 
 /* Reads to the end, or with past_zeros to the first byte that is no zero, which comes again. */
-static enum sb_code drain(struct sb_feed *feed, bool past_zeros, struct sb_error *err)
+static enum sb_code drain(struct sb_feed *feed, bool past_zeros)
 {
     enum sb_code code = SB_OK;
     char *buffer = malloc(SB_FEED_BUFFER);
     size_t got = 0, zeros = 0;
 
     if (!buffer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     while (!code && zeros == got) {
-        code = sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got, err);
+        code = sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got);
         zeros = past_zeros ? 0 : got;
         while (!code && zeros < got && buffer[zeros] == '\0')
             zeros++;
     }
     if (!code)
-        code = put_back(feed, buffer + zeros, got - zeros, err);
+        code = put_back(feed, buffer + zeros, got - zeros);
     free(buffer);
     return code;
 }
@@ -267,57 +264,54 @@ static bool holds(const struct sb_feed *feed, enum sb_filter_kind kind)
 }
 
 enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, const void *left,
-                             size_t *size, struct sb_error *err)
+                             size_t *size)
 {
     struct sb_feed *from = feed->from;
     enum sb_code code;
 
     if (is_of(kind, left, *size))
         return SB_OK;
-    code = put_back(from, left, *size, err);
+    code = put_back(from, left, *size);
     *size = 0;
     if (!code)
-        code = drain(from, true, err);
+        code = drain(from, true);
     /* More is waited for only where that may say something else. */
     if (!code && holds(from, kind))
         return SB_OK;
     if (!code)
-        code = peek(from, err);
+        code = peek(from);
     if (code || holds(from, kind))
         return code;
     atomic_store(&feed->watch->tail,
                  sb_tail_word(from->held + from->held_used, from->held_size - from->held_used));
-    return drain(from, false, err);
+    return drain(from, false);
 }
 
 /* lz4's format of before its frames, which libarchive reads. */
 static bool is_legacy(struct sb_feed *from)
 {
-    struct sb_error ignored;
 
-    return peek(from, &ignored) == SB_OK && from->held[from->held_used] == 2;
+    return IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2;
 }
 
-static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads,
-                                struct sb_error *err)
+static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads)
 {
     if (kind == SB_FILTER_LZIP || kind == SB_FILTER_COMPRESS ||
         (kind == SB_FILTER_LZ4 && is_legacy(*feed)))
-        return sb_feed_filter(feed, *feed, kind, err);
+        return sb_feed_filter(feed, *feed, kind);
     if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
-        return sb_feed_streams(feed, *feed, kind, threads, err);
+        return sb_feed_streams(feed, *feed, kind, threads);
     if (threads > 1)
         return sb_feed_parts(feed, *feed, kind == SB_FILTER_GZIP ? &sb_gzip_parts : &sb_zstd_parts,
-                             threads, err);
-    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, NULL, err)
-                                  : sb_feed_zstd(feed, *feed, NULL, err);
+                             threads);
+    return kind == SB_FILTER_GZIP ? sb_feed_gzip(feed, *feed, NULL)
+                                  : sb_feed_zstd(feed, *feed, NULL);
 }
 
 static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,
-                               const struct sb_feed_options *options, unsigned threads,
-                               struct sb_error *err)
+                               const struct sb_feed_options *options, unsigned threads)
 {
-    enum sb_code code = make_filter(feed, kind, threads, err);
+    enum sb_code code = make_filter(feed, kind, threads);
 
     if (!code)
         (*feed)->limit = options->max_size;
@@ -326,20 +320,20 @@ static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,
 
 /* Threads are for the outermost filter: what comes out of it is small, compressed as it is. */
 static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
-                                const struct sb_feed_options *options, struct sb_error *err)
+                                const struct sb_feed_options *options)
 {
     enum sb_code code;
 
     for (int depth = 0; kind != SB_FILTER_NONE; depth++) {
         if (depth == SB_FEED_FILTERS_MAX)
-            return sb_fail(err, SB_FORMAT, "%s: is compressed more than twice; decompress it first",
+            return sb_fail(SB_FORMAT, "%s: is compressed more than twice; decompress it first",
                            (*feed)->name);
-        code = add_filter(feed, kind, options, depth == 0 ? options->threads : 1, err);
+        code = add_filter(feed, kind, options, depth == 0 ? options->threads : 1);
         if (!code)
-            code = peek(*feed, err);
+            code = peek(*feed);
         (*feed)->out = 0;
         if (code == SB_END)
-            return sb_fail(err, SB_FORMAT, "%s: there is nothing in it, once it is decompressed",
+            return sb_fail(SB_FORMAT, "%s: there is nothing in it, once it is decompressed",
                            (*feed)->name);
         if (code)
             return code;
@@ -349,8 +343,7 @@ static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
 }
 
 /* An input whose kind was given may be compressed all the same. */
-static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind *kind,
-                              struct sb_error *err)
+static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind *kind)
 {
     char head[PEEK];
     size_t size = 0;
@@ -360,36 +353,35 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
         return SB_OK;
     if (input->pipe)
         *kind = sb_filter_by_content(input->head.data, input->head.size);
-    else if (sb_file_read(input->file, head, sizeof(head), 0, &size, err))
-        return err->code;
+    else if (sb_file_read(input->file, head, sizeof(head), 0, &size))
+        return sb_error()->code;
     else
         *kind = sb_filter_by_content(head, size);
     return SB_OK;
 }
 
 static enum sb_code find_filters(struct sb_feed **feed, const struct sb_input *input,
-                                 const struct sb_feed_options *options, struct sb_error *err)
+                                 const struct sb_feed_options *options)
 {
     enum sb_filter_kind kind;
-    enum sb_code code = outermost(input, &kind, err);
+    enum sb_code code = outermost(input, &kind);
 
-    return code ? code : add_filters(feed, kind, options, err);
+    return code ? code : add_filters(feed, kind, options);
 }
 
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
-                          const struct sb_feed_options *options, struct sb_feed_watch *watch,
-                          struct sb_error *err)
+                          const struct sb_feed_options *options, struct sb_feed_watch *watch)
 {
     struct sb_feed *feed;
-    enum sb_code code = sb_feed_input(&feed, input, watch, err);
+    enum sb_code code = sb_feed_input(&feed, input, watch);
 
     *out = NULL;
     if (code)
         return code;
     if (input->type.kind != SB_FRAMES)
-        code = find_filters(&feed, input, options, err);
+        code = find_filters(&feed, input, options);
     else if (input->type.filter != SB_FILTER_NONE)
-        code = add_filter(&feed, input->type.filter, options, options->threads, err);
+        code = add_filter(&feed, input->type.filter, options, options->threads);
     if (code) {
         sb_feed_free(feed);
         return code;

@@ -41,8 +41,8 @@ struct sb_feed_options {
  * when there are too many filters.
  */
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
-                          const struct sb_feed_options *options, struct sb_feed_watch *watch,
-                          struct sb_error *err) SB_CHECKED;
+                          const struct sb_feed_options *options,
+                          struct sb_feed_watch *watch) SB_CHECKED;
 void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
 
 /*
@@ -50,8 +50,8 @@ void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
  * compressed data is cut short or wrong; *got, which the caller sets to 0 before, then counts the
  * bytes that came before that. SB_LIMIT: more than max_size.
  */
-enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity,
+                          size_t *got) SB_CHECKED;
 
 /* Passes over what can be passed over without reading: at most size, 0 where nothing can. */
 int64_t sb_feed_skip(struct sb_feed *feed, int64_t size);

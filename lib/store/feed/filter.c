@@ -42,7 +42,8 @@ static la_ssize_t give_input(struct archive *archive, void *context, const void 
     size_t got = 0;
 
     memmove(feed->buffer, feed->buffer + feed->buffer_size, LOOK_MOST);
-    feed->in_code = sb_feed_fill(feed->base.from, buffer, SB_FEED_BUFFER, &got, &feed->in_err);
+    feed->in_code =
+        INTO(&feed->in_err, sb_feed_fill(feed->base.from, buffer, SB_FEED_BUFFER, &got));
     if (feed->in_code == SB_END) {
         feed->in_code = SB_OK;
         got = 0;
@@ -58,17 +59,17 @@ static la_ssize_t give_input(struct archive *archive, void *context, const void 
 }
 
 /* What libarchive said last. */
-static enum sb_code refuse(struct filter_feed *feed, struct sb_error *err)
+static enum sb_code refuse(struct filter_feed *feed)
 {
     const char *text = archive_error_string(feed->archive);
 
     if (feed->in_code) {
-        *err = feed->in_err;
+        *sb_error() = feed->in_err;
         return feed->in_code;
     }
     if (archive_errno(feed->archive) == ENOMEM)
-        return sb_fail_memory(err);
-    return sb_fail(err, SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
+        return sb_fail_memory();
+    return sb_fail(SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
                    feed->word, text ? text : "unknown error");
 }
 
@@ -87,22 +88,22 @@ static int choose_filter(struct archive *archive, int code)
  * The format "empty" takes what nothing comes out of, so that libarchive does not complain of an
  * unknown format when it was the filter that failed. SB_END: there is nothing.
  */
-static enum sb_code open_filter(struct filter_feed *feed, struct sb_error *err)
+static enum sb_code open_filter(struct filter_feed *feed)
 {
     if (sb_la_open(feed->archive, feed, give_input, NULL) != ARCHIVE_OK ||
         archive_errno(feed->archive) != 0)
-        return refuse(feed, err);
+        return refuse(feed);
     feed->opened = true;
     if (sb_la_next(feed->archive, &feed->entry) == ARCHIVE_OK)
         return SB_OK;
     if (archive_errno(feed->archive) == ENOMEM)
-        return refuse(feed, err);
+        return refuse(feed);
     feed->at_end = true;
     return SB_END;
 }
 
 /* After the end: what did the filter leave? Of another stream it would have gone on. */
-static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
+static enum sb_code finish(struct filter_feed *feed)
 {
     int64_t left = feed->given - archive_filter_bytes(feed->archive, -1);
     const char *end = feed->buffer + LOOK_MOST + feed->buffer_size;
@@ -111,10 +112,10 @@ static enum sb_code finish(struct filter_feed *feed, struct sb_error *err)
     feed->at_end = true;
     if (size > LOOK_MOST + feed->buffer_size)
         size = LOOK_MOST + feed->buffer_size;
-    return sb_feed_another(&feed->base, SB_FILTER_NONE, end - size, &size, err);
+    return sb_feed_another(&feed->base, SB_FILTER_NONE, end - size, &size);
 }
 
-static enum sb_code next_block(struct filter_feed *feed, struct sb_error *err)
+static enum sb_code next_block(struct filter_feed *feed)
 {
     while (feed->block_size == 0) {
         const void *data;
@@ -124,25 +125,24 @@ static enum sb_code next_block(struct filter_feed *feed, struct sb_error *err)
 
         result = archive_read_data_block(feed->archive, &data, &size, &offset);
         if (result == ARCHIVE_EOF)
-            return finish(feed, err);
+            return finish(feed);
         if (result != ARCHIVE_OK)
-            return refuse(feed, err);
+            return refuse(feed);
         feed->block = data;
         feed->block_size = size;
     }
     return SB_OK;
 }
 
-static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                                struct sb_error *err)
+static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct filter_feed *feed = (struct filter_feed *)base;
     enum sb_code code = feed->at_end ? SB_END : SB_OK;
 
     if (!code && !feed->opened)
-        code = open_filter(feed, err);
+        code = open_filter(feed);
     if (!code)
-        code = next_block(feed, err);
+        code = next_block(feed);
     if (code)
         return code;
     *got = feed->block_size < capacity ? feed->block_size : capacity;
@@ -161,15 +161,14 @@ static void free_filter(struct sb_feed *base)
     free(feed);
 }
 
-enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                            struct sb_error *err)
+enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind)
 {
     static const struct sb_feed_ops ops = {.fill = fill_filter, .free = free_filter};
     struct filter_feed *feed = calloc(1, sizeof(*feed));
     int code = ARCHIVE_FILTER_NONE;
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->base = sb_feed_on(&ops, from);
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (codes[i].kind == kind) {
@@ -183,7 +182,7 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
         archive_read_support_format_empty(feed->archive) != ARCHIVE_OK) {
         archive_read_free(feed->archive);
         free(feed);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = &feed->base;
     return SB_OK;

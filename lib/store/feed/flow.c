@@ -35,7 +35,7 @@ struct sb_flow {
 };
 
 /* Fills a block whole, but for the last one. */
-static enum sb_code fill_block(struct sb_flow *flow, struct block *block, struct sb_error *err)
+static enum sb_code fill_block(struct sb_flow *flow, struct block *block)
 {
     enum sb_code code = SB_OK;
 
@@ -43,8 +43,8 @@ static enum sb_code fill_block(struct sb_flow *flow, struct block *block, struct
     while (!code && block->size < SB_FLOW_BLOCK && !atomic_load(&flow->watch.stop)) {
         size_t got = 0;
 
-        code = sb_feed_fill(flow->feed, block->data + block->size, SB_FLOW_BLOCK - block->size,
-                            &got, err);
+        code =
+            sb_feed_fill(flow->feed, block->data + block->size, SB_FLOW_BLOCK - block->size, &got);
         if (!code || code == SB_DAMAGED)
             block->size += got;
     }
@@ -72,7 +72,7 @@ static void *run_ahead(void *context)
     struct block *block;
 
     while (!code && (block = wait_for_empty(flow))) {
-        code = fill_block(flow, block, &err);
+        code = INTO(&err, fill_block(flow, block));
         pthread_mutex_lock(&flow->lock);
         flow->full += block->size > 0;
         flow->code = code;
@@ -107,8 +107,7 @@ static void wait_for_full(struct sb_flow *flow)
     }
 }
 
-static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size,
-                               struct sb_error *err)
+static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size)
 {
     enum sb_code code = SB_OK;
 
@@ -121,21 +120,20 @@ static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *
         *size = flow->blocks[flow->first].size;
     } else if (flow->code) {
         code = flow->code;
-        *err = flow->err;
+        *sb_error() = flow->err;
     } else {
-        code = sb_fail_interrupt(err);
+        code = sb_fail_interrupt();
     }
     pthread_mutex_unlock(&flow->lock);
     return code;
 }
 
-enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
-                          struct sb_error *err)
+enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size)
 {
     if (flow->threaded)
-        return next_ahead(flow, data, size, err);
+        return next_ahead(flow, data, size);
     *data = flow->blocks[0].data;
-    return sb_feed_fill(flow->feed, flow->blocks[0].data, SB_FLOW_BLOCK, size, err);
+    return sb_feed_fill(flow->feed, flow->blocks[0].data, SB_FLOW_BLOCK, size);
 }
 
 int64_t sb_flow_skip(struct sb_flow *flow, int64_t size)
@@ -206,28 +204,28 @@ static void end_thread(struct sb_flow *flow)
     destroy_lock(flow);
 }
 
-static enum sb_code make_blocks(struct sb_flow *flow, size_t count, struct sb_error *err)
+static enum sb_code make_blocks(struct sb_flow *flow, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
         if (!flow->blocks[i].data)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
 
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
-                          const struct sb_feed_options *options, struct sb_error *err)
+                          const struct sb_feed_options *options)
 {
     struct sb_flow *flow = calloc(1, sizeof(*flow));
     enum sb_code code;
 
     *out = NULL;
     if (!flow)
-        return sb_fail_memory(err);
-    code = sb_feed_open(&flow->feed, input, options, &flow->watch, err);
+        return sb_fail_memory();
+    code = sb_feed_open(&flow->feed, input, options, &flow->watch);
     if (!code)
-        code = make_blocks(flow, sb_flow_filters(flow) ? BLOCKS_AHEAD : 1, err);
+        code = make_blocks(flow, sb_flow_filters(flow) ? BLOCKS_AHEAD : 1);
     if (!code && sb_flow_filters(flow))
         start_thread(flow);
     flow->more_threads = options->threads > 1;

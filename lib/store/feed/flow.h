@@ -14,13 +14,12 @@ struct sb_flow;
 
 /* As sb_feed_open. */
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
-                          const struct sb_feed_options *options, struct sb_error *err) SB_CHECKED;
+                          const struct sb_feed_options *options) SB_CHECKED;
 void sb_flow_free(struct sb_flow *flow); /* NULL is allowed */
 
 /* The next block, which lives until the next call; SB_END after the last block, which then
  * stays. */
-enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_flow_next(struct sb_flow *flow, const void **data, size_t *size) SB_CHECKED;
 
 /* Passes over as much of size as can be passed over without reading, maybe nothing. */
 int64_t sb_flow_skip(struct sb_flow *flow, int64_t size);

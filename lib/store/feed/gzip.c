@@ -28,16 +28,16 @@ struct gzip_feed {
     char buffer[SB_FEED_BUFFER];
 };
 
-static enum sb_code take_input(struct gzip_feed *feed, struct sb_error *err)
+static enum sb_code take_input(struct gzip_feed *feed)
 {
     enum sb_code code;
     size_t got;
 
     if (feed->stream.avail_in > 0)
         return SB_OK;
-    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     if (code == SB_END && feed->begun)
-        return sb_fail(err, SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
+        return sb_fail(SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
     if (code)
         return code;
     feed->stream.next_in = (Bytef *)feed->buffer;
@@ -46,20 +46,19 @@ static enum sb_code take_input(struct gzip_feed *feed, struct sb_error *err)
 }
 
 /* Between two members. SB_END where no other follows. */
-static enum sb_code find_member(struct gzip_feed *feed, struct sb_error *err)
+static enum sb_code find_member(struct gzip_feed *feed)
 {
     size_t left = feed->stream.avail_in;
-    enum sb_code code =
-        sb_feed_another(&feed->base, SB_FILTER_GZIP, feed->stream.next_in, &left, err);
+    enum sb_code code = sb_feed_another(&feed->base, SB_FILTER_GZIP, feed->stream.next_in, &left);
 
     feed->stream.avail_in = (uInt)left;
     feed->at_end = code == SB_END;
     return code;
 }
 
-static enum sb_code damaged(const struct gzip_feed *feed, const char *what, struct sb_error *err)
+static enum sb_code damaged(const struct gzip_feed *feed, const char *what)
 {
-    return sb_fail(err, SB_DAMAGED, "%s: its gzip data is damaged: %s", feed->base.name,
+    return sb_fail(SB_DAMAGED, "%s: its gzip data is damaged: %s", feed->base.name,
                    what ? what : "unknown error");
 }
 
@@ -71,7 +70,7 @@ static int end_member(struct gzip_feed *feed)
     return inflateReset2(&feed->stream, GZIP_ONLY);
 }
 
-static enum sb_code take_trailer(struct gzip_feed *feed, struct sb_error *err)
+static enum sb_code take_trailer(struct gzip_feed *feed)
 {
     while (feed->stream.avail_in > 0 && feed->trailer_size < TRAILER) {
         feed->trailer[feed->trailer_size++] = *feed->stream.next_in++;
@@ -80,13 +79,13 @@ static enum sb_code take_trailer(struct gzip_feed *feed, struct sb_error *err)
     if (feed->trailer_size < TRAILER)
         return SB_OK;
     if (sb_get_u32(feed->trailer) != feed->sum)
-        return damaged(feed, "incorrect data check", err);
+        return damaged(feed, "incorrect data check");
     if (sb_get_u32(feed->trailer + 4) != feed->size)
-        return damaged(feed, "incorrect length check", err);
-    return end_member(feed) == Z_OK ? SB_OK : sb_fail_memory(err);
+        return damaged(feed, "incorrect length check");
+    return end_member(feed) == Z_OK ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code inflate_some(struct gzip_feed *feed, struct sb_error *err)
+static enum sb_code inflate_some(struct gzip_feed *feed)
 {
     const Bytef *out = feed->stream.next_out;
     int result = inflate(&feed->stream, Z_NO_FLUSH);
@@ -104,26 +103,25 @@ static enum sb_code inflate_some(struct gzip_feed *feed, struct sb_error *err)
     if (result == Z_OK || result == Z_BUF_ERROR)
         return SB_OK;
     if (result == Z_MEM_ERROR)
-        return sb_fail_memory(err);
-    return damaged(feed, feed->stream.msg, err);
+        return sb_fail_memory();
+    return damaged(feed, feed->stream.msg);
 }
 
-static enum sb_code step(struct gzip_feed *feed, struct sb_error *err)
+static enum sb_code step(struct gzip_feed *feed)
 {
-    enum sb_code code = feed->any && !feed->begun ? find_member(feed, err) : SB_OK;
+    enum sb_code code = feed->any && !feed->begun ? find_member(feed) : SB_OK;
 
     if (!code)
-        code = take_input(feed, err);
+        code = take_input(feed);
     if (code)
         return code;
     if (feed->at_trailer)
-        return take_trailer(feed, err);
+        return take_trailer(feed);
     feed->begun = true;
-    return inflate_some(feed, err);
+    return inflate_some(feed);
 }
 
-static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                              struct sb_error *err)
+static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct gzip_feed *feed = (struct gzip_feed *)base;
     uInt wanted = capacity < SB_FEED_BUFFER ? (uInt)capacity : (uInt)SB_FEED_BUFFER;
@@ -132,7 +130,7 @@ static enum sb_code fill_gzip(struct sb_feed *base, void *data, size_t capacity,
     feed->stream.next_out = data;
     feed->stream.avail_out = wanted;
     while (!code && feed->stream.avail_out > 0)
-        code = step(feed, err);
+        code = step(feed);
     *got = wanted - feed->stream.avail_out;
     if (code == SB_END && *got > 0)
         return SB_OK;
@@ -158,19 +156,19 @@ static bool begin_inside(struct gzip_feed *feed, const struct sb_part_past *past
 }
 
 enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past, struct sb_error *err)
+                          const struct sb_part_past *past)
 {
     static const struct sb_feed_ops ops = {.fill = fill_gzip, .free = free_gzip};
     struct gzip_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->base = sb_feed_on(&ops, from);
     feed->any = past && past->any;
     if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK ||
         (past && past->inside && !begin_inside(feed, past))) {
         free_gzip(&feed->base);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = &feed->base;
     return SB_OK;

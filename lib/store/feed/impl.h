@@ -9,8 +9,7 @@
 #define SB_FEED_BUFFER ((size_t)256 << 10) /* what a filter takes from below at once */
 
 struct sb_feed_ops {
-    enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t capacity, size_t *got,
-                         struct sb_error *err);
+    enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t capacity, size_t *got);
     int64_t (*skip)(struct sb_feed *feed, int64_t size);      /* may be NULL */
     bool (*is_ready)(struct sb_feed *feed, int milliseconds); /* the same: it always is */
     void (*free)(struct sb_feed *feed);                       /* not of what is below */
@@ -44,25 +43,24 @@ bool sb_feed_is_ready(struct sb_feed *feed, int milliseconds);
 
 /* Each takes what it is given over, also on failure: nothing, but on SB_OK `from`. */
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
-                           struct sb_feed_watch *watch, struct sb_error *err) SB_CHECKED;
+                           struct sb_feed_watch *watch) SB_CHECKED;
 /* past: NULL where nothing came before. */
 struct sb_part_past;
 enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past, struct sb_error *err) SB_CHECKED;
+                          const struct sb_part_past *past) SB_CHECKED;
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past, struct sb_error *err) SB_CHECKED;
+                          const struct sb_part_past *past) SB_CHECKED;
 
 /* xz, lzma, bzip2 and the frames of lz4; threads: for xz. */
 enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                             unsigned threads, struct sb_error *err) SB_CHECKED;
+                             unsigned threads) SB_CHECKED;
 
 /* By libarchive: what the others do not have. */
-enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from,
+                            enum sb_filter_kind kind) SB_CHECKED;
 
 /* SB_LIMIT: its data, compressed by `word`, needs more memory than is allowed. */
-enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed,
-                               struct sb_error *err);
+enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uint64_t allowed);
 
 /*
  * After the end of a stream: does another one of the kind follow? Zeros before it are padding.
@@ -70,7 +68,7 @@ enum sb_code sb_feed_too_large(const struct sb_feed *feed, const char *word, uin
  * from below. SB_END: none follows; what does is noted in the watch, and read to its end.
  */
 enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, const void *left,
-                             size_t *size, struct sb_error *err) SB_CHECKED;
+                             size_t *size) SB_CHECKED;
 
 /* The end of a stream of this layer. */
 static inline void sb_feed_count_end(struct sb_feed *feed)

@@ -27,26 +27,25 @@ struct input_feed {
     size_t step;    /* of a file: how much to read at once */
 };
 
-static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries, struct sb_error *err)
+static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries)
 {
     struct pollfd wanted = {.fd = feed->input->pipe->fd, .events = POLLIN};
     int ready = 0;
 
     while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
         if (sb_feed_is_over(&feed->base))
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         ready = poll(&wanted, 1, WAIT_MS);
     }
-    return ready > 0 ? SB_OK : sb_fail_errno(err, errno, "%s", feed->base.name);
+    return ready > 0 ? SB_OK : sb_fail_errno(errno, "%s", feed->base.name);
 }
 
-static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capacity, size_t *got,
-                                struct sb_error *err)
+static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capacity, size_t *got)
 {
     unsigned tries = 0;
 
     for (;;) {
-        enum sb_code code = wait_for_bytes(feed, &tries, err);
+        enum sb_code code = wait_for_bytes(feed, &tries);
         ssize_t size;
 
         if (code)
@@ -58,15 +57,14 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capa
             return size > 0 ? SB_OK : SB_END;
         }
         if ((errno != EINTR && errno != EAGAIN) || !sb_may_try_again(&tries))
-            return sb_fail_errno(err, errno, "%s", feed->base.name);
+            return sb_fail_errno(errno, "%s", feed->base.name);
     }
 }
 
-static enum sb_code read_file(struct input_feed *feed, void *data, size_t capacity, size_t *got,
-                              struct sb_error *err)
+static enum sb_code read_file(struct input_feed *feed, void *data, size_t capacity, size_t *got)
 {
     size_t size = feed->step < capacity ? feed->step : capacity;
-    enum sb_code code = sb_file_read(feed->input->file, data, size, feed->offset, got, err);
+    enum sb_code code = sb_file_read(feed->input->file, data, size, feed->offset, got);
 
     if (code)
         return code;
@@ -87,18 +85,17 @@ static size_t take_head(struct input_feed *feed, void *data, size_t capacity)
     return size;
 }
 
-static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                               struct sb_error *err)
+static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct input_feed *feed = (struct input_feed *)base;
     enum sb_code code = SB_OK;
 
     if (!feed->input->pipe)
-        code = read_file(feed, data, capacity, got, err);
+        code = read_file(feed, data, capacity, got);
     else if (feed->head_used < feed->input->head.size)
         *got = take_head(feed, data, capacity);
     else
-        code = read_stream(feed, data, capacity, got, err);
+        code = read_stream(feed, data, capacity, got);
     if (!code)
         atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
     return code;
@@ -135,13 +132,13 @@ static void free_input(struct sb_feed *base)
 }
 
 enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
-                           struct sb_feed_watch *watch, struct sb_error *err)
+                           struct sb_feed_watch *watch)
 {
     static const struct sb_feed_ops ops = {fill_input, skip_input, input_is_ready, free_input};
     struct input_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
     feed->step = SIZE_MAX;

@@ -102,7 +102,7 @@ static bool grow(struct parts_feed *feed)
         return false;
     raw = realloc(feed->raw, capacity);
     if (!raw) {
-        feed->in_code = sb_fail_memory(&feed->in_err);
+        feed->in_code = INTO(&feed->in_err, sb_fail_memory());
         return true;
     }
     feed->raw = raw;
@@ -118,8 +118,9 @@ static bool read_more(struct parts_feed *feed)
     if (!grow(feed))
         return false;
     if (!feed->in_code)
-        feed->in_code = sb_feed_fill(feed->base.from, feed->raw + feed->raw_size, SB_FEED_BUFFER,
-                                     &got, &feed->in_err);
+        feed->in_code =
+            INTO(&feed->in_err,
+                 sb_feed_fill(feed->base.from, feed->raw + feed->raw_size, SB_FEED_BUFFER, &got));
     if (!feed->in_code)
         feed->raw_size += got;
     feed->drained = got < SB_FEED_BUFFER;
@@ -371,8 +372,7 @@ static enum sb_code rest_of_units(struct parts_feed *feed, void *data, size_t ca
 }
 
 /* The bytes that were not decompressed yet, then those that follow. Workers have ended. */
-static enum sb_code fill_rest(struct sb_feed *rest, void *data, size_t capacity, size_t *got,
-                              struct sb_error *err)
+static enum sb_code fill_rest(struct sb_feed *rest, void *data, size_t capacity, size_t *got)
 {
     struct parts_feed *feed =
         (struct parts_feed *)((char *)rest - offsetof(struct parts_feed, rest));
@@ -392,19 +392,19 @@ static enum sb_code fill_rest(struct sb_feed *rest, void *data, size_t capacity,
     feed->raw = NULL;
     feed->raw_size = feed->rest_used = 0;
     if (feed->in_code) {
-        *err = feed->in_err;
+        *sb_error() = feed->in_err;
         return feed->in_code;
     }
-    return sb_feed_fill(feed->base.from, data, capacity, got, err);
+    return sb_feed_fill(feed->base.from, data, capacity, got);
 }
 
-static enum sb_code begin_stream(struct parts_feed *feed, struct sb_error *err)
+static enum sb_code begin_stream(struct parts_feed *feed)
 {
     static const struct sb_feed_ops ops = {.fill = fill_rest};
 
     join_workers(feed);
     feed->rest = (struct sb_feed){.ops = &ops, .name = feed->base.name, .watch = feed->base.watch};
-    return feed->format->stream(&feed->stream, &feed->rest, &feed->past, err);
+    return feed->format->stream(&feed->stream, &feed->rest, &feed->past);
 }
 
 /* The next unit, or NULL: no sound one follows. */
@@ -429,13 +429,13 @@ static struct unit *wait_for_unit(struct parts_feed *feed)
 }
 
 /* Sets unit to one that has bytes, or stream. */
-static enum sb_code next_unit(struct parts_feed *feed, struct sb_error *err)
+static enum sb_code next_unit(struct parts_feed *feed)
 {
     if (!feed->decided) {
         feed->decided = true;
         if (!has_parts(feed) || !start_threads(feed)) {
             atomic_store(&feed->base.watch->in_one, true);
-            return begin_stream(feed, err);
+            return begin_stream(feed);
         }
     }
     while (!feed->unit || feed->unit_used == feed->unit->run.made) {
@@ -444,21 +444,20 @@ static enum sb_code next_unit(struct parts_feed *feed, struct sb_error *err)
         feed->unit_used = 0;
         feed->unit = wait_for_unit(feed);
         if (!feed->unit)
-            return sb_feed_is_over(&feed->base) ? sb_fail_interrupt(err) : begin_stream(feed, err);
+            return sb_feed_is_over(&feed->base) ? sb_fail_interrupt() : begin_stream(feed);
     }
     return SB_OK;
 }
 
-static enum sb_code fill_parts(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                               struct sb_error *err)
+static enum sb_code fill_parts(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct parts_feed *feed = (struct parts_feed *)base;
     size_t size;
 
-    if (!feed->stream && next_unit(feed, err))
-        return err->code;
+    if (!feed->stream && next_unit(feed))
+        return sb_error()->code;
     if (feed->stream)
-        return sb_feed_fill(feed->stream, data, capacity, got, err);
+        return sb_feed_fill(feed->stream, data, capacity, got);
     size = feed->unit->run.made - feed->unit_used;
     *got = size < capacity ? size : capacity;
     memcpy(data, feed->unit->run.out + feed->unit_used, *got);
@@ -488,20 +487,19 @@ static void free_parts(struct sb_feed *base)
 }
 
 enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
-                           const struct sb_parts_format *format, unsigned threads,
-                           struct sb_error *err)
+                           const struct sb_parts_format *format, unsigned threads)
 {
     static const struct sb_feed_ops ops = {.fill = fill_parts, .free = free_parts};
     struct parts_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->threads = threads < THREADS_MAX ? threads : THREADS_MAX;
     feed->unit_count = feed->threads + 2;
     feed->units = calloc(feed->unit_count, sizeof(*feed->units));
     if (!feed->units) {
         free(feed);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     feed->base = sb_feed_on(&ops, from);
     feed->format = format;

@@ -69,14 +69,13 @@ struct sb_parts_format {
 
     /* The decoder of one thread. Takes over nothing. */
     enum sb_code (*stream)(struct sb_feed **out, struct sb_feed *from,
-                           const struct sb_part_past *past, struct sb_error *err);
+                           const struct sb_part_past *past);
 };
 
 extern const struct sb_parts_format sb_gzip_parts, sb_zstd_parts;
 
 /* As sb_feed_gzip. threads: at least 2. */
 enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
-                           const struct sb_parts_format *format, unsigned threads,
-                           struct sb_error *err) SB_CHECKED;
+                           const struct sb_parts_format *format, unsigned threads) SB_CHECKED;
 
 #endif

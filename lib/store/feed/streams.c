@@ -54,22 +54,20 @@ struct format {
     bool (*begin)(struct stream_feed *feed); /* a stream. False: no memory */
 
     /* Takes some of the input, and sets *made. SB_END: a stream ended. */
-    enum sb_code (*step)(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
-                         struct sb_error *err);
+    enum sb_code (*step)(struct stream_feed *feed, char *out, size_t capacity, size_t *made);
     void (*free)(struct stream_feed *feed);
 };
 
-static enum sb_code refuse(const struct stream_feed *feed, const char *text, struct sb_error *err)
+static enum sb_code refuse(const struct stream_feed *feed, const char *text)
 {
-    return sb_fail(err, SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
+    return sb_fail(SB_DAMAGED, "%s: its %s data is damaged or cut short: %s", feed->base.name,
                    feed->format->word, text);
 }
 
 /* A decoder that neither takes nor makes anything waits for what does not come. */
-static enum sb_code check_progress(const struct stream_feed *feed, size_t took, size_t made,
-                                   struct sb_error *err)
+static enum sb_code check_progress(const struct stream_feed *feed, size_t took, size_t made)
 {
-    return took == 0 && made == 0 && feed->in_end ? refuse(feed, "it ends too early", err) : SB_OK;
+    return took == 0 && made == 0 && feed->in_end ? refuse(feed, "it ends too early") : SB_OK;
 }
 
 /* xz, lzma */
@@ -102,23 +100,23 @@ static bool begin_xz(struct stream_feed *feed)
                           : lzma_stream_decoder(stream, feed->memory, 0)) == LZMA_OK;
 }
 
-static enum sb_code refuse_xz(const struct stream_feed *feed, lzma_ret result, struct sb_error *err)
+static enum sb_code refuse_xz(const struct stream_feed *feed, lzma_ret result)
 {
     switch (result) {
     case LZMA_MEM_ERROR:
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     case LZMA_MEMLIMIT_ERROR:
-        return sb_feed_too_large(&feed->base, feed->format->word, feed->memory, err);
+        return sb_feed_too_large(&feed->base, feed->format->word, feed->memory);
     case LZMA_FORMAT_ERROR:
-        return refuse(feed, "Lzma library error: format not recognized", err);
+        return refuse(feed, "Lzma library error: format not recognized");
     case LZMA_OPTIONS_ERROR:
-        return refuse(feed, "Lzma library error: Invalid options", err);
+        return refuse(feed, "Lzma library error: Invalid options");
     case LZMA_DATA_ERROR:
-        return refuse(feed, "Lzma library error: Corrupted input data", err);
+        return refuse(feed, "Lzma library error: Corrupted input data");
     case LZMA_BUF_ERROR:
-        return refuse(feed, "Lzma library error:  No progress is possible", err);
+        return refuse(feed, "Lzma library error:  No progress is possible");
     default:
-        return refuse(feed, "Lzma decompression failed:  Unknown error", err);
+        return refuse(feed, "Lzma decompression failed:  Unknown error");
     }
 }
 
@@ -131,8 +129,7 @@ static void look_at_block(struct stream_feed *feed)
     feed->looked = true;
 }
 
-static enum sb_code step_xz(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
-                            struct sb_error *err)
+static enum sb_code step_xz(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
     lzma_stream *stream = &feed->as.xz;
     lzma_ret result;
@@ -150,7 +147,7 @@ static enum sb_code step_xz(struct stream_feed *feed, char *out, size_t capacity
     *made = capacity - stream->avail_out;
     if (result == LZMA_STREAM_END)
         return SB_END;
-    return result == LZMA_OK ? SB_OK : refuse_xz(feed, result, err);
+    return result == LZMA_OK ? SB_OK : refuse_xz(feed, result);
 }
 
 /* bzip2 */
@@ -168,8 +165,7 @@ static bool begin_bzip2(struct stream_feed *feed)
     return feed->ready;
 }
 
-static enum sb_code step_bzip2(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
-                               struct sb_error *err)
+static enum sb_code step_bzip2(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
     bz_stream *stream = &feed->as.bz;
     unsigned wanted = capacity < INT_MAX ? (unsigned)capacity : INT_MAX;
@@ -187,10 +183,10 @@ static enum sb_code step_bzip2(struct stream_feed *feed, char *out, size_t capac
     if (result == BZ_STREAM_END)
         return SB_END;
     if (result == BZ_MEM_ERROR)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (result != BZ_OK)
-        return refuse(feed, "bzip decompression failed", err);
-    return check_progress(feed, took - feed->in_size, *made, err);
+        return refuse(feed, "bzip decompression failed");
+    return check_progress(feed, took - feed->in_size, *made);
 }
 
 /* lz4 */
@@ -201,8 +197,7 @@ static bool begin_lz4(struct stream_feed *feed)
            !LZ4F_isError(LZ4F_createDecompressionContext(&feed->as.lz4, LZ4F_VERSION));
 }
 
-static enum sb_code step_lz4(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
-                             struct sb_error *err)
+static enum sb_code step_lz4(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
     size_t took = feed->in_size;
     size_t result;
@@ -212,12 +207,12 @@ static enum sb_code step_lz4(struct stream_feed *feed, char *out, size_t capacit
     if (LZ4F_isError(result)) {
         *made = 0;
         return strcmp(LZ4F_getErrorName(result), "ERROR_allocation_failed") == 0
-                   ? sb_fail_memory(err)
-                   : refuse(feed, LZ4F_getErrorName(result), err);
+                   ? sb_fail_memory()
+                   : refuse(feed, LZ4F_getErrorName(result));
     }
     feed->in += took;
     feed->in_size -= took;
-    return result == 0 ? SB_END : check_progress(feed, took, *made, err);
+    return result == 0 ? SB_END : check_progress(feed, took, *made);
 }
 
 static void free_lz4(struct stream_feed *feed)
@@ -234,25 +229,24 @@ static const struct format formats[] = {
 
 /* All of them */
 
-static enum sb_code find_stream(struct stream_feed *feed, struct sb_error *err)
+static enum sb_code find_stream(struct stream_feed *feed)
 {
-    enum sb_code code =
-        sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size, err);
+    enum sb_code code = sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size);
 
     if (code)
         return code;
     feed->ended = false;
-    return feed->format->begin(feed) ? SB_OK : sb_fail_memory(err);
+    return feed->format->begin(feed) ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code take_input(struct stream_feed *feed, struct sb_error *err)
+static enum sb_code take_input(struct stream_feed *feed)
 {
     size_t got = 0;
     enum sb_code code;
 
     if (feed->in_size > 0 || feed->in_end)
         return SB_OK;
-    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     feed->in_end = code == SB_END;
     feed->in = feed->buffer;
     feed->in_size = got;
@@ -260,18 +254,17 @@ static enum sb_code take_input(struct stream_feed *feed, struct sb_error *err)
     return feed->in_end && feed->begun ? SB_OK : code;
 }
 
-static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, size_t *made,
-                         struct sb_error *err)
+static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
-    enum sb_code code = feed->ended ? find_stream(feed, err) : SB_OK;
+    enum sb_code code = feed->ended ? find_stream(feed) : SB_OK;
 
     if (!code)
-        code = take_input(feed, err);
+        code = take_input(feed);
     if (code)
         return code;
     if (sb_feed_is_over(&feed->base))
-        return sb_fail_interrupt(err);
-    code = feed->format->step(feed, out, capacity, made, err);
+        return sb_fail_interrupt();
+    code = feed->format->step(feed, out, capacity, made);
     if (code != SB_END)
         return code;
     feed->ended = true;
@@ -279,8 +272,7 @@ static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, s
     return SB_OK;
 }
 
-static enum sb_code fill_stream(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                                struct sb_error *err)
+static enum sb_code fill_stream(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct stream_feed *feed = (struct stream_feed *)base;
     char *out = data;
@@ -289,12 +281,12 @@ static enum sb_code fill_stream(struct sb_feed *base, void *data, size_t capacit
     while (!feed->code && *got < capacity) {
         size_t made = 0;
 
-        feed->code = step(feed, out + *got, capacity - *got, &made, &feed->err);
+        feed->code = INTO(&feed->err, step(feed, out + *got, capacity - *got, &made));
         *got += made;
     }
     if (!feed->code || *got > 0)
         return SB_OK;
-    *err = feed->err;
+    *sb_error() = feed->err;
     return feed->code;
 }
 
@@ -307,13 +299,13 @@ static void free_stream(struct sb_feed *base)
 }
 
 enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind,
-                             unsigned threads, struct sb_error *err)
+                             unsigned threads)
 {
     static const struct sb_feed_ops ops = {.fill = fill_stream, .free = free_stream};
     struct stream_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->base = sb_feed_on(&ops, from);
     feed->format = formats;
     while (feed->format->kind != kind)
@@ -322,7 +314,7 @@ enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb
     feed->looked = threads <= 1 || kind != SB_FILTER_XZ;
     if (!feed->format->begin(feed)) {
         free_stream(&feed->base);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     feed->ready = true;
     *out = &feed->base;

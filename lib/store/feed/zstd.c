@@ -24,27 +24,27 @@ struct zstd_feed {
     char buffer[SB_FEED_BUFFER];
 };
 
-static enum sb_code refuse(struct zstd_feed *feed, size_t result, struct sb_error *err)
+static enum sb_code refuse(struct zstd_feed *feed, size_t result)
 {
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        return sb_feed_too_large(&feed->base, "zstd", feed->memory, err);
-    return sb_fail(err, SB_DAMAGED,
+        return sb_feed_too_large(&feed->base, "zstd", feed->memory);
+    return sb_fail(SB_DAMAGED,
                    "%s: its zstd data is damaged or cut short: Zstd decompression failed: %s",
                    feed->base.name, ZSTD_getErrorName(result));
 }
 
-static enum sb_code take_input(struct zstd_feed *feed, struct sb_error *err)
+static enum sb_code take_input(struct zstd_feed *feed)
 {
     enum sb_code code;
     size_t got = 0;
 
     if (feed->unwritten || feed->used < feed->size)
         return SB_OK;
-    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got, err);
+    code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     if (code == SB_END && feed->hint > 0)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "%s: its zstd data is damaged or cut short: Truncated zstd input",
                        feed->base.name);
     feed->used = 0;
@@ -65,14 +65,13 @@ static size_t step_size(const struct zstd_feed *feed)
     return step < left ? step : left;
 }
 
-static enum sb_code decompress_some(struct zstd_feed *feed, ZSTD_outBuffer *out,
-                                    struct sb_error *err)
+static enum sb_code decompress_some(struct zstd_feed *feed, ZSTD_outBuffer *out)
 {
     ZSTD_inBuffer in = {feed->buffer + feed->used, step_size(feed), 0};
     size_t result = ZSTD_decompressStream(feed->context, out, &in);
 
     if (ZSTD_isError(result))
-        return refuse(feed, result, err);
+        return refuse(feed, result);
     feed->used += in.pos;
     feed->hint = result;
     feed->between = result == 0;
@@ -82,34 +81,33 @@ static enum sb_code decompress_some(struct zstd_feed *feed, ZSTD_outBuffer *out,
     return SB_OK;
 }
 
-static enum sb_code find_frame(struct zstd_feed *feed, struct sb_error *err)
+static enum sb_code find_frame(struct zstd_feed *feed)
 {
     size_t left = feed->size - feed->used;
     enum sb_code code =
-        sb_feed_another(&feed->base, SB_FILTER_ZSTD, feed->buffer + feed->used, &left, err);
+        sb_feed_another(&feed->base, SB_FILTER_ZSTD, feed->buffer + feed->used, &left);
 
     feed->size = feed->used + left;
     feed->between = false;
     return code;
 }
 
-static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity, size_t *got,
-                              struct sb_error *err)
+static enum sb_code fill_zstd(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct zstd_feed *feed = (struct zstd_feed *)base;
     ZSTD_outBuffer out = {data, capacity, 0};
 
     while (!feed->code && out.pos < out.size) {
-        feed->code = feed->between ? find_frame(feed, &feed->err) : SB_OK;
+        feed->code = feed->between ? INTO(&feed->err, find_frame(feed)) : SB_OK;
         if (!feed->code)
-            feed->code = take_input(feed, &feed->err);
+            feed->code = INTO(&feed->err, take_input(feed));
         if (!feed->code)
-            feed->code = decompress_some(feed, &out, &feed->err);
+            feed->code = INTO(&feed->err, decompress_some(feed, &out));
     }
     *got = out.pos;
     if (!feed->code || out.pos > 0)
         return SB_OK;
-    *err = feed->err;
+    *sb_error() = feed->err;
     return feed->code;
 }
 
@@ -133,13 +131,13 @@ static int window_log(uint64_t memory)
 }
 
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
-                          const struct sb_part_past *past, struct sb_error *err)
+                          const struct sb_part_past *past)
 {
     static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
     struct zstd_feed *feed = calloc(1, sizeof(*feed));
 
     if (!feed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     feed->base = sb_feed_on(&ops, from);
     feed->between = past && past->any;
     feed->context = ZSTD_createDCtx();
@@ -149,7 +147,7 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
     if (!feed->context || ZSTD_isError(ZSTD_DCtx_setParameter(feed->context, ZSTD_d_windowLogMax,
                                                               window_log(feed->memory)))) {
         free_zstd(&feed->base);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = &feed->base;
     return SB_OK;

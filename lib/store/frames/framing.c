@@ -28,13 +28,13 @@ struct sb_framer {
     struct sb_buf name; /* of a member of a tar */
 };
 
-enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing, struct sb_error *err)
+enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing)
 {
     struct sb_framer *framer = calloc(1, sizeof(*framer));
 
     *out = framer;
     if (!framer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     framer->framing = framing;
     framer->line_end = '\n';
     return SB_OK;
@@ -100,57 +100,55 @@ enum sb_filter_kind sb_framing_filter(const char *path)
     return SB_FILTER_NONE;
 }
 
-static enum sb_code add(struct sb_buf *out, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add(struct sb_buf *out, const void *data, size_t size)
 {
-    return sb_buf_add(out, data, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(out, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 /* What comes before a record */
 
-static enum sb_code add_u32(struct sb_buf *out, int64_t size, struct sb_error *err)
+static enum sb_code add_u32(struct sb_buf *out, int64_t size)
 {
     uint8_t bytes[4];
 
     if (size > UINT32_MAX)
-        return sb_fail(err, SB_INVALID, "has %" PRId64 " bytes, too many for u32; choose u64",
-                       size);
+        return sb_fail(SB_INVALID, "has %" PRId64 " bytes, too many for u32; choose u64", size);
     sb_put_u32(bytes, (uint32_t)size);
-    return add(out, bytes, sizeof(bytes), err);
+    return add(out, bytes, sizeof(bytes));
 }
 
-static enum sb_code add_u64(struct sb_buf *out, int64_t size, struct sb_error *err)
+static enum sb_code add_u64(struct sb_buf *out, int64_t size)
 {
     uint8_t bytes[8];
 
     sb_put_u64(bytes, (uint64_t)size);
-    return add(out, bytes, sizeof(bytes), err);
+    return add(out, bytes, sizeof(bytes));
 }
 
-static enum sb_code add_varint(struct sb_buf *out, int64_t size, struct sb_error *err)
+static enum sb_code add_varint(struct sb_buf *out, int64_t size)
 {
     uint8_t bytes[SB_VARINT_MAX];
 
-    return add(out, bytes, sb_put_varint(bytes, (uint64_t)size), err);
+    return add(out, bytes, sb_put_varint(bytes, (uint64_t)size));
 }
 
-static enum sb_code add_tfrecord(struct sb_buf *out, int64_t size, struct sb_error *err)
+static enum sb_code add_tfrecord(struct sb_buf *out, int64_t size)
 {
     uint8_t bytes[12];
 
     sb_put_u64(bytes, (uint64_t)size);
     sb_put_u32(bytes + 8, sb_masked_crc(sb_crc32c(0, bytes, 8)));
-    return add(out, bytes, sizeof(bytes), err);
+    return add(out, bytes, sizeof(bytes));
 }
 
 /* RFC 8259, section 7. */
-static enum sb_code add_json_text(struct sb_buf *out, const char *text, struct sb_error *err)
+static enum sb_code add_json_text(struct sb_buf *out, const char *text)
 {
     size_t size = strlen(text);
     enum sb_code code = sb_buf_add_char(out, '"');
 
     if (!sb_is_utf8(text, size))
-        return sb_fail(err, SB_INVALID,
-                       "its name is not UTF-8, which JSON needs; choose batch or tar");
+        return sb_fail(SB_INVALID, "its name is not UTF-8, which JSON needs; choose batch or tar");
     for (const char *at = text; !code && *at; at++) {
         if (*at == '"' || *at == '\\')
             code = sb_buf_add_format(out, "\\%c", *at);
@@ -161,22 +159,21 @@ static enum sb_code add_json_text(struct sb_buf *out, const char *text, struct s
     }
     if (!code)
         code = sb_buf_add_char(out, '"');
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code add_json(struct sb_buf *out, const struct sb_framed *record,
-                             struct sb_error *err)
+static enum sb_code add_json(struct sb_buf *out, const struct sb_framed *record)
 {
     enum sb_code code = sb_buf_add_format(out, "{\"index\":%" PRId64, record->index);
 
     if (!code && record->name) {
         code = sb_buf_add_text(out, ",\"key\":");
-        if (!code && add_json_text(out, record->name, err))
-            return err->code;
+        if (!code && add_json_text(out, record->name))
+            return sb_error()->code;
     }
     if (!code)
         code = sb_buf_add_text(out, ",\"data\":\"");
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 static const char *name_of(const struct sb_framed *record)
@@ -185,23 +182,22 @@ static const char *name_of(const struct sb_framed *record)
 }
 
 static enum sb_code add_batch(const struct sb_framer *framer, struct sb_buf *out,
-                              const struct sb_framed *record, struct sb_error *err)
+                              const struct sb_framed *record)
 {
     const char *name = name_of(record);
 
     if (framer->line_end && strchr(name, framer->line_end))
-        return sb_fail(err, SB_INVALID,
-                       "its name holds a newline, which ends a name in batch; "
-                       "choose jsonl or tar");
+        return sb_fail(SB_INVALID, "its name holds a newline, which ends a name in batch; "
+                                   "choose jsonl or tar");
     if (sb_buf_add_format(out, "%s %" PRId64, name, record->size) ||
         sb_buf_add_char(out, framer->line_end))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* It may be unpacked as a file: no name that leads elsewhere will do. */
 static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
-                            const struct sb_framed *record, struct sb_error *err)
+                            const struct sb_framed *record)
 {
     const char *name = name_of(record), *problem;
     struct sb_member member = {0};
@@ -213,17 +209,16 @@ static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
     member.entry.type = SB_FILE;
     member.entry.size = record->size;
     if (sb_naming_clean(name, strlen(name), false, &framer->name, &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (problem)
-        return sb_fail(err, SB_INVALID, "its name %s, which no file may have; choose jsonl",
-                       problem);
+        return sb_fail(SB_INVALID, "its name %s, which no file may have; choose jsonl", problem);
     member.entry.path = framer->name.data;
     member.entry.path_size = framer->name.size;
-    return sb_tar_add_header(out, &member, NULL, 0, err);
+    return sb_tar_add_header(out, &member, NULL, 0);
 }
 
 enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *record,
-                             struct sb_buf *out, struct sb_error *err)
+                             struct sb_buf *out)
 {
     framer->size = sb_framing_has_size(framer->framing) ? record->size : -1;
     framer->left = framer->size;
@@ -231,19 +226,19 @@ enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *r
     framer->base64 = (struct sb_base64){0};
     switch (framer->framing) {
     case SB_FRAMING_U32:
-        return add_u32(out, record->size, err);
+        return add_u32(out, record->size);
     case SB_FRAMING_U64:
-        return add_u64(out, record->size, err);
+        return add_u64(out, record->size);
     case SB_FRAMING_VARINT:
-        return add_varint(out, record->size, err);
+        return add_varint(out, record->size);
     case SB_FRAMING_TFRECORD:
-        return add_tfrecord(out, record->size, err);
+        return add_tfrecord(out, record->size);
     case SB_FRAMING_JSONL:
-        return add_json(out, record, err);
+        return add_json(out, record);
     case SB_FRAMING_BATCH:
-        return add_batch(framer, out, record, err);
+        return add_batch(framer, out, record);
     case SB_FRAMING_TAR:
-        return add_tar(framer, out, record, err);
+        return add_tar(framer, out, record);
     default:
         return SB_OK;
     }
@@ -252,24 +247,24 @@ enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *r
 /* Its bytes */
 
 static enum sb_code refuse_separator(const void *data, size_t size, char separator,
-                                     const char *what, struct sb_error *err)
+                                     const char *what)
 {
     if (!memchr(data, separator, size))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "holds a %s, which would end it too early; choose a framing with lengths, "
                    "such as u32",
                    what);
 }
 
 static enum sb_code add_base64(struct sb_framer *framer, struct sb_buf *out, const char *data,
-                               size_t size, struct sb_error *err)
+                               size_t size)
 {
     while (size > 0) {
         size_t part = size < ENCODED_AT_ONCE ? size : ENCODED_AT_ONCE;
 
         if (sb_buf_reserve(out, SB_BASE64_CAPACITY(part)))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         out->size += sb_base64_encode(&framer->base64, data, part, out->data + out->size);
         out->data[out->size] = '\0';
         data += part;
@@ -278,99 +273,98 @@ static enum sb_code add_base64(struct sb_framer *framer, struct sb_buf *out, con
     return SB_OK;
 }
 
-static enum sb_code count(struct sb_framer *framer, size_t size, struct sb_error *err)
+static enum sb_code count(struct sb_framer *framer, size_t size)
 {
     if (framer->size < 0)
         return SB_OK;
     framer->left -= (int64_t)size;
     if (framer->left >= 0)
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "has more bytes than the %" PRId64 " that its frame says",
+    return sb_fail(SB_CHANGED, "has more bytes than the %" PRId64 " that its frame says",
                    framer->size);
 }
 
 enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t size,
-                            struct sb_buf *out, struct sb_error *err)
+                            struct sb_buf *out)
 {
-    enum sb_code code = count(framer, size, err);
+    enum sb_code code = count(framer, size);
 
     if (code || size == 0)
         return code;
     switch (framer->framing) {
     case SB_FRAMING_LINE:
-        code = refuse_separator(data, size, '\n', "newline", err);
+        code = refuse_separator(data, size, '\n', "newline");
         break;
     case SB_FRAMING_NUL:
-        code = refuse_separator(data, size, '\0', "NUL", err);
+        code = refuse_separator(data, size, '\0', "NUL");
         break;
     case SB_FRAMING_TFRECORD:
         framer->crc = sb_crc32c(framer->crc, data, size);
         break;
     case SB_FRAMING_JSONL:
-        return add_base64(framer, out, data, size, err);
+        return add_base64(framer, out, data, size);
     default:
         break;
     }
-    return code ? code : add(out, data, size, err);
+    return code ? code : add(out, data, size);
 }
 
 /* What comes after it */
 
-static enum sb_code end_json(struct sb_framer *framer, struct sb_buf *out, struct sb_error *err)
+static enum sb_code end_json(struct sb_framer *framer, struct sb_buf *out)
 {
     char last[4];
     size_t size = sb_base64_encode_end(&framer->base64, last);
 
     if (sb_buf_add(out, last, size) || sb_buf_add_text(out, "\"}\n"))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code end_tfrecord(const struct sb_framer *framer, struct sb_buf *out,
-                                 struct sb_error *err)
+static enum sb_code end_tfrecord(const struct sb_framer *framer, struct sb_buf *out)
 {
     uint8_t bytes[4];
 
     sb_put_u32(bytes, sb_masked_crc(framer->crc));
-    return add(out, bytes, sizeof(bytes), err);
+    return add(out, bytes, sizeof(bytes));
 }
 
 static const char zeros[2 * SB_TAR_BLOCK];
 
-enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out)
 {
     if (framer->left > 0)
-        return sb_fail(err, SB_CHANGED, "has fewer bytes than the %" PRId64 " that its frame says",
+        return sb_fail(SB_CHANGED, "has fewer bytes than the %" PRId64 " that its frame says",
                        framer->size);
     switch (framer->framing) {
     case SB_FRAMING_LINE:
     case SB_FRAMING_BATCH:
-        return add(out, "\n", 1, err);
+        return add(out, "\n", 1);
     case SB_FRAMING_NUL:
-        return add(out, "\0", 1, err);
+        return add(out, "\0", 1);
     case SB_FRAMING_TFRECORD:
-        return end_tfrecord(framer, out, err);
+        return end_tfrecord(framer, out);
     case SB_FRAMING_JSONL:
-        return end_json(framer, out, err);
+        return end_json(framer, out);
     case SB_FRAMING_TAR:
-        return add(out, zeros, sb_tar_padding(framer->size), err);
+        return add(out, zeros, sb_tar_padding(framer->size));
     default:
         return SB_OK;
     }
 }
 
-enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out)
 {
-    return framer->framing == SB_FRAMING_TAR ? add(out, zeros, sizeof(zeros), err) : SB_OK;
+    return framer->framing == SB_FRAMING_TAR ? add(out, zeros, sizeof(zeros)) : SB_OK;
 }
 
-enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out)
 {
     struct sb_framer *framer;
-    enum sb_code code = sb_framer_new(&framer, framing, err);
+    enum sb_code code = sb_framer_new(&framer, framing);
 
     if (!code)
-        code = sb_framer_finish(framer, out, err);
+        code = sb_framer_finish(framer, out);
     sb_framer_free(framer);
     return code;
 }

@@ -60,8 +60,7 @@ struct sb_framed {
  * the end of all (of a tar) must come once.
  */
 struct sb_framer;
-enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing) SB_CHECKED;
 void sb_framer_free(struct sb_framer *framer); /* NULL is allowed */
 
 /* What ends the line of batch; a newline by default. */
@@ -73,17 +72,15 @@ void sb_framer_set_line_end(struct sb_framer *framer, char line_end);
  * it has more or fewer bytes than its frame says.
  */
 enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *record,
-                             struct sb_buf *out, struct sb_error *err) SB_CHECKED;
+                             struct sb_buf *out) SB_CHECKED;
 enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t size,
-                            struct sb_buf *out, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out,
-                           struct sb_error *err) SB_CHECKED;
-enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out,
-                              struct sb_error *err) SB_CHECKED; /* after the last record */
+                            struct sb_buf *out) SB_CHECKED;
+enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out) SB_CHECKED;
+enum sb_code sb_framer_finish(struct sb_framer *framer,
+                              struct sb_buf *out) SB_CHECKED; /* after the last record */
 
 /* The same of a framing, where there is no framer at hand. */
-enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out) SB_CHECKED;
 
 /* Does the framing add nothing at all, so that records may be copied in runs? */
 bool sb_framing_is_bare(enum sb_framing framing);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum sb_code sb_frame_input_fill(struct sb_frame_input *input, struct sb_error *err)
+enum sb_code sb_frame_input_fill(struct sb_frame_input *input)
 {
     const void *data;
     size_t size = 0;
@@ -10,7 +10,7 @@ enum sb_code sb_frame_input_fill(struct sb_frame_input *input, struct sb_error *
 
     if (input->size > 0)
         return SB_OK;
-    code = sb_flow_next(input->flow, &data, &size, err);
+    code = sb_flow_next(input->flow, &data, &size);
     if (code)
         return code;
     input->at = data;
@@ -18,13 +18,12 @@ enum sb_code sb_frame_input_fill(struct sb_frame_input *input, struct sb_error *
     return SB_OK;
 }
 
-enum sb_code sb_frame_input_read(struct sb_frame_input *input, void *data, size_t size, size_t *got,
-                                 struct sb_error *err)
+enum sb_code sb_frame_input_read(struct sb_frame_input *input, void *data, size_t size, size_t *got)
 {
     char *to = data;
 
     for (*got = 0; *got < size;) {
-        enum sb_code code = sb_frame_input_fill(input, err);
+        enum sb_code code = sb_frame_input_fill(input);
         size_t part = size - *got;
 
         if (code)

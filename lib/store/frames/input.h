@@ -16,7 +16,7 @@ struct sb_frame_input {
 };
 
 /* SB_OK: at least one byte is at hand; SB_END after the last. */
-enum sb_code sb_frame_input_fill(struct sb_frame_input *input, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_input_fill(struct sb_frame_input *input) SB_CHECKED;
 
 static inline void sb_frame_input_pass(struct sb_frame_input *input, size_t size)
 {
@@ -26,7 +26,7 @@ static inline void sb_frame_input_pass(struct sb_frame_input *input, size_t size
 }
 
 /* Copies `size` bytes, or fewer (*got) where the input ends. */
-enum sb_code sb_frame_input_read(struct sb_frame_input *input, void *data, size_t size, size_t *got,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_input_read(struct sb_frame_input *input, void *data, size_t size,
+                                 size_t *got) SB_CHECKED;
 
 #endif

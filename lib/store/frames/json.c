@@ -11,7 +11,7 @@ struct line {
     bool has_data;
 };
 
-static enum sb_code take_data(struct line *line, struct sb_error *err)
+static enum sb_code take_data(struct line *line)
 {
     struct sb_json_text text = {.bytes = line->record};
     char last[3];
@@ -19,32 +19,32 @@ static enum sb_code take_data(struct line *line, struct sb_error *err)
     enum sb_code code;
 
     if (line->has_data)
-        return sb_json_refuse("has \"data\" twice", err);
+        return sb_json_refuse("has \"data\" twice");
     line->has_data = true;
-    code = sb_json_expect(line->input, '"', err);
+    code = sb_json_expect(line->input, '"');
     if (!code)
-        code = sb_json_string(line->input, &text, err);
+        code = sb_json_string(line->input, &text);
     if (code)
         return code;
     if (!sb_base64_decode_end(&text.base64, last, &made))
-        return sb_json_refuse("its data is no base64, or is cut short", err);
-    return sb_spool_add(line->record, last, made, err);
+        return sb_json_refuse("its data is no base64, or is cut short");
+    return sb_spool_add(line->record, last, made);
 }
 
 /* A key that is a number, or null, is none. */
-static enum sb_code take_key(struct line *line, struct sb_error *err)
+static enum sb_code take_key(struct line *line)
 {
     struct sb_json_text text = {.kept = line->name};
     char c = 0;
-    enum sb_code code = sb_json_look(line->input, &c, err);
+    enum sb_code code = sb_json_look(line->input, &c);
 
     if (code)
         return code;
     if (c != '"')
-        return sb_json_pass(line->input, err);
+        return sb_json_pass(line->input);
     sb_frame_input_pass(line->input, 1);
     sb_buf_clear(line->name);
-    return sb_json_string(line->input, &text, err);
+    return sb_json_string(line->input, &text);
 }
 
 static bool is_word(const struct sb_buf *text, const char *word)
@@ -52,36 +52,36 @@ static bool is_word(const struct sb_buf *text, const char *word)
     return text->size == strlen(word) && memcmp(text->data, word, text->size) == 0;
 }
 
-static enum sb_code take_pair(struct line *line, struct sb_error *err)
+static enum sb_code take_pair(struct line *line)
 {
     struct sb_buf word = {0};
     struct sb_json_text text = {.kept = &word};
-    enum sb_code code = sb_json_expect(line->input, '"', err);
+    enum sb_code code = sb_json_expect(line->input, '"');
 
     if (!code)
-        code = sb_json_string(line->input, &text, err);
+        code = sb_json_string(line->input, &text);
     if (!code)
-        code = sb_json_expect(line->input, ':', err);
+        code = sb_json_expect(line->input, ':');
     if (!code && is_word(&word, "data"))
-        code = take_data(line, err);
+        code = take_data(line);
     else if (!code && is_word(&word, "key"))
-        code = take_key(line, err);
+        code = take_key(line);
     else if (!code)
-        code = sb_json_pass(line->input, err);
+        code = sb_json_pass(line->input);
     sb_buf_release(&word);
     return code;
 }
 
 /* After it only blanks, to the end of the line or of all. */
-static enum sb_code end_line(struct sb_frame_input *input, struct sb_error *err)
+static enum sb_code end_line(struct sb_frame_input *input)
 {
     enum sb_code code;
 
-    while ((code = sb_frame_input_fill(input, err)) == SB_OK) {
+    while ((code = sb_frame_input_fill(input)) == SB_OK) {
         char c = *input->at;
 
         if (!sb_json_is_blank(c) && c != '\n')
-            return sb_json_refuse("is followed by something else on its line", err);
+            return sb_json_refuse("is followed by something else on its line");
         sb_frame_input_pass(input, 1);
         if (c == '\n')
             return SB_OK;
@@ -89,49 +89,49 @@ static enum sb_code end_line(struct sb_frame_input *input, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code take_pairs(struct line *line, struct sb_error *err)
+static enum sb_code take_pairs(struct line *line)
 {
     enum sb_code code;
     char c = 0;
 
     do {
-        code = take_pair(line, err);
+        code = take_pair(line);
         if (!code)
-            code = sb_json_look(line->input, &c, err);
+            code = sb_json_look(line->input, &c);
         if (!code && c == ',')
             sb_frame_input_pass(line->input, 1);
     } while (!code && c == ',');
     return code;
 }
 
-static enum sb_code pass_blank_lines(struct sb_frame_input *input, struct sb_error *err)
+static enum sb_code pass_blank_lines(struct sb_frame_input *input)
 {
     enum sb_code code;
 
-    while ((code = sb_frame_input_fill(input, err)) == SB_OK &&
+    while ((code = sb_frame_input_fill(input)) == SB_OK &&
            (sb_json_is_blank(*input->at) || *input->at == '\n'))
         sb_frame_input_pass(input, 1);
     return code;
 }
 
 enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_spool *record,
-                                struct sb_buf *name, struct sb_error *err)
+                                struct sb_buf *name)
 {
     struct line line = {.input = input, .record = record, .name = name};
-    enum sb_code code = pass_blank_lines(input, err);
+    enum sb_code code = pass_blank_lines(input);
     char c = 0;
 
     sb_spool_clear(record);
     sb_buf_clear(name);
     if (!code)
-        code = sb_json_expect(input, '{', err);
+        code = sb_json_expect(input, '{');
     if (!code)
-        code = sb_json_look(input, &c, err);
+        code = sb_json_look(input, &c);
     if (!code && c != '}')
-        code = take_pairs(&line, err);
+        code = take_pairs(&line);
     if (!code)
-        code = sb_json_expect(input, '}', err);
+        code = sb_json_expect(input, '}');
     if (!code && !line.has_data)
-        code = sb_json_refuse("has no \"data\" (--frame=line takes any lines)", err);
-    return code ? code : end_line(input, err);
+        code = sb_json_refuse("has no \"data\" (--frame=line takes any lines)");
+    return code ? code : end_line(input);
 }

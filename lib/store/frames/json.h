@@ -16,6 +16,6 @@
  * input or the record: it is cut short or is no such object.
  */
 enum sb_code sb_frame_json_next(struct sb_frame_input *input, struct sb_spool *record,
-                                struct sb_buf *name, struct sb_error *err) SB_CHECKED;
+                                struct sb_buf *name) SB_CHECKED;
 
 #endif

@@ -28,20 +28,18 @@ static inline bool sb_json_is_blank(char c)
 }
 
 /* What is wrong, as SB_INVALID. */
-enum sb_code sb_json_refuse(const char *why, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_json_refuse(const char *why) SB_CHECKED;
 
 /* The next character that is not blank, which stays; the line must not end before it. */
-enum sb_code sb_json_look(struct sb_frame_input *input, char *c, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_json_look(struct sb_frame_input *input, char *c) SB_CHECKED;
 
 /* Passes over blanks and that character, which must come. */
-enum sb_code sb_json_expect(struct sb_frame_input *input, char wanted,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_json_expect(struct sb_frame_input *input, char wanted) SB_CHECKED;
 
 /* After its opening quote. */
-enum sb_code sb_json_string(struct sb_frame_input *input, struct sb_json_text *text,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_json_string(struct sb_frame_input *input, struct sb_json_text *text) SB_CHECKED;
 
 /* Any value. */
-enum sb_code sb_json_pass(struct sb_frame_input *input, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_json_pass(struct sb_frame_input *input) SB_CHECKED;
 
 #endif

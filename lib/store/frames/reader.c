@@ -15,20 +15,20 @@ static size_t foot_size(const struct sb_frame_reader *reader)
     return reader->framing == SB_FRAMING_TFRECORD ? 4 : reader->framing == SB_FRAMING_BATCH;
 }
 
-static enum sb_code take_foot(struct sb_frame_reader *reader, struct sb_error *err)
+static enum sb_code take_foot(struct sb_frame_reader *reader)
 {
     char foot[FOOT_MAX];
     size_t size = foot_size(reader), got;
-    enum sb_code code = sb_frame_input_read(&reader->in, foot, size, &got, err);
+    enum sb_code code = sb_frame_input_read(&reader->in, foot, size, &got);
 
     if (code || size == 0)
         return code;
     if (got < size)
-        return sb_frame_cut_short(reader, err);
+        return sb_frame_cut_short(reader);
     if (reader->framing == SB_FRAMING_TFRECORD && sb_get_u32(foot) != sb_masked_crc(reader->crc))
-        return sb_frame_damaged(reader, "its bytes do not match the checksum after them", err);
+        return sb_frame_damaged(reader, "its bytes do not match the checksum after them");
     if (reader->framing == SB_FRAMING_BATCH && foot[0] != '\n')
-        return sb_frame_damaged(reader, "no newline follows it", err);
+        return sb_frame_damaged(reader, "no newline follows it");
     return SB_OK;
 }
 
@@ -36,15 +36,14 @@ static enum sb_code take_foot(struct sb_frame_reader *reader, struct sb_error *e
  * The next bytes of a record that lies in the input. Its last bytes are not given before what
  * follows them was found to be sound: where that comes only with the next block, they wait in tail.
  */
-static enum sb_code next_piece(struct sb_frame_reader *reader, const void **data, size_t *size,
-                               struct sb_error *err)
+static enum sb_code next_piece(struct sb_frame_reader *reader, const void **data, size_t *size)
 {
     struct sb_frame_input *in = &reader->in;
-    enum sb_code code = sb_frame_input_fill(in, err);
+    enum sb_code code = sb_frame_input_fill(in);
     bool waits;
 
     if (code)
-        return code == SB_END ? sb_frame_cut_short(reader, err) : code;
+        return code == SB_END ? sb_frame_cut_short(reader) : code;
     *data = in->at;
     *size = (int64_t)in->size < reader->left ? in->size : (size_t)reader->left;
     waits = (int64_t)*size == reader->left && in->size - *size < foot_size(reader);
@@ -60,37 +59,36 @@ static enum sb_code next_piece(struct sb_frame_reader *reader, const void **data
         reader->crc = sb_crc32c(reader->crc, *data, *size);
     sb_frame_input_pass(in, *size);
     reader->left -= (int64_t)*size;
-    return reader->left == 0 ? take_foot(reader, err) : SB_OK;
+    return reader->left == 0 ? take_foot(reader) : SB_OK;
 }
 
-static enum sb_code give(struct sb_frame_reader *reader, const void **data, size_t *size,
-                         struct sb_error *err)
+static enum sb_code give(struct sb_frame_reader *reader, const void **data, size_t *size)
 {
     switch (reader->where) {
     case IN_INPUT:
-        return reader->left == 0 ? SB_END : next_piece(reader, data, size, err);
+        return reader->left == 0 ? SB_END : next_piece(reader, data, size);
     case IN_PIECE:
         *data = reader->piece;
         *size = reader->piece_size;
         reader->piece_size = 0;
         return *size > 0 ? SB_OK : SB_END;
     default:
-        if (sb_spool_piece(&reader->spool, reader->spooled, data, size, err))
-            return err->code;
+        if (sb_spool_piece(&reader->spool, reader->spooled, data, size))
+            return sb_error()->code;
         reader->spooled += (int64_t)*size;
         return SB_OK;
     }
 }
 
 /* Passes over what is left of the last record, and reads the head of the next. */
-static enum sb_code begin_record(struct sb_frame_reader *reader, struct sb_error *err)
+static enum sb_code begin_record(struct sb_frame_reader *reader)
 {
     const void *data;
     size_t size;
     enum sb_code code = SB_OK;
 
     while (!code && reader->where == IN_INPUT && reader->left > 0)
-        code = next_piece(reader, &data, &size, err);
+        code = next_piece(reader, &data, &size);
     if (code)
         return code;
     reader->number++;
@@ -98,9 +96,9 @@ static enum sb_code begin_record(struct sb_frame_reader *reader, struct sb_error
     reader->where = IN_INPUT;
     reader->left = 0;
     reader->crc = 0;
-    code = sb_frame_head(reader, err);
+    code = sb_frame_head(reader);
     if (!code && reader->where == IN_INPUT && reader->left == 0)
-        code = take_foot(reader, err);
+        code = take_foot(reader);
     return code;
 }
 
@@ -125,25 +123,24 @@ static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code,
     return code;
 }
 
-static enum sb_code say_again(const struct sb_frame_reader *reader, struct sb_error *err)
+static enum sb_code say_again(const struct sb_frame_reader *reader)
 {
     if (reader->broken != SB_END)
-        *err = reader->broken_err;
+        *sb_error() = reader->broken_err;
     return reader->broken;
 }
 
-enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_frame *frame,
-                                  struct sb_error *err)
+enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_frame *frame)
 {
     enum sb_code code;
 
     if (reader->broken)
-        return say_again(reader, err);
-    code = begin_record(reader, err);
+        return say_again(reader);
+    code = begin_record(reader);
     if (code == SB_END)
         sb_flow_report_tail(reader->in.flow, reader->what, reader->notify);
     if (code)
-        return break_off(reader, code, err);
+        return break_off(reader, code, sb_error());
     *frame = (struct sb_frame){
         .number = reader->number,
         .size = size_of(reader),
@@ -153,15 +150,14 @@ enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_fram
     return SB_OK;
 }
 
-enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data, size_t *size,
-                                   struct sb_error *err)
+enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data, size_t *size)
 {
     enum sb_code code;
 
     if (reader->broken)
-        return say_again(reader, err);
-    code = give(reader, data, size, err);
-    return code && code != SB_END ? break_off(reader, code, err) : code;
+        return say_again(reader);
+    code = give(reader, data, size);
+    return code && code != SB_END ? break_off(reader, code, sb_error()) : code;
 }
 
 int64_t sb_frame_reader_taken(const struct sb_frame_reader *reader)
@@ -181,7 +177,7 @@ void sb_frame_reader_free(struct sb_frame_reader *reader)
 
 enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input *input,
                                   enum sb_framing framing, const struct sb_feed_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     struct sb_frame_reader *reader;
     enum sb_code code;
@@ -189,7 +185,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     *out = NULL;
     reader = calloc(1, sizeof(*reader));
     if (!reader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reader->framing = framing;
     reader->what = input->name;
     reader->notify = notify;
@@ -197,7 +193,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->spool = (struct sb_spool){.fd = -1, .memory_most = SPOOLED_MOST};
     if (!input->pipe && input->type.filter == SB_FILTER_NONE)
         reader->total = input->st.st_size;
-    code = sb_flow_open(&reader->in.flow, input, options, err);
+    code = sb_flow_open(&reader->in.flow, input, options);
     if (code) {
         sb_frame_reader_free(reader);
         return code;

@@ -27,17 +27,17 @@ struct sb_frame {
  */
 enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input *input,
                                   enum sb_framing framing, const struct sb_feed_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_frame_reader_free(struct sb_frame_reader *reader); /* NULL is allowed */
 
 /* The next record; what was not read of the last one is passed over, and checked all the same.
  * SB_END after the last. SB_DAMAGED, which then stays, says at which record and byte. */
-enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_frame *frame,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader,
+                                  struct sb_frame *frame) SB_CHECKED;
 
 /* Its next bytes, never none, which live until the next call; SB_END after its last. */
-enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data, size_t *size,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **data,
+                                   size_t *size) SB_CHECKED;
 
 /* Bytes of the input so far, before they are decompressed. */
 int64_t sb_frame_reader_taken(const struct sb_frame_reader *reader);

@@ -34,15 +34,13 @@ struct sb_frame_reader {
 };
 
 /* SB_DAMAGED, about the record at hand. */
-enum sb_code sb_frame_damaged(const struct sb_frame_reader *reader, const char *why,
-                              struct sb_error *err) SB_CHECKED;
-enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_damaged(const struct sb_frame_reader *reader, const char *why) SB_CHECKED;
+enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader) SB_CHECKED;
 
 /*
  * Reads what comes before the next record, and so finds where the record is: sets reader->where,
  * and left, piece, spool or name. SB_END: nothing more comes.
  */
-enum sb_code sb_frame_head(struct sb_frame_reader *reader, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_frame_head(struct sb_frame_reader *reader) SB_CHECKED;
 
 #endif

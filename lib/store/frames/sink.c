@@ -41,68 +41,64 @@ static void free_sink(struct sb_sink *sink)
 
 /* What has no bytes is no record; a hard link is one where its source has them at hand. */
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     (void)sink;
     (void)item;
-    (void)err;
     return member->entry.type == SB_DIR ? SB_END : SB_OK;
 }
 
 /* The framer's errors do not name the record. */
-static enum sb_code name_error(const struct sb_item *item, struct sb_error *err)
+static enum sb_code name_error(const struct sb_item *item)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
-    return sb_fail(err, cause.code, "%s: %s", item->member.entry.path, cause.text);
+    return sb_fail(cause.code, "%s: %s", item->member.entry.path, cause.text);
 }
 
-static enum sb_code put_out(struct frames_sink *frames, size_t above, struct sb_error *err)
+static enum sb_code put_out(struct frames_sink *frames, size_t above)
 {
     enum sb_code code = SB_OK;
 
     if (frames->out.size <= above)
         return SB_OK;
-    code = sb_outfile_write(frames->file, frames->out.data, frames->out.size, err);
+    code = sb_outfile_write(frames->file, frames->out.data, frames->out.size);
     sb_buf_clear(&frames->out);
     return code;
 }
 
-static enum sb_code begin(struct frames_sink *frames, const struct sb_item *item, int64_t size,
-                          struct sb_error *err)
+static enum sb_code begin(struct frames_sink *frames, const struct sb_item *item, int64_t size)
 {
     struct sb_framed record = {
         .name = item->member.entry.path, .index = frames->number, .size = size};
-    enum sb_code code = sb_framer_begin(frames->framer, &record, &frames->out, err);
+    enum sb_code code = sb_framer_begin(frames->framer, &record, &frames->out);
 
-    return code ? name_error(item, err) : SB_OK;
+    return code ? name_error(item) : SB_OK;
 }
 
 static enum sb_code put(struct frames_sink *frames, const struct sb_item *item, const void *data,
-                        size_t size, struct sb_error *err)
+                        size_t size)
 {
-    enum sb_code code = sb_framer_data(frames->framer, data, size, &frames->out, err);
+    enum sb_code code = sb_framer_data(frames->framer, data, size, &frames->out);
 
-    return code ? name_error(item, err) : put_out(frames, OUT_BYTES, err);
+    return code ? name_error(item) : put_out(frames, OUT_BYTES);
 }
 
-static enum sb_code end(struct frames_sink *frames, const struct sb_item *item,
-                        struct sb_error *err)
+static enum sb_code end(struct frames_sink *frames, const struct sb_item *item)
 {
-    enum sb_code code = sb_framer_end(frames->framer, &frames->out, err);
+    enum sb_code code = sb_framer_end(frames->framer, &frames->out);
 
     frames->number++;
-    return code ? name_error(item, err) : SB_OK;
+    return code ? name_error(item) : SB_OK;
 }
 
 /* Large records, from a loader */
 
-static enum sb_code add_size(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_size(void *context, const void *data, size_t size)
 {
     int64_t *total = context;
 
     (void)data;
-    (void)err;
     *total += (int64_t)size;
     return SB_OK;
 }
@@ -114,82 +110,82 @@ struct large {
     bool begun;
 };
 
-static enum sb_code begin_large(struct large *large, struct sb_error *err)
+static enum sb_code begin_large(struct large *large)
 {
     if (large->begun)
         return SB_OK;
     large->begun = true;
-    return begin(large->frames, large->item, large->size, err);
+    return begin(large->frames, large->item, large->size);
 }
 
-static enum sb_code put_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put_block(void *context, const void *data, size_t size)
 {
     struct large *large = context;
-    enum sb_code code = begin_large(large, err);
+    enum sb_code code = begin_large(large);
 
-    return code ? code : put(large->frames, large->item, data, size, err);
+    return code ? code : put(large->frames, large->item, data, size);
 }
 
 /* Its events say why it must be left out. */
-static enum sb_code leave_out(struct large *large, int64_t start, struct sb_error *err)
+static enum sb_code leave_out(struct large *large, int64_t start)
 {
     large->item->state = SB_ITEM_FAILED;
     if (!large->begun)
         return SB_OK;
     sb_buf_clear(&large->frames->out);
     if (sb_outfile_size(large->frames->file) == start ||
-        sb_outfile_cut(large->frames->file, start, err) == SB_OK)
+        sb_outfile_cut(large->frames->file, start) == SB_OK)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: is damaged, and the output has its beginning already; leave it out",
                    large->item->member.entry.path);
 }
 
 static enum sb_code store_large(struct frames_sink *frames, struct sb_batch *batch,
-                                struct sb_item *item, struct sb_error *err)
+                                struct sb_item *item)
 {
     struct large large = {.frames = frames, .item = item, .size = item->member.entry.size};
-    enum sb_code code = put_out(frames, 0, err);
+    enum sb_code code = put_out(frames, 0);
     int64_t start = sb_outfile_size(frames->file);
 
     /* Where only reading shows its size, it is read twice. */
     if (!code && large.size < 0 && sb_framing_has_size(frames->framing)) {
         large.size = 0;
-        code = sb_item_stream(batch, item, add_size, &large.size, err);
+        code = sb_item_stream(batch, item, add_size, &large.size);
     }
     if (!code)
-        code = sb_item_stream(batch, item, put_block, &large, err);
+        code = sb_item_stream(batch, item, put_block, &large);
     if (code == SB_END)
-        return leave_out(&large, start, err);
+        return leave_out(&large, start);
     if (!code)
-        code = begin_large(&large, err);
-    return code ? code : end(frames, item, err);
+        code = begin_large(&large);
+    return code ? code : end(frames, item);
 }
 
 /* A member that comes in parts: its frame stays open from one batch to the next. */
 static enum sb_code store_part(struct frames_sink *frames, const struct sb_batch *batch,
-                               const struct sb_item *item, struct sb_error *err)
+                               const struct sb_item *item)
 {
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
-        code = begin(frames, item, item->member.entry.size, err);
+        code = begin(frames, item, item->member.entry.size);
     if (!code)
-        code = put(frames, item, batch->data + item->data_at, item->data_size, err);
-    return code || !item->part_last ? code : end(frames, item, err);
+        code = put(frames, item, batch->data + item->data_at, item->data_size);
+    return code || !item->part_last ? code : end(frames, item);
 }
 
 static enum sb_code store_read(struct frames_sink *frames, const struct sb_batch *batch,
-                               const struct sb_item *item, struct sb_error *err)
+                               const struct sb_item *item)
 {
-    enum sb_code code = begin(frames, item, (int64_t)item->data_size, err);
+    enum sb_code code = begin(frames, item, (int64_t)item->data_size);
 
     if (!code)
-        code = put(frames, item, batch->data + item->data_at, item->data_size, err);
-    return code ? code : end(frames, item, err);
+        code = put(frames, item, batch->data + item->data_at, item->data_size);
+    return code ? code : end(frames, item);
 }
 
-static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct frames_sink *frames = to_frames(sink);
     enum sb_code code = SB_OK;
@@ -199,33 +195,33 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, st
 
         switch (item->state) {
         case SB_ITEM_READ:
-            code = store_read(frames, batch, item, err);
+            code = store_read(frames, batch, item);
             break;
         case SB_ITEM_PART:
-            code = store_part(frames, batch, item, err);
+            code = store_part(frames, batch, item);
             break;
         case SB_ITEM_LARGE:
-            code = store_large(frames, batch, item, err);
+            code = store_large(frames, batch, item);
             break;
         case SB_ITEM_BARE:
             code = sb_item_fail(batch, item, "link",
-                                "is a hard link, whose bytes have passed by; left out", err);
+                                "is a hard link, whose bytes have passed by; left out");
             break;
         default:
             break;
         }
     }
-    return code ? code : put_out(frames, 0, err);
+    return code ? code : put_out(frames, 0);
 }
 
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct frames_sink *frames = to_frames(sink);
-    enum sb_code code = sb_framer_finish(frames->framer, &frames->out, err);
+    enum sb_code code = sb_framer_finish(frames->framer, &frames->out);
 
     if (!code)
-        code = put_out(frames, 0, err);
-    return code ? code : sb_outfile_commit(frames->file, err);
+        code = put_out(frames, 0);
+    return code ? code : sb_outfile_commit(frames->file);
 }
 
 static const struct sb_sink_ops frames_ops = {
@@ -236,21 +232,21 @@ static const struct sb_sink_ops frames_ops = {
 };
 
 enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                                 enum sb_framing framing, struct sb_error *err)
+                                 enum sb_framing framing)
 {
     struct frames_sink *frames;
     enum sb_code code;
 
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
-        return sb_sink_open_tar(out, options, err);
+        return sb_sink_open_tar(out, options);
     frames = calloc(1, sizeof(*frames));
     if (!frames)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     frames->framing = framing;
-    code = sb_framer_new(&frames->framer, framing, err);
+    code = sb_framer_new(&frames->framer, framing);
     if (!code)
-        code = sb_outfile_open(&frames->file, options, err);
+        code = sb_outfile_open(&frames->file, options);
     if (code) {
         free_sink(&frames->sink);
         return code;

@@ -13,14 +13,14 @@ struct frames_source {
     struct sb_buf name;
 };
 
-static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *base, struct sb_member *member)
 {
     struct frames_source *source = (struct frames_source *)base;
     struct sb_frame frame;
-    enum sb_code code = sb_frame_reader_next(source->reader, &frame, err);
+    enum sb_code code = sb_frame_reader_next(source->reader, &frame);
 
     if (!code && (!frame.name || source->chosen)) {
-        code = sb_record_name(source->names, frame.number, &source->name, err);
+        code = sb_record_name(source->names, frame.number, &source->name);
         frame.name = source->name.data;
         frame.name_size = source->name.size;
     }
@@ -38,10 +38,9 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     return SB_OK;
 }
 
-static enum sb_code block(struct sb_source *base, const void **data, size_t *size,
-                          struct sb_error *err)
+static enum sb_code block(struct sb_source *base, const void **data, size_t *size)
 {
-    return sb_frame_reader_block(((struct frames_source *)base)->reader, data, size, err);
+    return sb_frame_reader_block(((struct frames_source *)base)->reader, data, size);
 }
 
 static void free_source(struct sb_source *base)
@@ -63,7 +62,7 @@ static void free_source(struct sb_source *base)
  */
 static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
+                                const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
     const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
@@ -73,10 +72,10 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
 
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
-        return sb_source_open_tar(out, input, options, notify, err);
+        return sb_source_open_tar(out, input, options, notify);
     source = calloc(1, sizeof(*source));
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->base = (struct sb_source){
         .ops = &ops,
         .name = input->name,
@@ -87,9 +86,9 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     source->chosen = options->names_chosen;
     source->base.total = input->pipe ? 0 : input->file->st.st_size;
     if (source->own_names)
-        code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT, err);
+        code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT);
     if (!code)
-        code = sb_frame_reader_open(&source->reader, input, framing, &how, notify, err);
+        code = sb_frame_reader_open(&source->reader, input, framing, &how, notify);
     if (code) {
         free_source(&source->base);
         return code;

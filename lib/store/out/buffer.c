@@ -14,12 +14,12 @@
 #define WRITE_BEHIND_BYTES ((size_t)256 << 10)
 
 enum sb_code sb_outbuf_begin(struct sb_outbuf *out, int fd, const char *name, bool to_file,
-                             int64_t written, struct sb_error *err)
+                             int64_t written)
 {
     if (!out->data)
         out->data = malloc(BUFFER_BYTES);
     if (!out->data)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     out->fd = fd;
     out->name = name;
     out->to_file = to_file;
@@ -41,36 +41,34 @@ static void note_written(struct sb_outbuf *out, size_t size)
     out->written += (int64_t)size;
 }
 
-static enum sb_code write_out(struct sb_outbuf *out, const void *data, size_t size,
-                              struct sb_error *err)
+static enum sb_code write_out(struct sb_outbuf *out, const void *data, size_t size)
 {
-    enum sb_code code = sb_write_full(out->fd, data, size, out->name, err);
+    enum sb_code code = sb_write_full(out->fd, data, size, out->name);
 
     if (code == SB_OK)
         note_written(out, size);
     return code;
 }
 
-enum sb_code sb_outbuf_flush(struct sb_outbuf *out, struct sb_error *err)
+enum sb_code sb_outbuf_flush(struct sb_outbuf *out)
 {
     size_t size = out->held;
 
     out->held = 0;
-    return size ? write_out(out, out->data, size, err) : SB_OK;
+    return size ? write_out(out, out->data, size) : SB_OK;
 }
 
-enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size,
-                             struct sb_error *err)
+enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size)
 {
     enum sb_code code;
 
     if (size > BUFFER_BYTES - out->held) {
-        code = sb_outbuf_flush(out, err);
+        code = sb_outbuf_flush(out);
         if (code)
             return code;
     }
     if (size >= BUFFER_BYTES)
-        return write_out(out, data, size, err);
+        return write_out(out, data, size);
     if (size == 0)
         return SB_OK;
     memcpy(out->data + out->held, data, size);
@@ -79,8 +77,7 @@ enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t siz
 }
 
 /* What one call does not take, or may not at once, goes out piece by piece. */
-static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *pieces, size_t count,
-                                 struct sb_error *err)
+static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
 {
     ssize_t written = sb_throttle_limits() ? 0 : writev(out->fd, pieces, (int)count);
     size_t done = written > 0 ? (size_t)written : 0;
@@ -93,34 +90,33 @@ static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *piec
         done -= skip;
         if (skip < pieces[i].iov_len)
             code = sb_outbuf_write(out, (const char *)pieces[i].iov_base + skip,
-                                   pieces[i].iov_len - skip, err);
+                                   pieces[i].iov_len - skip);
     }
     return code;
 }
 
-enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count,
-                                    struct sb_error *err)
+enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
 {
-    enum sb_code code = sb_outbuf_flush(out, err);
+    enum sb_code code = sb_outbuf_flush(out);
 
     while (code == SB_OK && count > 0) {
         size_t part = count < IOV_MAX ? count : IOV_MAX;
 
-        code = write_vector(out, pieces, part, err);
+        code = write_vector(out, pieces, part);
         pieces += part;
         count -= part;
     }
     return code;
 }
 
-enum sb_code sb_outbuf_cut(struct sb_outbuf *out, int64_t size, struct sb_error *err)
+enum sb_code sb_outbuf_cut(struct sb_outbuf *out, int64_t size)
 {
-    enum sb_code code = sb_outbuf_flush(out, err);
+    enum sb_code code = sb_outbuf_flush(out);
 
     if (code)
         return code;
     if (ftruncate(out->fd, size) || lseek(out->fd, size, SEEK_SET) < 0)
-        return sb_fail_errno(err, errno, "%s: cannot be cut", out->name);
+        return sb_fail_errno(errno, "%s: cannot be cut", out->name);
     out->written = size;
     return SB_OK;
 }

@@ -54,16 +54,16 @@ static void note_failure(struct sb_outfilter *filter, const struct sb_error *err
     pthread_mutex_unlock(&filter->mutex);
 }
 
-static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io, struct sb_error *err)
+static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io)
 {
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
-    code = sb_codec_step(filter->codec, io, err);
+        return sb_fail_interrupt();
+    code = sb_codec_step(filter->codec, io);
     if (code || io->made == 0)
         return code;
-    return filter->each(filter->context, io->out, io->made, err);
+    return filter->each(filter->context, io->out, io->made);
 }
 
 static void run_codec(struct sb_outfilter *filter, const struct block *block, bool end)
@@ -77,7 +77,7 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
     enum sb_code code;
 
     do {
-        code = step(filter, &io, &error);
+        code = INTO(&error, step(filter, &io));
     } while (code == SB_OK && (io.in_size > 0 || io.more));
     if (code)
         note_failure(filter, &error);
@@ -90,7 +90,7 @@ static void compress_next(struct sb_outfilter *filter)
 
     if (!filter->parts)
         run_codec(filter, block, false);
-    else if (sb_parts_write(filter->parts, block->data, block->size, &error))
+    else if (INTO(&error, sb_parts_write(filter->parts, block->data, block->size)))
         note_failure(filter, &error);
 }
 
@@ -100,12 +100,12 @@ static void end_stream(struct sb_outfilter *filter)
 
     if (!filter->parts)
         run_codec(filter, &(struct block){0}, true);
-    else if (sb_parts_finish(filter->parts, &error))
+    else if (INTO(&error, sb_parts_finish(filter->parts)))
         note_failure(filter, &error);
 }
 
 /* SB_END after the last block, and after a failure; SB_INTERRUPT where they are not wanted. */
-static enum sb_code wait_for_block(struct sb_outfilter *filter, struct sb_error *err)
+static enum sb_code wait_for_block(struct sb_outfilter *filter)
 {
     enum sb_code code = SB_OK;
 
@@ -113,7 +113,7 @@ static enum sb_code wait_for_block(struct sb_outfilter *filter, struct sb_error 
     while (filter->taken == filter->pushed && !filter->closed && !filter->code)
         pthread_cond_wait(&filter->changed, &filter->mutex);
     if (filter->abandoned)
-        code = sb_fail_interrupt(err);
+        code = sb_fail_interrupt();
     else if (filter->code || filter->taken == filter->pushed)
         code = SB_END;
     pthread_mutex_unlock(&filter->mutex);
@@ -129,14 +129,13 @@ static void free_block(struct sb_outfilter *filter)
 }
 
 /* A sb_take_bytes. */
-static enum sb_code take_bytes(void *context, char *data, size_t capacity, size_t *got,
-                               struct sb_error *err)
+static enum sb_code take_bytes(void *context, char *data, size_t capacity, size_t *got)
 {
     struct sb_outfilter *filter = context;
     enum sb_code code = SB_OK;
 
     *got = 0;
-    while (*got < capacity && (code = wait_for_block(filter, err)) == SB_OK) {
+    while (*got < capacity && (code = wait_for_block(filter)) == SB_OK) {
         const struct block *block = &filter->blocks[filter->taken % BLOCKS];
         size_t left = block->size - filter->used, space = capacity - *got;
         size_t part = left < space ? left : space;
@@ -150,12 +149,12 @@ static enum sb_code take_bytes(void *context, char *data, size_t capacity, size_
     return code == SB_INTERRUPT ? code : SB_OK;
 }
 
-static enum sb_code run_parts(struct sb_outfilter *filter, struct sb_error *err)
+static enum sb_code run_parts(struct sb_outfilter *filter)
 {
-    enum sb_code code = sb_parts_run(filter->parts, take_bytes, filter, err);
+    enum sb_code code = sb_parts_run(filter->parts, take_bytes, filter);
 
     if (code)
-        note_failure(filter, err);
+        note_failure(filter, sb_error());
     return code ? code : SB_END;
 }
 
@@ -166,8 +165,8 @@ static void *run_thread(void *argument)
     enum sb_code code;
 
     if (filter->parts)
-        code = run_parts(filter, &error);
-    while (!filter->parts && (code = wait_for_block(filter, &error)) == SB_OK) {
+        code = INTO(&error, run_parts(filter));
+    while (!filter->parts && (code = INTO(&error, wait_for_block(filter))) == SB_OK) {
         compress_next(filter);
         free_block(filter);
     }
@@ -176,18 +175,18 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-static enum sb_code make_blocks(struct sb_outfilter *filter, struct sb_error *err)
+static enum sb_code make_blocks(struct sb_outfilter *filter)
 {
     for (size_t i = 0; i < BLOCKS; i++) {
         filter->blocks[i].data = malloc(BLOCK_BYTES);
         if (!filter->blocks[i].data)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
 
 static enum sb_code make_codec(struct sb_outfilter *filter,
-                               const struct sb_outfilter_options *options, struct sb_error *err)
+                               const struct sb_outfilter_options *options)
 {
     struct sb_codec_options codec = {.kind = options->kind,
                                      .compress = true,
@@ -197,13 +196,13 @@ static enum sb_code make_codec(struct sb_outfilter *filter,
 
     filter->out = malloc(SB_CODEC_CAPACITY);
     if (!filter->out)
-        return sb_fail_memory(err);
-    code = sb_codec_new(&filter->codec, &codec, err);
-    return code ? code : sb_codec_begin(filter->codec, -1, err);
+        return sb_fail_memory();
+    code = sb_codec_new(&filter->codec, &codec);
+    return code ? code : sb_codec_begin(filter->codec, -1);
 }
 
 static enum sb_code make_parts(struct sb_outfilter *filter,
-                               const struct sb_outfilter_options *options, struct sb_error *err)
+                               const struct sb_outfilter_options *options)
 {
     struct sb_parts_options parts = {.kind = options->kind,
                                      .level = options->level,
@@ -211,13 +210,13 @@ static enum sb_code make_parts(struct sb_outfilter *filter,
                                      .each = options->each,
                                      .context = options->context};
 
-    return sb_parts_new(&filter->parts, &parts, err);
+    return sb_parts_new(&filter->parts, &parts);
 }
 
 enum sb_code sb_outfilter_open(struct sb_outfilter **out,
-                               const struct sb_outfilter_options *options, struct sb_error *err)
+                               const struct sb_outfilter_options *options)
 {
-    enum sb_code code = sb_codec_check_level(options->kind, options->level, err);
+    enum sb_code code = sb_codec_check_level(options->kind, options->level);
     struct sb_outfilter *filter;
 
     *out = NULL;
@@ -225,15 +224,15 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
         return code;
     filter = calloc(1, sizeof(*filter));
     if (!filter)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     filter->each = options->each;
     filter->context = options->context;
     pthread_mutex_init(&filter->mutex, NULL);
     pthread_cond_init(&filter->changed, NULL);
-    code = make_blocks(filter, err);
+    code = make_blocks(filter);
     if (code == SB_OK)
-        code = sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options, err)
-                                                               : make_codec(filter, options, err);
+        code = sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options)
+                                                               : make_codec(filter, options);
     if (code) {
         sb_outfilter_free(filter);
         return code;
@@ -244,15 +243,15 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
 }
 
 /* With the mutex, or without a thread. */
-static enum sb_code result(const struct sb_outfilter *filter, struct sb_error *err)
+static enum sb_code result(const struct sb_outfilter *filter)
 {
     if (filter->code)
-        *err = filter->error;
+        *sb_error() = filter->error;
     return filter->code;
 }
 
 /* Gives the block that is full, or the last one, to the thread, and waits until another is free. */
-static enum sb_code push(struct sb_outfilter *filter, struct sb_error *err)
+static enum sb_code push(struct sb_outfilter *filter)
 {
     enum sb_code code;
 
@@ -267,15 +266,14 @@ static enum sb_code push(struct sb_outfilter *filter, struct sb_error *err)
         filter->taken++;
     }
     pthread_mutex_lock(&filter->mutex);
-    code = result(filter, err);
+    code = result(filter);
     pthread_mutex_unlock(&filter->mutex);
     if (code == SB_OK)
         filter->blocks[filter->pushed % BLOCKS].size = 0;
     return code;
 }
 
-enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, size_t size,
-                                struct sb_error *err)
+enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, size_t size)
 {
     const char *from = data;
     enum sb_code code = SB_OK;
@@ -290,7 +288,7 @@ enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, s
         from += part;
         size -= part;
         if (block->size == BLOCK_BYTES)
-            code = push(filter, err);
+            code = push(filter);
     }
     return code;
 }
@@ -306,17 +304,17 @@ static void end_thread(struct sb_outfilter *filter, bool abandoned)
     filter->threaded = false;
 }
 
-enum sb_code sb_outfilter_finish(struct sb_outfilter *filter, struct sb_error *err)
+enum sb_code sb_outfilter_finish(struct sb_outfilter *filter)
 {
     enum sb_code code = SB_OK;
 
     if (filter->blocks[filter->pushed % BLOCKS].size > 0)
-        code = push(filter, err);
+        code = push(filter);
     if (filter->threaded)
         end_thread(filter, false);
     else if (code == SB_OK)
         end_stream(filter);
-    return result(filter, err);
+    return result(filter);
 }
 
 void sb_outfilter_free(struct sb_outfilter *filter)

@@ -26,15 +26,14 @@ struct sb_outfilter_options {
 
 /* SB_INVALID for a level that the filter does not have. */
 enum sb_code sb_outfilter_open(struct sb_outfilter **out,
-                               const struct sb_outfilter_options *options,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_outfilter_options *options) SB_CHECKED;
 
 /* What went wrong in the filter's thread is returned by a later call. */
-enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, size_t size,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data,
+                                size_t size) SB_CHECKED;
 
 /* Everything has come out at SB_OK. */
-enum sb_code sb_outfilter_finish(struct sb_outfilter *filter, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfilter_finish(struct sb_outfilter *filter) SB_CHECKED;
 
 /* NULL is allowed. Without finish, the stream that came out is left without its end. */
 void sb_outfilter_free(struct sb_outfilter *filter);

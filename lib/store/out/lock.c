@@ -15,8 +15,7 @@
 #define TRIES 1000
 
 /* Where locks do not work, the file itself is one: nobody else can have made it. */
-static enum sb_code lock_file(int fd, const char *path, bool made, const char *name,
-                              struct sb_error *err)
+static enum sb_code lock_file(int fd, const char *path, bool made, const char *name)
 {
     int error_number;
     unsigned tries = 0;
@@ -25,30 +24,29 @@ static enum sb_code lock_file(int fd, const char *path, bool made, const char *n
     do {
         error_number = sb_lock_first_byte(fd);
         code = error_number == EACCES || error_number == EAGAIN
-                   ? sb_fail(err, SB_LOCKED,
+                   ? sb_fail(SB_LOCKED,
                              "%s: another process, perhaps on another machine, is writing it; "
                              "wait for it, or give --wait",
                              name)
                    : SB_OK;
-    } while (sb_lock_await(&code, &tries, err));
+    } while (sb_lock_await(&code, &tries, sb_error()));
     if (code || error_number == 0 || made)
         return code;
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: another process is writing it, or was killed, which look the same "
                    "where locks do not work; if none runs, remove %s",
                    name, path);
 }
 
-static enum sb_code fail_foreign(const char *path, const char *name, struct sb_error *err)
+static enum sb_code fail_foreign(const char *path, const char *name)
 {
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: cannot be written, for %s is in the way, and nothing that an interrupted "
                    "run left; move it away",
                    name, path);
 }
 
-static enum sb_code open_file(const char *path, bool *made, int *fd, const char *name,
-                              struct sb_error *err)
+static enum sb_code open_file(const char *path, bool *made, int *fd, const char *name)
 {
     *made = true;
     *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -59,34 +57,33 @@ static enum sb_code open_file(const char *path, bool *made, int *fd, const char 
     if (*fd >= 0)
         return SB_OK;
     if (errno == ELOOP || errno == EISDIR)
-        return fail_foreign(path, name, err);
-    return sb_fail_errno(err, errno, "%s: cannot be written, for %s cannot be made", name, path);
+        return fail_foreign(path, name);
+    return sb_fail_errno(errno, "%s: cannot be written, for %s cannot be made", name, path);
 }
 
-static enum sb_code refuse_foreign(int fd, const char *path, const char *name, struct sb_error *err)
+static enum sb_code refuse_foreign(int fd, const char *path, const char *name)
 {
     struct stat st;
 
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "%s: cannot be looked at", path);
+        return sb_fail_errno(errno, "%s: cannot be looked at", path);
     if (S_ISREG(st.st_mode) && st.st_nlink <= 1)
         return SB_OK;
-    return fail_foreign(path, name, err);
+    return fail_foreign(path, name);
 }
 
 /* *fd: -1 when whoever held it removed the file before it let go. */
-static enum sb_code try(const char *path, int *fd, bool *made, const char *name,
-                        struct sb_error *err)
+static enum sb_code try(const char *path, int *fd, bool *made, const char *name)
 {
     bool named = false;
-    enum sb_code code = open_file(path, made, fd, name, err);
+    enum sb_code code = open_file(path, made, fd, name);
 
     if (code == SB_OK && !*made)
-        code = refuse_foreign(*fd, path, name, err);
+        code = refuse_foreign(*fd, path, name);
     if (code == SB_OK)
-        code = lock_file(*fd, path, *made, name, err);
+        code = lock_file(*fd, path, *made, name);
     if (code == SB_OK)
-        code = sb_is_named(*fd, path, &named, err);
+        code = sb_is_named(*fd, path, &named);
     if (code && code != SB_LOCKED && *fd >= 0 && *made)
         unlink(path);
     if ((code || !named) && *fd >= 0) {
@@ -96,20 +93,18 @@ static enum sb_code try(const char *path, int *fd, bool *made, const char *name,
     return code;
 }
 
-enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const char *name,
-                              struct sb_error *err)
+enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const char *name)
 {
     enum sb_code code = SB_OK;
 
     lock->fd = -1;
     lock->path = strdup(path);
     if (!lock->path)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (int i = 0; code == SB_OK && lock->fd < 0 && i < TRIES; i++)
-        code = try(path, &lock->fd, &lock->made, name, err);
+        code = try(path, &lock->fd, &lock->made, name);
     if (code == SB_OK && lock->fd < 0)
-        code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
-                       name);
+        code = sb_fail(SB_LOCKED, "%s: other processes write it all the time; wait for them", name);
     if (code) {
         free(lock->path);
         lock->path = NULL;
@@ -117,30 +112,28 @@ enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const 
     return code;
 }
 
-static enum sb_code vet_journal(const struct sb_out_lock *lock, const char *name,
-                                struct sb_error *err)
+static enum sb_code vet_journal(const struct sb_out_lock *lock, const char *name)
 {
     static const char begin[] = SB_OUT_JOURNAL, zeros[sizeof(begin)];
     char head[sizeof(begin) - 1];
     size_t got;
-    enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path, err);
+    enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path);
 
     if (code || memcmp(head, begin, got) == 0 || memcmp(head, zeros, got) == 0)
         return code;
-    return fail_foreign(lock->path, name, err);
+    return fail_foreign(lock->path, name);
 }
 
-enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path, const char *name,
-                                     struct sb_error *err)
+enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path, const char *name)
 {
     struct sb_buf file = {0};
-    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &file, err);
+    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &file);
 
     *lock = (struct sb_out_lock){.fd = -1};
     if (code == SB_OK)
-        code = sb_out_lock_take(lock, file.data, name, err);
+        code = sb_out_lock_take(lock, file.data, name);
     if (code == SB_OK)
-        code = vet_journal(lock, name, err);
+        code = vet_journal(lock, name);
     if (code)
         sb_out_lock_leave(lock);
     sb_buf_release(&file);
@@ -149,10 +142,9 @@ enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path,
 
 void sb_out_lock_drop(struct sb_out_lock *lock)
 {
-    struct sb_error ignored;
     bool named;
 
-    if (lock->fd >= 0 && (sb_is_named(lock->fd, lock->path, &named, &ignored) || named))
+    if (lock->fd >= 0 && (IGNORED(sb_is_named(lock->fd, lock->path, &named)) || named))
         unlink(lock->path);
     sb_out_lock_leave(lock);
 }

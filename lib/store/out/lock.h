@@ -25,15 +25,15 @@ struct sb_out_lock {
  * writes it, or where locks do not work and the file is there already; SB_EXISTS: what is there is
  * nothing that a run left.
  */
-enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const char *name,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path,
+                              const char *name) SB_CHECKED;
 
 #define SB_OUT_LOCK_SUFFIX ".shardbox-lock"
 
 /* Likewise, of the file beside what is at `path`; what is in it must be a journal or its beginning,
  * zeros (which a power failure may leave of one), or nothing. */
-enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path, const char *name,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path,
+                                     const char *name) SB_CHECKED;
 
 /* What every journal begins with. */
 #define SB_OUT_JOURNAL "shardbox append to "

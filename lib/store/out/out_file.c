@@ -37,119 +37,117 @@ static bool is_written_directly(const struct stat *st)
     return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
 }
 
-static enum sb_code refuse_remote(const char *path, struct sb_error *err)
+static enum sb_code refuse_remote(const char *path)
 {
     const char *suffix = path + sb_container_base_size(path);
     char option[32] = "";
 
     if (*suffix == '.')
         snprintf(option, sizeof(option), "--to=%s ", suffix + 1);
-    return sb_remote_refuse(path, SB_REMOTE_WRITE, option, err);
+    return sb_remote_refuse(path, SB_REMOTE_WRITE, option);
 }
 
 /* *direct: it is no file to be made. Else file->path is set. */
-static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bool *direct,
-                                   struct sb_error *err)
+static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bool *direct)
 {
     struct stat st;
 
     *direct = false;
     if (!*path)
-        return sb_fail(err, SB_INVALID, "the output has an empty name");
+        return sb_fail(SB_INVALID, "the output has an empty name");
     if (stat(path, &st) == 0) {
         *direct = is_written_directly(&st);
         if (*direct)
             return SB_OK;
         file->path = realpath(path, NULL);
         if (!file->path)
-            return sb_fail_errno(err, errno, "%s", path);
+            return sb_fail_errno(errno, "%s", path);
         sb_context_resolves(path, file->path);
         if (!file->dry_run)
             sb_out_temporary_finish(file->path);
-        return sb_out_refuse(path, &st, file->force, err);
+        return sb_out_refuse(path, &st, file->force);
     }
     if (errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s", path);
-    if (refuse_remote(path, err))
-        return err->code;
+        return sb_fail_errno(errno, "%s", path);
+    if (refuse_remote(path))
+        return sb_error()->code;
     if (lstat(path, &st) == 0)
-        return sb_fail(err, SB_EXISTS, "%s: is a link to what is not there; remove it", path);
+        return sb_fail(SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     file->path = strdup(path);
-    return file->path ? SB_OK : sb_fail_memory(err);
+    return file->path ? SB_OK : sb_fail_memory();
 }
 
 /* Who may not give it away keeps it. */
-static enum sb_code make_like(struct sb_outfile *file, const struct stat *st, struct sb_error *err)
+static enum sb_code make_like(struct sb_outfile *file, const struct stat *st)
 {
     if (st && st->st_uid != geteuid())
         (void)!fchown(file->fd, st->st_uid, st->st_gid);
     if (st && fchmod(file->fd, st->st_mode & 0777))
-        return sb_fail_errno(err, errno, "%s: cannot set the mode", file->name);
+        return sb_fail_errno(errno, "%s: cannot set the mode", file->name);
     return SB_OK;
 }
 
-static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like,
-                                     struct sb_error *err)
+static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like)
 {
-    enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name, err);
+    enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name);
 
     file->fd = file->temporary.fd;
     if (code == SB_SYSTEM || code == SB_NOENT)
-        return sb_fail_errno(err, err->sys_errno, "%s: cannot be created", file->name);
-    return code ? code : make_like(file, like, err);
+        return sb_fail_errno(sb_error()->sys_errno, "%s: cannot be created", file->name);
+    return code ? code : make_like(file, like);
 }
 
 /* What a real run would refuse is refused. */
-static enum sb_code open_nothing(struct sb_outfile *file, const char *path, struct sb_error *err)
+static enum sb_code open_nothing(struct sb_outfile *file, const char *path)
 {
     bool direct;
-    enum sb_code code = strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct, err);
+    enum sb_code code = strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct);
 
     if (code)
         return code;
     file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return file->fd < 0 ? sb_fail_errno(err, errno, "/dev/null") : SB_OK;
+    return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
 }
 
 static enum sb_code open_target(struct sb_outfile *file,
-                                const struct sb_stream_sink_options *options, struct sb_error *err)
+                                const struct sb_stream_sink_options *options)
 {
     const char *path = options->path;
     enum sb_code code;
     bool direct;
 
     if (file->dry_run)
-        return open_nothing(file, path, err);
+        return open_nothing(file, path);
     if (strcmp(path, "-") == 0) {
         file->fd = STDOUT_FILENO;
         file->borrowed = true;
     } else {
-        code = look_at_target(file, path, &direct, err);
+        code = look_at_target(file, path, &direct);
         if (code)
             return code;
         if (!direct)
-            return create_temporary(file, options->like, err);
+            return create_temporary(file, options->like);
         file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (file->fd < 0)
-            return sb_fail_errno(err, errno, "%s", path);
+            return sb_fail_errno(errno, "%s", path);
     }
     if (isatty(file->fd))
-        return sb_fail(err, SB_INVALID, "%s: is a terminal; give it a file or a pipe", file->name);
+        return sb_fail(SB_INVALID, "%s: is a terminal; give it a file or a pipe", file->name);
     /* Best effort: what is no pipe, or has reached the user's limit, stays as it is. */
     fcntl(file->fd, F_SETPIPE_SZ, PIPE_BYTES);
     return SB_OK;
 }
 
 /* After the filter: a sb_each_block. */
-static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put(void *context, const void *data, size_t size)
 {
     struct sb_outfile *file = context;
 
-    return sb_outbuf_write(&file->out, data, size, err);
+    return sb_outbuf_write(&file->out, data, size);
 }
 
 static enum sb_code open_filter(struct sb_outfile *file,
-                                const struct sb_stream_sink_options *options, struct sb_error *err)
+                                const struct sb_stream_sink_options *options)
 {
     struct sb_outfilter_options filter = {
         .kind = options->filter,
@@ -161,11 +159,10 @@ static enum sb_code open_filter(struct sb_outfile *file,
 
     if (options->filter == SB_FILTER_NONE)
         return SB_OK;
-    return sb_outfilter_open(&file->filter, &filter, err);
+    return sb_outfilter_open(&file->filter, &filter);
 }
 
-enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
-                             struct sb_error *err)
+enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
 {
     bool standard = strcmp(options->path, "-") == 0;
     struct sb_outfile *file = calloc(1, sizeof(*file));
@@ -173,16 +170,16 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
 
     *out = NULL;
     if (!file)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     file->fd = file->temporary.fd = -1;
     file->force = options->force;
     file->dry_run = options->dry_run;
     file->name = strdup(standard ? "standard output" : options->path);
-    code = file->name ? open_target(file, options, err) : sb_fail_memory(err);
+    code = file->name ? open_target(file, options) : sb_fail_memory();
     if (code == SB_OK)
-        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0, err);
+        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0);
     if (code == SB_OK)
-        code = open_filter(file, options, err);
+        code = open_filter(file, options);
     if (code) {
         sb_outfile_free(file);
         return code;
@@ -191,26 +188,25 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     return SB_OK;
 }
 
-enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
-                              struct sb_error *err)
+enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size)
 {
     file->size += (int64_t)size;
     if (file->filter)
-        return sb_outfilter_write(file->filter, data, size, err);
-    return sb_outbuf_write(&file->out, data, size, err);
+        return sb_outfilter_write(file->filter, data, size);
+    return sb_outbuf_write(&file->out, data, size);
 }
 
 enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
-                                     size_t count, struct sb_error *err)
+                                     size_t count)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; i < count; i++)
         file->size += (int64_t)pieces[i].iov_len;
     if (!file->filter)
-        return sb_outbuf_write_pieces(&file->out, pieces, count, err);
+        return sb_outbuf_write_pieces(&file->out, pieces, count);
     for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len, err);
+        code = sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len);
     return code;
 }
 
@@ -234,116 +230,114 @@ bool sb_outfile_goes_back(const struct sb_outfile *file)
     return !file->filter && file->temporary.path;
 }
 
-static enum sb_code check_seekable(const struct sb_outfile *file, struct sb_error *err)
+static enum sb_code check_seekable(const struct sb_outfile *file)
 {
     if (!sb_outfile_goes_back(file))
-        return sb_fail(err, SB_INVALID, "%s: what was written cannot be had back", file->name);
+        return sb_fail(SB_INVALID, "%s: what was written cannot be had back", file->name);
     return SB_OK;
 }
 
-enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
-                             struct sb_error *err)
+enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size)
 {
-    enum sb_code code = check_seekable(file, err);
+    enum sb_code code = check_seekable(file);
     size_t got;
 
     if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out, err);
+        code = sb_outbuf_flush(&file->out);
     if (code == SB_OK)
-        code = sb_pread_full(file->fd, data, size, offset, &got, file->name, err);
+        code = sb_pread_full(file->fd, data, size, offset, &got, file->name);
     if (code == SB_OK && got < size)
-        code = sb_fail(err, SB_INVALID, "%s: ends before what is read back", file->name);
+        code = sb_fail(SB_INVALID, "%s: ends before what is read back", file->name);
     return code;
 }
 
 enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
-                              size_t size, struct sb_error *err)
+                              size_t size)
 {
-    enum sb_code code = check_seekable(file, err);
+    enum sb_code code = check_seekable(file);
 
     if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out, err);
-    return code ? code : sb_pwrite_full(file->fd, data, size, offset, file->name, err);
+        code = sb_outbuf_flush(&file->out);
+    return code ? code : sb_pwrite_full(file->fd, data, size, offset, file->name);
 }
 
-enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err)
+enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size)
 {
-    enum sb_code code = check_seekable(file, err);
+    enum sb_code code = check_seekable(file);
 
     if (code == SB_OK)
-        code = sb_outbuf_cut(&file->out, size, err);
+        code = sb_outbuf_cut(&file->out, size);
     if (code == SB_OK)
         file->size = size;
     return code;
 }
 
-static enum sb_code close_file(struct sb_outfile *file, struct sb_error *err)
+static enum sb_code close_file(struct sb_outfile *file)
 {
     int fd = file->fd;
 
     if (file->borrowed || fd < 0)
         return SB_OK;
     file->fd = -1;
-    return close(fd) ? sb_fail_errno(err, errno, "%s: cannot close", file->name) : SB_OK;
+    return close(fd) ? sb_fail_errno(errno, "%s: cannot close", file->name) : SB_OK;
 }
 
 /* A network file system reports a failing write as late as this; the lock stays. */
-static enum sb_code close_temporary(struct sb_outfile *file, struct sb_error *err)
+static enum sb_code close_temporary(struct sb_outfile *file)
 {
     int lock = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 
     if (lock < 0)
-        return sb_fail_errno(err, errno, "%s", file->name);
+        return sb_fail_errno(errno, "%s", file->name);
     file->temporary.fd = lock;
-    return close_file(file, err);
+    return close_file(file);
 }
 
 /* Where locks do not work, a user may have taken it for what a killed run left. */
-static enum sb_code refuse_other(const struct sb_outfile *file, struct sb_error *err)
+static enum sb_code refuse_other(const struct sb_outfile *file)
 {
     bool named;
-    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named, err);
+    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named);
 
     if (code || named)
         return code;
-    return sb_fail(err, SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
+    return sb_fail(SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
                    file->name, file->temporary.path);
 }
 
-static enum sb_code give_name(struct sb_outfile *file, struct sb_error *err)
+static enum sb_code give_name(struct sb_outfile *file)
 {
-    enum sb_code code = refuse_other(file, err);
+    enum sb_code code = refuse_other(file);
 
     if (code == SB_OK)
-        code = file->force ? sb_rename(file->temporary.path, file->path, err)
-                           : sb_rename_new(file->temporary.path, file->path, err);
+        code = file->force ? sb_rename(file->temporary.path, file->path)
+                           : sb_rename_new(file->temporary.path, file->path);
     if (code)
         return code;
     sb_out_lock_leave(&file->temporary);
-    return sb_sync_directory_of(file->path, err);
+    return sb_sync_directory_of(file->path);
 }
 
-enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err)
+enum sb_code sb_outfile_commit(struct sb_outfile *file)
 {
     enum sb_code code = SB_OK;
 
     if (file->filter)
-        code = sb_outfilter_finish(file->filter, err);
+        code = sb_outfilter_finish(file->filter);
     if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out, err);
+        code = sb_outbuf_flush(&file->out);
     if (code || !file->temporary.path)
-        return code ? code : close_file(file, err);
-    code = sb_fsync(file->fd, file->name, err);
+        return code ? code : close_file(file);
+    code = sb_fsync(file->fd, file->name);
     if (code == SB_OK)
-        code = close_temporary(file, err);
+        code = close_temporary(file);
     if (code == SB_OK)
-        code = give_name(file, err);
+        code = give_name(file);
     return code;
 }
 
 void sb_outfile_free(struct sb_outfile *file)
 {
-    struct sb_error ignored;
 
     if (!file)
         return;
@@ -352,7 +346,7 @@ void sb_outfile_free(struct sb_outfile *file)
     if (file->fd == file->temporary.fd)
         file->fd = -1;
     sb_out_lock_drop(&file->temporary);
-    (void)!close_file(file, &ignored);
+    (void)!IGNORED(close_file(file));
     sb_outbuf_release(&file->out);
     free(file->path);
     free(file->name);
@@ -360,15 +354,15 @@ void sb_outfile_free(struct sb_outfile *file)
 }
 
 enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,
-                            size_t size, struct sb_error *err)
+                            size_t size)
 {
     struct sb_outfile *file;
-    enum sb_code code = sb_outfile_open(&file, options, err);
+    enum sb_code code = sb_outfile_open(&file, options);
 
     if (!code)
-        code = sb_outfile_write(file, data, size, err);
+        code = sb_outfile_write(file, data, size);
     if (!code)
-        code = sb_outfile_commit(file, err);
+        code = sb_outfile_commit(file);
     sb_outfile_free(file);
     return code;
 }

@@ -21,14 +21,13 @@ struct sb_outfile;
  * terminal; SB_LOCKED: another process makes it. A symbolic link to a regular file stays, and the
  * file is replaced.
  */
-enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options,
-                             struct sb_error *err) SB_CHECKED;
-enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfile_open(struct sb_outfile **out,
+                             const struct sb_stream_sink_options *options) SB_CHECKED;
+enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t size) SB_CHECKED;
 
 /* Writes the pieces one after the other, where possible without a copy. */
 enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
-                                     size_t count, struct sb_error *err) SB_CHECKED;
+                                     size_t count) SB_CHECKED;
 
 /* For messages: the path as given, or "standard output". */
 const char *sb_outfile_name(const struct sb_outfile *file);
@@ -38,28 +37,28 @@ int64_t sb_outfile_size(const struct sb_outfile *file);
 
 /* Without a filter, of a file with a temporary name: reads back what was written. SB_INVALID
  * otherwise. */
-enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data,
+                             size_t size) SB_CHECKED;
 
 /* Likewise: puts other bytes in the place of what was written there. */
 enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
-                              size_t size, struct sb_error *err) SB_CHECKED;
+                              size_t size) SB_CHECKED;
 
 /* Can the above be done? */
 bool sb_outfile_goes_back(const struct sb_outfile *file);
 
 /* Likewise: takes back what was written after the first `size` bytes. */
-enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size) SB_CHECKED;
 
 /* Of a file with a temporary name: has it its own by now, also where the commit failed after that?
  * Its directory could not be synced then, and a power failure may bring back what was there. */
 bool sb_outfile_is_done(const struct sb_outfile *file);
 
-enum sb_code sb_outfile_commit(struct sb_outfile *file, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_outfile_commit(struct sb_outfile *file) SB_CHECKED;
 void sb_outfile_free(struct sb_outfile *file); /* NULL is allowed */
 
 /* A whole file at once: opened, written, and committed. */
 enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,
-                            size_t size, struct sb_error *err) SB_CHECKED;
+                            size_t size) SB_CHECKED;
 
 #endif

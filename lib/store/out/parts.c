@@ -61,19 +61,18 @@ static void return_worker(struct sb_parts *parts, struct worker *worker)
     pthread_mutex_unlock(&parts->mutex);
 }
 
-static enum sb_code compress_part(void *context, void *slot, struct sb_pipeline *turns,
-                                  struct sb_error *err)
+static enum sb_code compress_part(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_parts *parts = context;
     struct part *part = slot;
     struct worker *worker = borrow_worker(parts);
     struct sb_part_work work = {
         .data = part->data, .size = part->size, .alone = part->alone, .out = worker->out};
-    enum sb_code code = sb_heed_interrupt(err);
+    enum sb_code code = sb_heed_interrupt();
 
     (void)turns;
     if (code == SB_OK)
-        code = sb_part_compress(worker->codec, &work, err);
+        code = sb_part_compress(worker->codec, &work);
     if (code == SB_OK) {
         memcpy(part->data, work.out, work.made);
         part->made_of = part->size;
@@ -84,8 +83,7 @@ static enum sb_code compress_part(void *context, void *slot, struct sb_pipeline 
     return code;
 }
 
-static enum sb_code pass_on(struct sb_parts *parts, const void *data, size_t size,
-                            struct sb_error *err)
+static enum sb_code pass_on(struct sb_parts *parts, const void *data, size_t size)
 {
     uint8_t beginning[SB_PART_EDGE];
     size_t first = parts->begun ? 0 : sb_part_begin(parts->options.kind, beginning);
@@ -93,13 +91,13 @@ static enum sb_code pass_on(struct sb_parts *parts, const void *data, size_t siz
 
     parts->begun = true;
     if (first > 0)
-        code = parts->options.each(parts->options.context, beginning, first, err);
+        code = parts->options.each(parts->options.context, beginning, first);
     if (code == SB_OK && size > 0)
-        code = parts->options.each(parts->options.context, data, size, err);
+        code = parts->options.each(parts->options.context, data, size);
     return code;
 }
 
-static enum sb_code pass_part(void *context, void *slot, struct sb_error *err)
+static enum sb_code pass_part(void *context, void *slot)
 {
     struct sb_parts *parts = context;
     struct part *part = slot;
@@ -108,7 +106,7 @@ static enum sb_code pass_part(void *context, void *slot, struct sb_error *err)
     parts->sum = (uint32_t)crc32_combine(parts->sum, part->sum, (z_off_t)part->made_of);
     parts->size += part->made_of;
     part->size = 0;
-    return pass_on(parts, part->data, size, err);
+    return pass_on(parts, part->data, size);
 }
 
 /* The stream has no other part than this one if it is the first and not full. */
@@ -118,11 +116,11 @@ static void is_filled(struct sb_parts *parts, struct part *part)
     parts->any = true;
 }
 
-static enum sb_code fill_part(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill_part(void *context, void *slot)
 {
     struct sb_parts *parts = context;
     struct part *part = slot;
-    enum sb_code code = parts->take(parts->context, part->data, parts->part_size, &part->size, err);
+    enum sb_code code = parts->take(parts->context, part->data, parts->part_size, &part->size);
 
     if (code)
         return code;
@@ -132,29 +130,27 @@ static enum sb_code fill_part(void *context, void *slot, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context,
-                          struct sb_error *err)
+enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context)
 {
     static const struct sb_pipeline_ops ops = {fill_part, compress_part, pass_part, NULL};
 
     parts->take = take;
     parts->context = context;
     return sb_pipeline_run(&ops, parts, parts->ring, sizeof(*parts->ring), parts->count,
-                           parts->options.threads, err);
+                           parts->options.threads);
 }
 
 /* The first part, by the calling thread. */
-static enum sb_code compress_here(struct sb_parts *parts, struct sb_error *err)
+static enum sb_code compress_here(struct sb_parts *parts)
 {
     enum sb_code code;
 
     is_filled(parts, parts->ring);
-    code = compress_part(parts, parts->ring, NULL, err);
-    return code ? code : pass_part(parts, parts->ring, err);
+    code = compress_part(parts, parts->ring, NULL);
+    return code ? code : pass_part(parts, parts->ring);
 }
 
-enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size,
-                            struct sb_error *err)
+enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size)
 {
     struct part *part = parts->ring;
     const char *from = data;
@@ -169,51 +165,51 @@ enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t siz
         from += some;
         size -= some;
         if (part->size == parts->part_size)
-            code = compress_here(parts, err);
+            code = compress_here(parts);
     }
     return code;
 }
 
 /* An empty stream has one part, which is empty. */
-enum sb_code sb_parts_finish(struct sb_parts *parts, struct sb_error *err)
+enum sb_code sb_parts_finish(struct sb_parts *parts)
 {
     uint8_t end[SB_PART_EDGE];
     enum sb_code code = SB_OK;
 
     if (parts->ring->size > 0 || !parts->any)
-        code = compress_here(parts, err);
+        code = compress_here(parts);
     if (code)
         return code;
-    return pass_on(parts, end, sb_part_end(parts->options.kind, parts->sum, parts->size, end), err);
+    return pass_on(parts, end, sb_part_end(parts->options.kind, parts->sum, parts->size, end));
 }
 
-static enum sb_code make_ring(struct sb_parts *parts, size_t capacity, struct sb_error *err)
+static enum sb_code make_ring(struct sb_parts *parts, size_t capacity)
 {
     parts->ring = calloc(parts->count, sizeof(*parts->ring));
     if (!parts->ring)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; i < parts->count; i++) {
         parts->ring[i].data = malloc(capacity);
         if (!parts->ring[i].data)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
 
-static enum sb_code make_workers(struct sb_parts *parts, size_t capacity, struct sb_error *err)
+static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
 {
     enum sb_code code = SB_OK;
 
     parts->workers = calloc(parts->options.threads, sizeof(*parts->workers));
     if (!parts->workers)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; code == SB_OK && i < parts->options.threads; i++) {
         struct worker *worker = &parts->workers[i];
 
         worker->out = malloc(capacity);
-        code = worker->out ? sb_part_codec_new(&worker->codec, parts->options.kind,
-                                               parts->options.level, err)
-                           : sb_fail_memory(err);
+        code = worker->out
+                   ? sb_part_codec_new(&worker->codec, parts->options.kind, parts->options.level)
+                   : sb_fail_memory();
     }
     return code;
 }
@@ -225,8 +221,7 @@ static unsigned worth_threads(const struct sb_parts_options *options, size_t par
     return fast && options->threads > FAST_THREADS ? FAST_THREADS : options->threads;
 }
 
-enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options,
-                          struct sb_error *err)
+enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options)
 {
     struct sb_parts *parts = calloc(1, sizeof(*parts));
     enum sb_code code;
@@ -234,16 +229,16 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *
 
     *out = NULL;
     if (!parts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&parts->mutex, NULL);
     parts->options = *options;
     parts->part_size = sb_part_size(options->kind, options->level);
     parts->options.threads = worth_threads(options, parts->part_size);
     parts->count = parts->options.threads > 1 ? parts->options.threads + 1 : 1;
     capacity = sb_part_capacity(options->kind, options->level);
-    code = make_ring(parts, capacity, err);
+    code = make_ring(parts, capacity);
     if (code == SB_OK)
-        code = make_workers(parts, capacity, err);
+        code = make_workers(parts, capacity);
     if (code)
         sb_parts_free(parts);
     else

@@ -25,21 +25,17 @@ struct sb_parts_options {
 
 /* The next bytes of the stream: as many as there is space for, fewer only at its end, none after.
  */
-typedef enum sb_code sb_take_bytes(void *context, char *data, size_t capacity, size_t *got,
-                                   struct sb_error *err);
+typedef enum sb_code sb_take_bytes(void *context, char *data, size_t capacity, size_t *got);
 
-enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options) SB_CHECKED;
 void sb_parts_free(struct sb_parts *parts); /* NULL is allowed */
 
 /* Compresses everything that is taken, on `threads` threads beside this one. */
-enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context) SB_CHECKED;
 
-enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size) SB_CHECKED;
 
 /* The end of the stream, however its bytes came. */
-enum sb_code sb_parts_finish(struct sb_parts *parts, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_parts_finish(struct sb_parts *parts) SB_CHECKED;
 
 #endif

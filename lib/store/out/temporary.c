@@ -13,14 +13,13 @@
 /* Each means that another process cleared the same left-over. */
 #define TRIES 100
 
-enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out,
-                         struct sb_error *err)
+enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out)
 {
     const char *name = sb_base_name(path);
 
     sb_buf_clear(out);
     return sb_buf_add_format(out, "%.*s.%s%s", (int)(name - path), path, name, suffix)
-               ? sb_fail_memory(err)
+               ? sb_fail_memory()
                : SB_OK;
 }
 
@@ -37,7 +36,7 @@ static size_t fitting(const char *name, size_t size)
     return most;
 }
 
-enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out)
 {
     const char *name = sb_base_name(path);
     size_t size = strlen(name), fit = fitting(name, size);
@@ -49,50 +48,46 @@ enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out, struct 
         code = sb_buf_add_format(out, "-%08" PRIx32, sb_crc32c(0, name, size));
     if (!code)
         code = sb_buf_add_text(out, SB_OUT_SUFFIX);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
-enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name,
-                                   struct sb_error *err)
+enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name)
 {
     struct sb_buf temporary = {0};
-    enum sb_code code = sb_out_temporary_name(path, &temporary, err);
+    enum sb_code code = sb_out_temporary_name(path, &temporary);
 
     lock->fd = -1;
     lock->path = NULL;
     for (int i = 0; !code && i < TRIES; i++) {
-        code = sb_out_lock_take(lock, temporary.data, name, err);
+        code = sb_out_lock_take(lock, temporary.data, name);
         /* A left-over has the mode and the owner of then. */
         if (code || lock->made)
             goto out;
         sb_out_lock_drop(lock);
     }
     if (!code)
-        code = sb_fail(err, SB_LOCKED, "%s: other processes write it all the time; wait for them",
-                       name);
+        code = sb_fail(SB_LOCKED, "%s: other processes write it all the time; wait for them", name);
 out:
     sb_buf_release(&temporary);
     return code;
 }
 
-enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force,
-                           struct sb_error *err)
+enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force)
 {
     if (!S_ISREG(st->st_mode))
-        return sb_fail(err, SB_EXISTS, "%s: is there, and not a regular file; choose another name",
+        return sb_fail(SB_EXISTS, "%s: is there, and not a regular file; choose another name",
                        path);
     if (!force)
-        return sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", path);
+        return sb_fail(SB_EXISTS, "%s: exists already; use --force to replace it", path);
     return SB_OK;
 }
 
 void sb_out_temporary_finish(const char *path)
 {
     struct sb_buf temporary = {0};
-    struct sb_error ignored;
     struct stat made, named;
 
-    if (sb_out_temporary_name(path, &temporary, &ignored) == SB_OK &&
+    if (IGNORED(sb_out_temporary_name(path, &temporary)) == SB_OK &&
         lstat(temporary.data, &made) == 0 && S_ISREG(made.st_mode) && lstat(path, &named) == 0 &&
         made.st_dev == named.st_dev && made.st_ino == named.st_ino)
         unlink(temporary.data);

@@ -22,20 +22,17 @@
 
 /* DIR/.NAME and the suffix, for DIR/NAME: other files beside an output until it is done. Replaces
  * what the buffer holds. */
-enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *out) SB_CHECKED;
 
 /* Likewise. */
-enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out) SB_CHECKED;
 
 /* Makes it, empty and with a mode by the umask. As sb_out_lock_take; name: for messages. */
-enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path,
+                                   const char *name) SB_CHECKED;
 
 /* SB_EXISTS unless force, or where what is there under that name is not a regular file. */
-enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force) SB_CHECKED;
 
 /* Removes it where it is another name of the output itself: a run that was killed when it had given
  * the output its name left that (sb_rename_new). */

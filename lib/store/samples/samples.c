@@ -207,24 +207,22 @@ static enum sb_code count_file(struct samples *samples, const char *name, size_t
 }
 
 /* A sample has its number when its first file comes; neighbours are mostly of one sample. */
-static enum sb_code number_file(struct samples *samples, const struct sb_entry *entry, size_t size,
-                                struct sb_error *err)
+static enum sb_code number_file(struct samples *samples, const struct sb_entry *entry, size_t size)
 {
     if (samples->name.size == size && memcmp(samples->name.data, entry->path, size) == 0)
         return SB_OK;
     sb_buf_clear(&samples->seen);
     if (sb_buf_set(&samples->name, entry->path, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sqlite3_bind_int64(samples->add, 1, samples->count);
     sqlite3_bind_blob(samples->add, 2, samples->name.data, (int)size, SQLITE_STATIC);
-    if (sb_database_step(samples->add, err))
-        return err->code;
+    if (sb_database_step(samples->add))
+        return sb_error()->code;
     samples->count += sqlite3_changes(samples->db);
     return SB_OK;
 }
 
-static enum sb_code take_file(struct samples *samples, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code take_file(struct samples *samples, const struct sb_entry *entry)
 {
     size_t size = sb_sample_name_size(entry->path, entry->path_size), at;
     bool again;
@@ -235,43 +233,43 @@ static enum sb_code take_file(struct samples *samples, const struct sb_entry *en
         sb_sample_report_outside(samples->notify, entry->path);
         return SB_OK;
     }
-    if (number_file(samples, entry, size, err))
-        return err->code;
+    if (number_file(samples, entry, size))
+        return sb_error()->code;
     if (sb_sample_extension(&samples->seen, entry->path + size, entry->path_size - size, &at,
                             &again))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (again)
         sb_sample_report_twice(samples->notify, entry->path, samples->seen.data + at);
     if (count_file(samples, samples->seen.data + at, entry->path_size - size, entry->size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code look_through(struct samples *samples, struct sb_error *err)
+static enum sb_code look_through(struct samples *samples)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &files, err);
+    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &files);
 
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err)))
-        code = take_file(samples, &entry, err);
+    while (!code && !(code = sb_cursor_next(cursor, &entry)))
+        code = take_file(samples, &entry);
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
 /* The files of one sample. */
 
-static enum sb_code read_name(struct samples *samples, int64_t number, struct sb_error *err)
+static enum sb_code read_name(struct samples *samples, int64_t number)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_int64(samples->find, 1, number);
     if (sqlite3_step(samples->find) != SQLITE_ROW)
-        code = sb_database_fail(samples->db, err);
+        code = sb_database_fail(samples->db);
     else if (sb_buf_set(&samples->name, sqlite3_column_blob(samples->find, 0),
                         (size_t)sqlite3_column_bytes(samples->find, 0)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sqlite3_reset(samples->find);
     return code;
 }
@@ -279,10 +277,9 @@ static enum sb_code read_name(struct samples *samples, int64_t number, struct sb
 /* But for its path: the text may move. */
 static enum sb_code add_file(struct samples *samples, const struct sb_entry *entry)
 {
-    struct sb_error ignored;
 
-    if (sb_grow(&samples->files, &samples->capacity, samples->file_count, sizeof(*samples->files),
-                &ignored))
+    if (IGNORED(sb_grow(&samples->files, &samples->capacity, samples->file_count,
+                        sizeof(*samples->files))))
         return SB_NOMEM;
     samples->files[samples->file_count++] = (struct sample_file){
         .path.size = entry->path_size,
@@ -295,36 +292,36 @@ static enum sb_code add_file(struct samples *samples, const struct sb_entry *ent
                             entry->path_size - samples->name.size);
 }
 
-static enum sb_code read_stem(struct samples *samples, struct sb_error *err)
+static enum sb_code read_stem(struct samples *samples)
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .prefix = samples->name.data};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, samples->archive, &query);
 
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!code && !(code = sb_cursor_next(cursor, &entry))) {
         /* A directory may be called as a sample is, "0017.more/x"; what is in it is of others. */
         if (sb_sample_name_size(entry.path, entry.path_size) == samples->name.size &&
             add_file(samples, &entry))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code read_alone(struct samples *samples, struct sb_error *err)
+static enum sb_code read_alone(struct samples *samples)
 {
     struct sb_entry entry;
     enum sb_code code =
-        sb_archive_lookup(samples->archive, samples->name.data, samples->name.size, &entry, err);
+        sb_archive_lookup(samples->archive, samples->name.data, samples->name.size, &entry);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    return add_file(samples, &entry) ? sb_fail_memory(err) : SB_OK;
+    return add_file(samples, &entry) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_error *err)
+static enum sb_code look_at(struct samples *samples, int64_t row)
 {
     const char *path;
     enum sb_code code;
@@ -332,9 +329,9 @@ static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_erro
     samples->looked_at = -1;
     samples->file_count = 0;
     sb_buf_clear(&samples->text);
-    code = read_name(samples, row, err);
+    code = read_name(samples, row);
     if (!code)
-        code = has_stem(samples) ? read_stem(samples, err) : read_alone(samples, err);
+        code = has_stem(samples) ? read_stem(samples) : read_alone(samples);
     if (code)
         return code;
     path = samples->text.data;
@@ -351,28 +348,25 @@ static enum sb_code look_at(struct samples *samples, int64_t row, struct sb_erro
 
 /* As a table. */
 
-static enum sb_code count(struct sb_table *table, int64_t *out, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *out)
 {
-    (void)err;
     *out = of(table)->count;
     return SB_OK;
 }
 
-static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row,
-                           struct sb_error *err)
+static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row)
 {
-    (void)table, (void)err;
+    (void)table;
     *row = number;
     return SB_OK;
 }
 
-static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *out,
-                            struct sb_error *err)
+static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *out)
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row, err))
-        return err->code;
+    if (samples->looked_at != row && look_at(samples, row))
+        return sb_error()->code;
     *out = (uint32_t)samples->file_count;
     return SB_OK;
 }
@@ -395,7 +389,7 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return -1;
 }
 
-static enum sb_code need(struct sb_table *table, const char *name, struct sb_error *err)
+static enum sb_code need(struct sb_table *table, const char *name)
 {
     const struct samples *samples = of(table);
     size_t size = strlen(name);
@@ -403,39 +397,37 @@ static enum sb_code need(struct sb_table *table, const char *name, struct sb_err
     if (samples->column_count > SB_SAMPLE_COLUMNS_MOST ||
         is_at(samples, find_place(samples, name, size), name, size))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: no sample has a file '%s'", table->name, name);
+    return sb_fail(SB_INVALID, "%s: no sample has a file '%s'", table->name, name);
 }
 
-static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
-                             struct sb_error *err)
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row, err))
-        return err->code;
+    if (samples->looked_at != row && look_at(samples, row))
+        return sb_error()->code;
     return sb_buf_add(out, samples->name.data, samples->name.size - has_stem(samples))
-               ? sb_fail_memory(err)
+               ? sb_fail_memory()
                : SB_OK;
 }
 
-static enum sb_code describe_row(struct sb_table *table, int64_t row, struct sb_facts *facts,
-                                 struct sb_error *err)
+static enum sb_code describe_row(struct sb_table *table, int64_t row, struct sb_facts *facts)
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row, err))
-        return err->code;
+    if (samples->looked_at != row && look_at(samples, row))
+        return sb_error()->code;
     facts->key.text = samples->name.data;
     facts->key.size = samples->name.size - has_stem(samples);
     return SB_OK;
 }
 
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
-                             struct sb_facts *facts, struct sb_error *err)
+                             struct sb_facts *facts)
 {
     const struct sample_file *file = &of(table)->files[number];
 
-    (void)row, (void)err;
+    (void)row;
     facts->name = file->column;
     facts->member = file->path;
     facts->size = file->defect ? -1 : file->size;
@@ -448,13 +440,13 @@ enum { SAMPLES, FILES_BYTES };
 static const struct sb_measure of_samples[] = {{"samples", false}, {"bytes", true}};
 
 static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
-                             struct sb_usage *usage, struct sb_error *err)
+                             struct sb_usage *usage)
 {
     size_t count = of(table)->column_count;
     const struct sample_column *columns_of_all = of(table)->columns;
 
-    if (sb_usage_begin(usage, of_samples, 2, count, err))
-        return err->code;
+    if (sb_usage_begin(usage, of_samples, 2, count))
+        return sb_error()->code;
     usage->line_word = "extension";
     for (size_t i = 0; i < count; i++) {
         const char *name = columns_of_all[i].name;
@@ -467,7 +459,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
                                    .amounts = {columns_of_all[i].files, columns_of_all[i].bytes}};
     }
     sb_usage_sum_up(usage);
-    return table->ops->count(table, &usage->total.amounts[SAMPLES], err);
+    return table->ops->count(table, &usage->total.amounts[SAMPLES]);
 }
 
 static const struct sb_listing listing = {
@@ -482,8 +474,7 @@ static const struct sb_listing listing = {
 };
 
 enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive, bool everything,
-                                 const char *beside, const struct sb_notify *notify,
-                                 struct sb_error *err)
+                                 const char *beside, const struct sb_notify *notify)
 {
     static const struct sb_table_ops ops = {.free = free_table,
                                             .count = count,
@@ -501,7 +492,7 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
 
     *out = NULL;
     if (!samples)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     samples->base = (struct sb_table){.ops = &ops,
                                       .name = sb_archive_path(archive),
                                       .row_word = "sample",
@@ -513,12 +504,12 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
     samples->everything = everything;
     samples->notify = notify;
     samples->looked_at = -1;
-    code = SB_TABLES(&samples->db, beside, err,
+    code = SB_TABLES(&samples->db, beside,
                      "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",
                      {&samples->add, "INSERT OR IGNORE INTO samples VALUES (?1, ?2)"},
                      {&samples->find, "SELECT name FROM samples WHERE number = ?1"});
     if (!code)
-        code = look_through(samples, err);
+        code = look_through(samples);
     if (code)
         sb_table_free(&samples->base);
     else

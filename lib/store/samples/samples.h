@@ -49,7 +49,6 @@ void sb_sample_report_twice(const struct sb_notify *notify, const char *path, co
  * one. Else that is reported. SB_INTERRUPT.
  */
 enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archive, bool everything,
-                                 const char *beside, const struct sb_notify *notify,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const char *beside, const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -97,44 +97,43 @@ struct writing {
 };
 
 /* `added` is what became of adding to the text. */
-static enum sb_code write_text(struct writing *writing, enum sb_code added, struct sb_error *err)
+static enum sb_code write_text(struct writing *writing, enum sb_code added)
 {
     enum sb_code code =
-        added ? sb_fail_memory(err)
-              : writing->each(writing->context, writing->text.data, writing->text.size, err);
+        added ? sb_fail_memory()
+              : writing->each(writing->context, writing->text.data, writing->text.size);
 
     sb_buf_clear(&writing->text);
     return code;
 }
 
 static enum sb_code write_array(struct writing *writing, const struct sb_syrah_written *arrays,
-                                size_t array, int64_t items, struct sb_syrah_waiting *waiting,
-                                struct sb_error *err)
+                                size_t array, int64_t items, struct sb_syrah_waiting *waiting)
 {
     struct sb_buf *text = &writing->text;
-    enum sb_code code = write_text(writing, add_array_head(text, &arrays[array], items), err);
+    enum sb_code code = write_text(writing, add_array_head(text, &arrays[array], items));
 
     if (!code)
-        code = sb_syrah_waiting_feed(waiting, array, false, writing->each, writing->context, err);
+        code = sb_syrah_waiting_feed(waiting, array, false, writing->each, writing->context);
     if (!code)
-        code = write_text(writing, add_binary_head(text, "size", items), err);
+        code = write_text(writing, add_binary_head(text, "size", items));
     if (!code)
-        code = sb_syrah_waiting_feed(waiting, array, true, writing->each, writing->context, err);
-    return code ? code : write_text(writing, add_array_end(text, &arrays[array]), err);
+        code = sb_syrah_waiting_feed(waiting, array, true, writing->each, writing->context);
+    return code ? code : write_text(writing, add_array_end(text, &arrays[array]));
 }
 
 enum sb_code sb_syrah_document_write(const struct sb_syrah_written *arrays, size_t count,
                                      int64_t items, struct sb_syrah_waiting *waiting,
-                                     sb_each_block *each, void *context, struct sb_error *err)
+                                     sb_each_block *each, void *context)
 {
     struct writing writing = {.each = each, .context = context};
     size_t size = (size_t)sb_syrah_document_size(arrays, count, items);
-    enum sb_code code = write_text(&writing, add_number(&writing.text, size), err);
+    enum sb_code code = write_text(&writing, add_number(&writing.text, size));
 
     for (size_t i = 0; !code && i < count; i++)
-        code = write_array(&writing, arrays, i, items, waiting, err);
+        code = write_array(&writing, arrays, i, items, waiting);
     if (!code)
-        code = write_text(&writing, sb_buf_add_char(&writing.text, 0), err);
+        code = write_text(&writing, sb_buf_add_char(&writing.text, 0));
     sb_buf_release(&writing.text);
     return code;
 }

@@ -31,7 +31,6 @@ int64_t sb_syrah_document_size(const struct sb_syrah_written *arrays, size_t cou
 /* Feeds it to `each`. Of so many items, whose extents have waited. */
 enum sb_code sb_syrah_document_write(const struct sb_syrah_written *arrays, size_t count,
                                      int64_t items, struct sb_syrah_waiting *waiting,
-                                     sb_each_block *each, void *context,
-                                     struct sb_error *err) SB_CHECKED;
+                                     sb_each_block *each, void *context) SB_CHECKED;
 
 #endif

@@ -28,6 +28,6 @@ struct sb_syrah {
 };
 
 /* From document and document_size: items, arrays, columns, by_name, count. */
-enum sb_code sb_syrah_read_metadata(struct sb_syrah *syrah, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_read_metadata(struct sb_syrah *syrah) SB_CHECKED;
 
 #endif

@@ -50,20 +50,19 @@ static struct sb_syrah_set *set_new(const char *name, size_t files)
 }
 
 /* The arrays of another file than the first by their numbers in the first. */
-static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *file,
-                                 struct sb_error *err)
+static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *file)
 {
     const struct sb_syrah *first = set->files[0].syrah, *other = file->syrah;
     uint32_t count = sb_syrah_array_count(first);
 
     if (sb_syrah_array_count(other) > count)
         return sb_fail(
-            err, SB_INVALID,
+            SB_INVALID,
             "%s: has more arrays than %s: only files of the same arrays are one sequence",
             sb_syrah_name(other), sb_syrah_name(first));
     file->arrays = calloc(count ? count : 1, sizeof(*file->arrays));
     if (!file->arrays)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; i < count; i++) {
         const struct sb_syrah_array *array = sb_syrah_array(first, i);
         int64_t found = sb_syrah_find(other, array->name, strlen(array->name));
@@ -72,7 +71,7 @@ static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *fi
         if (found >= 0)
             dtype = sb_syrah_array(other, (uint32_t)found)->dtype;
         if (dtype != array->dtype)
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: has no array '%s' of type %s, as %s has: only files of the same "
                            "arrays are one sequence",
                            sb_syrah_name(other), array->name, sb_dtype_word(array->dtype),
@@ -83,64 +82,62 @@ static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *fi
 }
 
 /* The file is the set's, also when it fails. */
-static enum sb_code add_file(struct sb_syrah_set *set, struct sb_syrah *syrah, struct sb_error *err)
+static enum sb_code add_file(struct sb_syrah_set *set, struct sb_syrah *syrah)
 {
     int64_t before = set->count ? set->files[set->count - 1].end : 0;
     struct file *file = &set->files[set->count++];
 
     *file = (struct file){.syrah = syrah, .end = before};
     if (__builtin_add_overflow(before, sb_syrah_count(syrah), &file->end))
-        return sb_fail(err, SB_LIMIT, "%s: has more items than can be counted", set->name);
-    return set->count > 1 ? match_arrays(set, file, err) : SB_OK;
+        return sb_fail(SB_LIMIT, "%s: has more items than can be counted", set->name);
+    return set->count > 1 ? match_arrays(set, file) : SB_OK;
 }
 
-enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
-                             struct sb_error *err)
+enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah)
 {
     *out = set_new(sb_syrah_name(syrah), 1);
     if (!*out) {
         sb_syrah_free(syrah);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
-    if (!add_file(*out, syrah, err))
+    if (!add_file(*out, syrah))
         return SB_OK;
     sb_syrah_set_free(*out);
     *out = NULL;
-    return err->code;
+    return sb_error()->code;
 }
 
-static enum sb_code open_file(struct sb_syrah_set *set, const char *path, struct sb_error *err)
+static enum sb_code open_file(struct sb_syrah_set *set, const char *path)
 {
     struct sb_syrah *syrah;
     struct sb_file *file;
-    enum sb_code code = sb_file_open(&file, path, "Syrah file", err);
+    enum sb_code code = sb_file_open(&file, path, "Syrah file");
 
     if (!code)
-        code = sb_syrah_open(&syrah, file, err);
+        code = sb_syrah_open(&syrah, file);
     sb_file_free(file);
-    return code ? code : add_file(set, syrah, err);
+    return code ? code : add_file(set, syrah);
 }
 
-enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec, struct sb_error *err)
+enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec)
 {
     struct sb_syrah_set *set = NULL;
     struct sb_spec files = {0};
-    enum sb_code code = sb_spec_expand(&files, spec, err);
+    enum sb_code code = sb_spec_expand(&files, spec);
 
     *out = NULL;
     if (!code && files.count > SB_SYRAH_SET_MOST)
-        code =
-            sb_fail(err, SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
-                    SPEC_SHOWN, spec, strlen(spec) > SPEC_SHOWN ? "..." : "", files.count,
-                    SB_SYRAH_SET_MOST);
+        code = sb_fail(SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
+                       SPEC_SHOWN, spec, strlen(spec) > SPEC_SHOWN ? "..." : "", files.count,
+                       SB_SYRAH_SET_MOST);
     if (!code && files.count == 0)
-        code = sb_fail(err, SB_NOENT, "%s: names no file", spec);
+        code = sb_fail(SB_NOENT, "%s: names no file", spec);
     if (!code) {
         set = set_new(spec, files.count);
-        code = set ? SB_OK : sb_fail_memory(err);
+        code = set ? SB_OK : sb_fail_memory();
     }
     for (size_t i = 0; i < files.count && !code; i++)
-        code = open_file(set, files.paths[i], err);
+        code = open_file(set, files.paths[i]);
     sb_spec_release(&files);
     if (code)
         sb_syrah_set_free(set);
@@ -218,7 +215,7 @@ struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 }
 
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
-                                 uint32_t array, struct sb_extent *out, struct sb_error *err)
+                                 uint32_t array, struct sb_extent *out)
 {
     const struct file *file = &set->files[place.shard];
     struct sb_error cause;
@@ -226,10 +223,10 @@ enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place
 
     if (file->arrays)
         array = file->arrays[array];
-    if (!sb_syrah_extents(file->syrah, array, place.index, 1, out, &good, &cause))
+    if (!INTO(&cause, sb_syrah_extents(file->syrah, array, place.index, 1, out, &good)))
         return SB_OK;
     if (cause.code == SB_DAMAGED && set->count > 1)
-        return sb_fail(err, SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), cause.text);
-    *err = cause;
-    return err->code;
+        return sb_fail(SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), cause.text);
+    *sb_error() = cause;
+    return sb_error()->code;
 }

@@ -14,16 +14,14 @@
 struct sb_syrah_set;
 
 /* Of one file; it is taken, also when it fails. */
-enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah) SB_CHECKED;
 
 /*
  * The files of a spec (shard_spec.h): "a.syr,b.syr", "train@16.syr", "train@*.syr". SB_NOENT names
  * a file that is missing; SB_FORMAT as sb_syrah_open; SB_INVALID where one has other arrays;
  * SB_LIMIT.
  */
-enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec) SB_CHECKED;
 void sb_syrah_set_free(struct sb_syrah_set *set); /* NULL is allowed */
 
 /* Is it no file, but by its words a spec of some called *.syr? */
@@ -45,7 +43,6 @@ struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 /* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, after the file's name
  * where there are several files. */
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
-                                 uint32_t array, struct sb_extent *out,
-                                 struct sb_error *err) SB_CHECKED;
+                                 uint32_t array, struct sb_extent *out) SB_CHECKED;
 
 #endif

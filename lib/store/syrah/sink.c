@@ -57,13 +57,12 @@ static const char *misfit(const struct sb_member *member)
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct syrah_sink *syrah = (struct syrah_sink *)sink;
     const char *why;
 
     (void)item;
-    (void)err;
     if (member->entry.type == SB_DIR)
         return SB_END;
     why = misfit(member);
@@ -74,22 +73,22 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 }
 
 static enum sb_code look_at_read(struct sb_batch *batch, struct sb_item *item,
-                                 struct sb_array_file *out, struct sb_error *err)
+                                 struct sb_array_file *out)
 {
     const char *data = batch->data + item->data_at;
     struct sb_error why;
     enum sb_code code =
-        sb_syrah_look(item, data, item->data_size, (int64_t)item->data_size, out, &why);
+        INTO(&why, sb_syrah_look(item, data, item->data_size, (int64_t)item->data_size, out));
 
     if (!code && out->dtype == SB_DTYPE_STR && !sb_is_utf8(data, item->data_size))
-        code = sb_fail(&why, SB_INVALID, "is no UTF-8 text");
+        code = INTO(&why, sb_fail(SB_INVALID, "is no UTF-8 text"));
     if (!code || sb_concerns_array(code))
-        return code ? sb_syrah_fail_array(batch, item, &why, err) : SB_OK;
-    *err = why;
+        return code ? sb_syrah_fail_array(batch, item, &why) : SB_OK;
+    *sb_error() = why;
     return code;
 }
 
-static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct syrah_batch *own = batch->own;
     enum sb_code code = SB_OK;
@@ -98,16 +97,16 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct 
     if (!own)
         own = batch->own = malloc(sizeof(*own));
     if (!own)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     own->counts = (struct sb_syrah_counts){0};
     for (size_t i = 0; !code && i < batch->count; i++) {
         if (batch->items[i].state == SB_ITEM_READ)
-            code = look_at_read(batch, &batch->items[i], &own->files[i], err);
+            code = look_at_read(batch, &batch->items[i], &own->files[i]);
     }
     return code;
 }
 
-static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct sb_syrah_items *items = &((struct syrah_sink *)sink)->items;
     struct syrah_batch *own = batch->own;
@@ -115,7 +114,7 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, st
 
     items->done = (struct sb_syrah_counts){0};
     for (size_t i = 0; !code && i < batch->count; i++)
-        code = sb_syrah_items_take(items, batch, &batch->items[i], &own->files[i], err);
+        code = sb_syrah_items_take(items, batch, &batch->items[i], &own->files[i]);
     own->counts = items->done;
     return code;
 }
@@ -130,11 +129,10 @@ static void add_counts(struct sb_sink *sink, const struct sb_syrah_counts *count
     sink->counts.unchecked += counts->unchecked;
 }
 
-static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch)
 {
     const struct syrah_batch *own = batch->own;
 
-    (void)err;
     add_counts(sink, &own->counts);
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->items[i].state != SB_ITEM_FAILED)
@@ -143,15 +141,15 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch, struct s
     return SB_OK;
 }
 
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct sb_syrah_items *items = &((struct syrah_sink *)sink)->items;
     enum sb_code code;
 
     items->done = (struct sb_syrah_counts){0};
-    code = sb_syrah_items_end(items, err);
+    code = sb_syrah_items_end(items);
     add_counts(sink, &items->done);
-    return code ? code : sb_syrah_writer_commit(items->writer, err);
+    return code ? code : sb_syrah_writer_commit(items->writer);
 }
 
 static const struct sb_sink_ops syrah_ops = {
@@ -164,16 +162,15 @@ static const struct sb_sink_ops syrah_ops = {
     .commit = commit,
 };
 
-enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                                struct sb_error *err)
+enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
     struct syrah_sink *syrah = calloc(1, sizeof(*syrah));
     enum sb_code code;
 
     *out = NULL;
     if (!syrah)
-        return sb_fail_memory(err);
-    code = sb_syrah_writer_open(&syrah->items.writer, options, err);
+        return sb_fail_memory();
+    code = sb_syrah_writer_open(&syrah->items.writer, options);
     if (code) {
         free_sink(&syrah->sink);
         return code;

@@ -30,10 +30,10 @@ static struct sb_array_name name_of(const struct sb_item *item)
 }
 
 enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, int64_t size,
-                           struct sb_array_file *out, struct sb_error *err)
+                           struct sb_array_file *out)
 {
     struct sb_array_name name = name_of(item);
-    enum sb_code code = sb_array_file_look(out, &name, data, have, size, err);
+    enum sb_code code = sb_array_file_look(out, &name, data, have, size);
 
     if (!code && !out->is_row)
         item->member.has |= SB_KEEPS_SHAPE;
@@ -41,12 +41,12 @@ enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, 
 }
 
 enum sb_code sb_syrah_fail_array(struct sb_batch *batch, struct sb_item *item,
-                                 const struct sb_error *why, struct sb_error *err)
+                                 const struct sb_error *why)
 {
     struct sb_error text;
 
-    sb_fail(&text, SB_INVALID, "%s; left out", why->text);
-    return sb_item_fail(batch, item, "array", text.text, err);
+    INTO(&text, sb_fail(SB_INVALID, "%s; left out", why->text));
+    return sb_item_fail(batch, item, "array", text.text);
 }
 
 void sb_syrah_items_release(struct sb_syrah_items *items)
@@ -71,28 +71,27 @@ static bool is_number(const struct sb_syrah_items *items)
 }
 
 /* The writer says what is wrong with an array; this adds the item. */
-static enum sb_code name_item(const struct sb_syrah_items *items, enum sb_code code,
-                              struct sb_error *err)
+static enum sb_code name_item(const struct sb_syrah_items *items, enum sb_code code)
 {
     struct sb_error why;
 
     if (code != SB_INVALID)
         return code;
-    why = *err;
-    return sb_fail(err, SB_INVALID, "%s: %s", items->item.data, why.text);
+    why = *sb_error();
+    return sb_fail(SB_INVALID, "%s: %s", items->item.data, why.text);
 }
 
 /* One that is spoiled is left out, which was reported. */
-static enum sb_code end_item(struct sb_syrah_items *items, struct sb_error *err)
+static enum sb_code end_item(struct sb_syrah_items *items)
 {
     enum sb_code code;
 
     if (items->item.size == 0)
         return SB_OK;
     if (items->spoiled) {
-        code = sb_syrah_writer_drop_item(items->writer, err);
+        code = sb_syrah_writer_drop_item(items->writer);
     } else {
-        code = name_item(items, sb_syrah_writer_end_item(items->writer, err), err);
+        code = name_item(items, sb_syrah_writer_end_item(items->writer));
         items->done.items++;
         items->done.arrays += items->part.arrays;
         items->done.bytes += items->part.bytes;
@@ -105,8 +104,7 @@ static enum sb_code end_item(struct sb_syrah_items *items, struct sb_error *err)
 }
 
 /* The item that the array belongs to. */
-static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *item)
 {
     struct sb_array_name name = name_of(item);
     enum sb_code code;
@@ -114,16 +112,15 @@ static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *ite
     if (items->item.size == name.item_size &&
         memcmp(items->item.data, name.item, name.item_size) == 0)
         return SB_OK;
-    code = end_item(items, err);
+    code = end_item(items);
     if (!code && sb_buf_set(&items->item, name.item, name.item_size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code && !item->member.numbered && !is_number(items))
         item->member.has |= SB_KEEPS_ITEM_NAME;
     return code;
 }
 
-static enum sb_code spoil_item(struct sb_syrah_items *items, struct sb_batch *batch,
-                               struct sb_error *err)
+static enum sb_code spoil_item(struct sb_syrah_items *items, struct sb_batch *batch)
 {
     bool before = items->spoiled;
 
@@ -131,71 +128,65 @@ static enum sb_code spoil_item(struct sb_syrah_items *items, struct sb_batch *ba
     if (before)
         return SB_OK;
     return sb_events_add(&batch->events, SB_PROBLEM, "item", items->item.data,
-                         "is left out as an item, for one of its arrays cannot be used", err);
+                         "is left out as an item, for one of its arrays cannot be used");
 }
 
 static enum sb_code begin_array(struct sb_syrah_items *items, const struct sb_item *item,
-                                const struct sb_array_file *file, struct sb_error *err)
+                                const struct sb_array_file *file)
 {
     struct sb_array_name name = name_of(item);
 
     items->part.arrays++;
     items->part.unchecked += !(item->member.entry.has & SB_HAS_CRC);
-    return name_item(items,
-                     sb_syrah_writer_array(items->writer, name.array, name.array_size, file->dtype,
-                                           file->size, err),
-                     err);
+    return name_item(items, sb_syrah_writer_array(items->writer, name.array, name.array_size,
+                                                  file->dtype, file->size));
 }
 
-static enum sb_code write_values(struct sb_syrah_items *items, const char *data, size_t size,
-                                 struct sb_error *err)
+static enum sb_code write_values(struct sb_syrah_items *items, const char *data, size_t size)
 {
     items->part.bytes += (int64_t)size;
-    return sb_syrah_writer_write(items->writer, data, size, err);
+    return sb_syrah_writer_write(items->writer, data, size);
 }
 
 static enum sb_code write_read(struct sb_syrah_items *items, const struct sb_batch *batch,
-                               const struct sb_item *item, const struct sb_array_file *file,
-                               struct sb_error *err)
+                               const struct sb_item *item, const struct sb_array_file *file)
 {
     const char *values = batch->data + item->data_at + file->header_size;
-    enum sb_code code = begin_array(items, item, file, err);
+    enum sb_code code = begin_array(items, item, file);
 
-    return code ? code : write_values(items, values, (size_t)file->size, err);
+    return code ? code : write_values(items, values, (size_t)file->size);
 }
 
 /* Values of what comes in pieces: more than the header says make it unfit. */
-static enum sb_code feed_values(struct sb_syrah_items *items, const char *data, size_t size,
-                                struct sb_error *err)
+static enum sb_code feed_values(struct sb_syrah_items *items, const char *data, size_t size)
 {
     if (items->left >= 0 && (int64_t)size > items->left) {
-        sb_fail(&items->unfit, SB_DAMAGED, "has more bytes than its .npy header says");
+        INTO(&items->unfit, sb_fail(SB_DAMAGED, "has more bytes than its .npy header says"));
         return SB_OK;
     }
     if (items->left >= 0)
         items->left -= (int64_t)size;
-    return write_values(items, data, size, err);
+    return write_values(items, data, size);
 }
 
 /* Once as much of it is at hand as its header may take. */
-static enum sb_code begin_values(struct sb_syrah_items *items, struct sb_item *item,
-                                 struct sb_error *err)
+static enum sb_code begin_values(struct sb_syrah_items *items, struct sb_item *item)
 {
     const struct sb_buf *head = &items->head;
     struct sb_array_file file;
-    enum sb_code code = sb_syrah_look(item, head->data ? head->data : "", head->size,
-                                      item->member.entry.size, &file, &items->unfit);
+    enum sb_code code =
+        INTO(&items->unfit, sb_syrah_look(item, head->data ? head->data : "", head->size,
+                                          item->member.entry.size, &file));
 
     items->begun = true;
     if (code) {
-        *err = items->unfit;
+        *sb_error() = items->unfit;
         return sb_concerns_array(code) ? SB_OK : code;
     }
     items->left = file.size;
-    code = begin_array(items, item, &file, err);
+    code = begin_array(items, item, &file);
     return code ? code
-                : feed_values(items, head->data + file.header_size, head->size - file.header_size,
-                              err);
+                : feed_values(items, head->data + file.header_size, head->size - file.header_size);
 }
 
 struct piece {
@@ -204,7 +195,7 @@ struct piece {
 };
 
 /* A sb_each_block. What follows a fault is skipped. */
-static enum sb_code feed(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code feed(void *context, const void *data, size_t size)
 {
     struct piece *piece = context;
     struct sb_syrah_items *items = piece->items;
@@ -212,10 +203,10 @@ static enum sb_code feed(void *context, const void *data, size_t size, struct sb
     if (items->unfit.code)
         return SB_OK;
     if (items->begun)
-        return feed_values(items, data, size, err);
+        return feed_values(items, data, size);
     if (sb_buf_add(&items->head, data, size))
-        return sb_fail_memory(err);
-    return items->head.size < SB_NPY_HEADER_MOST ? SB_OK : begin_values(items, piece->item, err);
+        return sb_fail_memory();
+    return items->head.size < SB_NPY_HEADER_MOST ? SB_OK : begin_values(items, piece->item);
 }
 
 static void begin_pieces(struct sb_syrah_items *items)
@@ -227,73 +218,71 @@ static void begin_pieces(struct sb_syrah_items *items)
 }
 
 static enum sb_code end_pieces(struct sb_syrah_items *items, struct sb_batch *batch,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     enum sb_code code = SB_OK;
 
     items->in_pieces = false;
     if (!items->begun && !items->unfit.code)
-        code = begin_values(items, item, err);
+        code = begin_values(items, item);
     if (!code && !items->unfit.code && items->left > 0)
-        sb_fail(&items->unfit, SB_DAMAGED, "has fewer bytes than it should");
+        INTO(&items->unfit, sb_fail(SB_DAMAGED, "has fewer bytes than it should"));
     if (code || !items->unfit.code)
         return code;
-    code = sb_syrah_fail_array(batch, item, &items->unfit, err);
-    return code ? code : spoil_item(items, batch, err);
+    code = sb_syrah_fail_array(batch, item, &items->unfit);
+    return code ? code : spoil_item(items, batch);
 }
 
 static enum sb_code write_large(struct sb_syrah_items *items, struct sb_batch *batch,
-                                struct sb_item *item, struct sb_error *err)
+                                struct sb_item *item)
 {
     struct piece piece = {items, item};
     enum sb_code code;
 
     begin_pieces(items);
-    code = sb_item_stream(batch, item, feed, &piece, err);
+    code = sb_item_stream(batch, item, feed, &piece);
     if (code != SB_END)
-        return code ? code : end_pieces(items, batch, item, err);
+        return code ? code : end_pieces(items, batch, item);
     items->in_pieces = false;
     item->state = SB_ITEM_FAILED;
-    return spoil_item(items, batch, err);
+    return spoil_item(items, batch);
 }
 
 static enum sb_code write_part(struct sb_syrah_items *items, struct sb_batch *batch,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     struct piece piece = {items, item};
     enum sb_code code;
 
     if (item->part_offset == 0)
         begin_pieces(items);
-    code = feed(&piece, batch->data + item->data_at, item->data_size, err);
-    return code || !item->part_last ? code : end_pieces(items, batch, item, err);
+    code = feed(&piece, batch->data + item->data_at, item->data_size);
+    return code || !item->part_last ? code : end_pieces(items, batch, item);
 }
 
 enum sb_code sb_syrah_items_take(struct sb_syrah_items *items, struct sb_batch *batch,
-                                 struct sb_item *item, const struct sb_array_file *file,
-                                 struct sb_error *err)
+                                 struct sb_item *item, const struct sb_array_file *file)
 {
-    enum sb_code code = enter_item(items, item, err);
+    enum sb_code code = enter_item(items, item);
 
     if (code)
         return code;
     if (item->state == SB_ITEM_FAILED)
-        return spoil_item(items, batch, err);
+        return spoil_item(items, batch);
     if (items->spoiled) {
         items->in_pieces = item->state == SB_ITEM_PART && !item->part_last;
         item->state = SB_ITEM_FAILED;
         return SB_OK;
     }
     if (item->state == SB_ITEM_READ)
-        return write_read(items, batch, item, file, err);
-    return item->state == SB_ITEM_LARGE ? write_large(items, batch, item, err)
-                                        : write_part(items, batch, item, err);
+        return write_read(items, batch, item, file);
+    return item->state == SB_ITEM_LARGE ? write_large(items, batch, item)
+                                        : write_part(items, batch, item);
 }
 
-enum sb_code sb_syrah_items_end(struct sb_syrah_items *items, struct sb_error *err)
+enum sb_code sb_syrah_items_end(struct sb_syrah_items *items)
 {
     if (items->in_pieces)
-        return sb_fail(err, SB_DAMAGED, "%s: its last array ends before its size",
-                       items->item.data);
-    return end_item(items, err);
+        return sb_fail(SB_DAMAGED, "%s: its last array ends before its size", items->item.data);
+    return end_item(items);
 }

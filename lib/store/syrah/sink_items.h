@@ -38,21 +38,20 @@ bool sb_syrah_name_of(struct sb_array_name *out, const struct sb_member *member)
 
 /* As sb_array_file_look; a shape that is lost is a property of the item's member. */
 enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, int64_t size,
-                           struct sb_array_file *out, struct sb_error *err) SB_CHECKED;
+                           struct sb_array_file *out) SB_CHECKED;
 
 /* Leaves it out, and says why. */
 enum sb_code sb_syrah_fail_array(struct sb_batch *batch, struct sb_item *item,
-                                 const struct sb_error *why, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_error *why) SB_CHECKED;
 
 void sb_syrah_items_release(struct sb_syrah_items *items); /* not the writer */
 
 /* The next one; if it is SB_ITEM_READ, `file` describes it. One that has failed costs its item.
  * SB_INVALID: the item differs from the first. */
 enum sb_code sb_syrah_items_take(struct sb_syrah_items *items, struct sb_batch *batch,
-                                 struct sb_item *item, const struct sb_array_file *file,
-                                 struct sb_error *err) SB_CHECKED;
+                                 struct sb_item *item, const struct sb_array_file *file) SB_CHECKED;
 
 /* The present item is over. SB_DAMAGED: within an array. */
-enum sb_code sb_syrah_items_end(struct sb_syrah_items *items, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_items_end(struct sb_syrah_items *items) SB_CHECKED;
 
 #endif

@@ -5,19 +5,18 @@
 
 #include <string.h>
 
-enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input,
-                                 struct sb_error *err)
+enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input)
 {
     struct sb_syrah *syrah = NULL;
 
     *out = NULL;
-    if (sb_input_spool(input, 0, err))
-        return err->code;
+    if (sb_input_spool(input, 0))
+        return sb_error()->code;
     if (!input->file)
-        return sb_syrah_set_open(out, input->path, err);
-    if (sb_syrah_open(&syrah, input->file, err))
-        return err->code;
-    return sb_syrah_set_of(out, syrah, err);
+        return sb_syrah_set_open(out, input->path);
+    if (sb_syrah_open(&syrah, input->file))
+        return sb_error()->code;
+    return sb_syrah_set_of(out, syrah);
 }
 
 static enum sb_sure is_spec(const struct sb_input *input)

@@ -38,29 +38,28 @@ static bool is_zero(const unsigned char *data, size_t size)
 }
 
 /* The header, and what it says of the metadata's place. */
-static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
+static enum sb_code read_header(struct sb_syrah *syrah)
 {
     const unsigned char *data = syrah->mapping->data;
     int64_t file = syrah->mapping->size, offset, size;
     size_t got = file < SB_SYRAH_HEADER ? (size_t)file : SB_SYRAH_HEADER;
 
     if (is_zero(data, got))
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: is a Syrah file that was never closed: it has no header and no "
                        "metadata, so that its items cannot be found",
                        syrah->file->name);
     if (!sb_syrah_is_header(data, got))
-        return sb_fail(err, SB_FORMAT, "%s: is no Syrah file: its header is not one",
-                       syrah->file->name);
+        return sb_fail(SB_FORMAT, "%s: is no Syrah file: its header is not one", syrah->file->name);
     offset = int64_at(data + 6);
     size = int64_at(data + 14);
     if (offset < SB_SYRAH_HEADER || offset > file || size < 0 || size > file - offset)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: the metadata lie outside the file (offset %lld, %lld bytes): it is cut "
                        "short, or its header is damaged",
                        syrah->file->name, (long long)offset, (long long)size);
     if (size > INT32_MAX)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: has %lld bytes of metadata, and a BSON document ends at 2^31-1",
                        syrah->file->name, (long long)size);
     syrah->data_end = offset;
@@ -69,43 +68,43 @@ static enum sb_code read_header(struct sb_syrah *syrah, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code check_unchanged(const struct sb_syrah *syrah, struct sb_error *err)
+static enum sb_code check_unchanged(const struct sb_syrah *syrah)
 {
     struct sb_error shrunk;
 
-    if (!sb_mapping_check(syrah->mapping, &shrunk))
+    if (!INTO(&shrunk, sb_mapping_check(syrah->mapping)))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "%s", shrunk.text);
+    return sb_fail(SB_CHANGED, "%s", shrunk.text);
 }
 
-static enum sb_code read_file(struct sb_syrah *syrah, struct sb_error *err)
+static enum sb_code read_file(struct sb_syrah *syrah)
 {
     struct sb_error changed;
     enum sb_code code;
 
-    if (sb_file_map(&syrah->mapping, syrah->file, err))
-        return err->code;
-    code = read_header(syrah, err);
+    if (sb_file_map(&syrah->mapping, syrah->file))
+        return sb_error()->code;
+    code = read_header(syrah);
     if (!code)
-        code = sb_syrah_read_metadata(syrah, err);
-    if ((!code || code == SB_FORMAT) && check_unchanged(syrah, &changed)) {
-        *err = changed;
+        code = sb_syrah_read_metadata(syrah);
+    if ((!code || code == SB_FORMAT) && INTO(&changed, check_unchanged(syrah))) {
+        *sb_error() = changed;
         code = SB_CHANGED;
     }
     return code;
 }
 
-enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file, struct sb_error *err)
+enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file)
 {
     struct sb_syrah *syrah = calloc(1, sizeof(*syrah));
 
     *out = NULL;
     if (!syrah)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     syrah->file = sb_file_ref(file);
-    if (read_file(syrah, err)) {
+    if (read_file(syrah)) {
         sb_syrah_free(syrah);
-        return err->code;
+        return sb_error()->code;
     }
     *out = syrah;
     return SB_OK;
@@ -175,17 +174,17 @@ int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t siz
 }
 
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
-                                   const struct sb_extent *extent, struct sb_error *err)
+                                   const struct sb_extent *extent)
 {
     size_t unit = sb_dtype_size(syrah->arrays[array].dtype);
 
     if (extent->offset < SB_SYRAH_HEADER || extent->offset > syrah->data_end || extent->size < 0 ||
         extent->size > syrah->data_end - extent->offset)
-        return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %lld bytes)",
+        return sb_fail(SB_DAMAGED, "lies outside the data section (offset %lld, %lld bytes)",
                        (long long)extent->offset, (long long)extent->size);
     if ((size_t)extent->size % unit)
-        return sb_fail(err, SB_DAMAGED, "has %lld bytes, no multiple of %zu",
-                       (long long)extent->size, unit);
+        return sb_fail(SB_DAMAGED, "has %lld bytes, no multiple of %zu", (long long)extent->size,
+                       unit);
     return SB_OK;
 }
 
@@ -199,31 +198,29 @@ static struct sb_extent extent_said(const struct sb_syrah *syrah, uint32_t array
 }
 
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
-                              size_t count, struct sb_extent *out, size_t *good,
-                              struct sb_error *err)
+                              size_t count, struct sb_extent *out, size_t *good)
 {
     struct sb_error wrong;
 
     *good = 0;
     for (size_t i = 0; i < count; i++)
         out[i] = extent_said(syrah, array, first + (int64_t)i);
-    if (check_unchanged(syrah, err))
-        return err->code;
+    if (check_unchanged(syrah))
+        return sb_error()->code;
     for (; *good < count; ++*good) {
-        if (sb_syrah_check_extent(syrah, array, &out[*good], &wrong))
-            return sb_fail(err, SB_DAMAGED, "item %lld, array '%s': %s",
+        if (INTO(&wrong, sb_syrah_check_extent(syrah, array, &out[*good])))
+            return sb_fail(SB_DAMAGED, "item %lld, array '%s': %s",
                            (long long)(first + (int64_t)*good), syrah->arrays[array].name,
                            wrong.text);
     }
     return SB_OK;
 }
 
-enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size,
-                           struct sb_error *err)
+enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size)
 {
     if (offset < SB_SYRAH_HEADER || offset > syrah->data_end ||
         size > (uint64_t)(syrah->data_end - offset))
-        return sb_fail(err, SB_DAMAGED, "lies outside the data section (offset %lld, %zu bytes)",
+        return sb_fail(SB_DAMAGED, "lies outside the data section (offset %lld, %zu bytes)",
                        (long long)offset, size);
-    return sb_file_read_exactly(syrah->file, data, size, offset, err);
+    return sb_file_read_exactly(syrah->file, data, size, offset);
 }

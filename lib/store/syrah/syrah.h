@@ -35,8 +35,7 @@ struct sb_syrah;
  * element or occurs twice, is of an unknown type, or of another count than the first; the text says
  * what. SB_CHANGED: it becomes shorter.
  */
-enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file) SB_CHECKED;
 void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
 
 const char *sb_syrah_name(const struct sb_syrah *syrah); /* for messages */
@@ -61,7 +60,7 @@ int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
 /* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
  * wrong with it, but does not name its item. */
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
-                                   const struct sb_extent *extent, struct sb_error *err) SB_CHECKED;
+                                   const struct sb_extent *extent) SB_CHECKED;
 
 /*
  * One array of `count` items from `first` on, which must be there. All of out is filled in; its
@@ -69,11 +68,10 @@ enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
  * SB_CHANGED: the file has become shorter.
  */
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
-                              size_t count, struct sb_extent *out, size_t *good,
-                              struct sb_error *err) SB_CHECKED;
+                              size_t count, struct sb_extent *out, size_t *good) SB_CHECKED;
 
 /* Bytes of the data section; exactly size of them, else SB_DAMAGED. */
-enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data, size_t size,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data,
+                           size_t size) SB_CHECKED;
 
 #endif

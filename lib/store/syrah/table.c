@@ -37,18 +37,15 @@ static void free_table(struct sb_table *table)
     sb_syrah_set_free(set_of(table));
 }
 
-static enum sb_code count(struct sb_table *table, int64_t *items, struct sb_error *err)
+static enum sb_code count(struct sb_table *table, int64_t *items)
 {
-    (void)err;
     *items = sb_syrah_set_count(set_of(table));
     return SB_OK;
 }
 
-static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number,
-                            struct sb_error *err)
+static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number)
 {
     (void)row;
-    (void)err;
     *number = sb_syrah_set_array_count(set_of(table));
     return SB_OK;
 }
@@ -67,20 +64,18 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
     return sb_syrah_set_find(set_of(table), name, size);
 }
 
-static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out,
-                             struct sb_error *err)
+static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     (void)table;
-    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out,
-                         struct sb_error *err)
+static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
 {
     const struct sb_syrah *file;
 
     if (number >= sb_syrah_set_file_count(set_of(table)))
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     file = sb_syrah_set_file(set_of(table), number);
     *out = (struct sb_table_part){.path = sb_syrah_name(file),
                                   .rows = sb_syrah_count(file),
@@ -89,20 +84,20 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
 }
 
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t number,
-                             struct sb_facts *facts, struct sb_error *err)
+                             struct sb_facts *facts)
 {
     const struct sb_syrah_set *set = set_of(table);
     const struct sb_syrah_array *array = sb_syrah_set_array(set, number);
     struct sb_place place = sb_syrah_set_place(set, row);
     struct sb_extent extent;
-    enum sb_code code = sb_syrah_set_extent(set, place, number, &extent, err);
+    enum sb_code code = sb_syrah_set_extent(set, place, number, &extent);
 
     facts->path = sb_syrah_name(sb_syrah_set_file(set, place.shard));
     facts->name = array->name;
     facts->dtype = sb_dtype_word(array->dtype);
     facts->length = facts->size = facts->offset = -1;
     if (code == SB_DAMAGED)
-        facts->defect = err->text;
+        facts->defect = sb_error()->text;
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
     facts->length = extent.size / (int64_t)sb_dtype_size(array->dtype);
@@ -111,13 +106,13 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t numbe
     return SB_OK;
 }
 
-static enum sb_code reader_new(const struct sb_table *table, void **out, struct sb_error *err)
+static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
     struct syrah_reader *reader = calloc(1, sizeof(*reader));
 
     *out = reader;
     if (!reader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reader->table = table;
     reader->set = set_of(table);
     reader->arrays = sb_syrah_set_array_count(reader->set);
@@ -146,7 +141,7 @@ static struct sb_place place_of(const struct sb_table *table, const struct sb_ce
 }
 
 static enum sb_code extents(void *context, struct sb_place first, size_t number,
-                            struct sb_extent *out, size_t *good, struct sb_error *err)
+                            struct sb_extent *out, size_t *good)
 {
     const struct syrah_reader *reader = context;
 
@@ -154,20 +149,19 @@ static enum sb_code extents(void *context, struct sb_place first, size_t number,
         int64_t index = first.index + (int64_t)*good;
         struct sb_place item = {.shard = first.shard, .index = index / reader->arrays};
 
-        if (sb_syrah_set_extent(reader->set, item, (uint32_t)(index % reader->arrays), &out[*good],
-                                err))
-            return err->code;
+        if (sb_syrah_set_extent(reader->set, item, (uint32_t)(index % reader->arrays), &out[*good]))
+            return sb_error()->code;
         out[*good].shard = first.shard;
     }
     return SB_OK;
 }
 
 static enum sb_code read_stored(void *context, uint32_t file, int64_t offset, void *data,
-                                size_t size, struct sb_error *err)
+                                size_t size)
 {
     const struct syrah_reader *reader = context;
 
-    return sb_syrah_read(sb_syrah_set_file(reader->set, file), offset, data, size, err);
+    return sb_syrah_read(sb_syrah_set_file(reader->set, file), offset, data, size);
 }
 
 /* Texts are as they are. */
@@ -183,68 +177,67 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
 
 /* What comes before the values: nothing, or the header of a .npy. */
 static enum sb_code make_header(struct syrah_reader *reader, const struct sb_stored_cell *cell,
-                                size_t *size, struct sb_error *err)
+                                size_t *size)
 {
     const struct sb_syrah_array *array = sb_syrah_set_array(reader->set, cell->cell.column);
 
     *size = 0;
     if (!is_npy(reader->set, &cell->cell))
         return SB_OK;
-    if (sb_npy_row_header(&reader->row, array->dtype, cell->extent.size, err))
-        return err->code;
+    if (sb_npy_row_header(&reader->row, array->dtype, cell->extent.size))
+        return sb_error()->code;
     *size = reader->row.header.size;
     return SB_OK;
 }
 
 static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
-                           void *data, size_t capacity, size_t *size, struct sb_error *err)
+                           void *data, size_t capacity, size_t *size)
 {
     struct syrah_reader *reader = context;
     size_t header, stored_size = (size_t)cell->extent.size;
 
-    if (make_header(reader, cell, &header, err))
-        return err->code;
+    if (make_header(reader, cell, &header))
+        return sb_error()->code;
     *size = header + stored_size;
     if (*size > capacity)
-        return err->code = SB_LIMIT;
+        return sb_error()->code = SB_LIMIT;
     if (header > 0)
         memcpy(data, reader->row.header.data, header);
     if (!stored)
         return read_stored(reader, cell->extent.shard, cell->extent.offset, (char *)data + header,
-                           stored_size, err);
+                           stored_size);
     if (stored_size > 0)
         memcpy((char *)data + header, stored, stored_size);
     return SB_OK;
 }
 
-static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size,
-                            struct sb_error *err)
+static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size)
 {
     size_t header;
-    enum sb_code code = make_header(context, cell, &header, err);
+    enum sb_code code = make_header(context, cell, &header);
 
     *size = (int64_t)header + cell->extent.size;
     return code;
 }
 
 static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *each_context, struct sb_error *err)
+                           void *each_context)
 {
     struct syrah_reader *reader = context;
     struct sb_extent left = cell->extent;
     size_t header;
-    enum sb_code code = make_header(reader, cell, &header, err);
+    enum sb_code code = make_header(reader, cell, &header);
 
     if (!code && sb_buf_reserve(&reader->block, BLOCK))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code && header > 0)
-        code = each(each_context, reader->row.header.data, header, err);
+        code = each(each_context, reader->row.header.data, header);
     while (!code && left.size > 0) {
         size_t size = left.size < (int64_t)BLOCK ? (size_t)left.size : BLOCK;
 
-        code = read_stored(reader, left.shard, left.offset, reader->block.data, size, err);
+        code = read_stored(reader, left.shard, left.offset, reader->block.data, size);
         if (!code)
-            code = each(each_context, reader->block.data, size, err);
+            code = each(each_context, reader->block.data, size);
         left.offset += (int64_t)size;
         left.size -= (int64_t)size;
     }
@@ -270,7 +263,7 @@ enum { ITEMS, ITEMS_BYTES };
 static const struct sb_measure of_items[] = {{"items", false}, {"bytes", true}};
 
 static enum sb_code measure_item(const struct measuring *measuring, const struct sb_syrah_set *set,
-                                 struct sb_place place, struct sb_error *err)
+                                 struct sb_place place)
 {
     for (uint32_t i = 0; i < sb_syrah_set_array_count(set); i++) {
         struct sb_usage_line *line = &measuring->usage->lines[i];
@@ -279,10 +272,10 @@ static enum sb_code measure_item(const struct measuring *measuring, const struct
 
         if (!line->name)
             continue;
-        code = sb_syrah_set_extent(set, place, i, &extent, err);
+        code = sb_syrah_set_extent(set, place, i, &extent);
         if (code == SB_DAMAGED) {
             sb_report(measuring->options->notify, SB_PROBLEM, "damaged", measuring->table->name,
-                      "%s", err->text);
+                      "%s", sb_error()->text);
             continue;
         }
         if (code)
@@ -293,8 +286,7 @@ static enum sb_code measure_item(const struct measuring *measuring, const struct
     return SB_OK;
 }
 
-static enum sb_code measure_items(const struct measuring *measuring, const struct sb_syrah_set *set,
-                                  struct sb_error *err)
+static enum sb_code measure_items(const struct measuring *measuring, const struct sb_syrah_set *set)
 {
     for (uint32_t file = 0; file < sb_syrah_set_file_count(set); file++) {
         int64_t count = sb_syrah_count(sb_syrah_set_file(set, file));
@@ -302,8 +294,8 @@ static enum sb_code measure_items(const struct measuring *measuring, const struc
         for (int64_t item = 0; item < count; item++) {
             struct sb_place place = {.shard = file, .index = item};
 
-            if (sb_heed_interrupt(err) || measure_item(measuring, set, place, err))
-                return err->code;
+            if (sb_heed_interrupt() || measure_item(measuring, set, place))
+                return sb_error()->code;
         }
     }
     return SB_OK;
@@ -334,14 +326,14 @@ static void measure_rest(struct sb_usage *usage, const struct sb_syrah_set *set)
 }
 
 static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_options *options,
-                             struct sb_usage *usage, struct sb_error *err)
+                             struct sb_usage *usage)
 {
     const struct sb_syrah_set *set = set_of(table);
     const struct measuring measuring = {.table = table, .options = options, .usage = usage};
     uint32_t arrays = sb_syrah_set_array_count(set);
 
-    if (sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2, err))
-        return err->code;
+    if (sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2))
+        return sb_error()->code;
     usage->line_word = "array";
     usage->typed = true;
     usage->line_count = arrays;
@@ -352,8 +344,8 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
         if (sb_array_is_among(array->name, options->columns, options->column_count))
             usage->lines[i].name = array->name;
     }
-    if (measure_items(&measuring, set, err))
-        return err->code;
+    if (measure_items(&measuring, set))
+        return sb_error()->code;
     if (options->column_count == 0)
         measure_rest(usage, set);
     sb_usage_sum_up(usage);
@@ -404,15 +396,14 @@ static int64_t average_size(const struct sb_syrah_set *set)
     return arrays > 0 ? bytes / arrays + 1 : 1;
 }
 
-enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
-                               struct sb_error *err)
+enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set)
 {
     struct syrah_table *table = malloc(sizeof(*table));
 
     *out = NULL;
     if (!table) {
         sb_syrah_set_free(set);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *table = (struct syrah_table){.base = {.ops = &syrah_ops,
                                            .name = sb_syrah_set_name(set),
@@ -426,14 +417,13 @@ enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set,
 }
 
 enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
-                                 const struct sb_bag_options *none, const struct sb_notify *notify,
-                                 struct sb_error *err)
+                                 const struct sb_bag_options *none, const struct sb_notify *notify)
 {
     struct sb_syrah_set *set;
 
     (void)none;
     (void)notify;
-    if (sb_input_open_syrah(&set, input, err))
-        return err->code;
-    return sb_table_of_syrah(out, set, err);
+    if (sb_input_open_syrah(&set, input))
+        return sb_error()->code;
+    return sb_table_of_syrah(out, set);
 }

@@ -16,25 +16,24 @@ static size_t block_bytes(const struct sb_syrah_waiting *waiting)
     return waiting->block_items * waiting->arrays * 2 * sizeof(*waiting->held);
 }
 
-enum sb_code sb_syrah_waiting_begin(struct sb_syrah_waiting *waiting, size_t arrays,
-                                    struct sb_error *err)
+enum sb_code sb_syrah_waiting_begin(struct sb_syrah_waiting *waiting, size_t arrays)
 {
     waiting->arrays = arrays;
     waiting->block_items = BLOCK_BYTES / (arrays * 2 * sizeof(*waiting->held)) + 1;
     free(waiting->held);
     waiting->held = malloc(block_bytes(waiting));
-    return waiting->held ? SB_OK : sb_fail_memory(err);
+    return waiting->held ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct sb_extent *extents,
-                                  size_t stride, struct sb_error *err)
+                                  size_t stride)
 {
     const char *at = (const char *)extents;
     int64_t *held;
 
     if (waiting->held_items == waiting->block_items) {
-        if (sb_spool_add(&waiting->blocks, waiting->held, block_bytes(waiting), err))
-            return err->code;
+        if (sb_spool_add(&waiting->blocks, waiting->held, block_bytes(waiting)))
+            return sb_error()->code;
         waiting->held_items = 0;
     }
     held = waiting->held + waiting->held_items;
@@ -50,17 +49,17 @@ enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct
 }
 
 enum sb_code sb_syrah_waiting_feed(struct sb_syrah_waiting *waiting, size_t array, bool sizes,
-                                   sb_each_block *each, void *context, struct sb_error *err)
+                                   sb_each_block *each, void *context)
 {
     size_t column = (2 * array + sizes) * waiting->block_items;
     enum sb_code code = SB_OK;
 
     for (int64_t at = 0; !code && at < sb_spool_size(&waiting->blocks);
          at += (int64_t)block_bytes(waiting))
-        code = sb_spool_feed(&waiting->blocks, at + (int64_t)(column * sizeof(*waiting->held)),
-                             (int64_t)(waiting->block_items * sizeof(*waiting->held)), each,
-                             context, err);
+        code =
+            sb_spool_feed(&waiting->blocks, at + (int64_t)(column * sizeof(*waiting->held)),
+                          (int64_t)(waiting->block_items * sizeof(*waiting->held)), each, context);
     if (code || waiting->held_items == 0)
         return code;
-    return each(context, waiting->held + column, waiting->held_items * sizeof(*waiting->held), err);
+    return each(context, waiting->held + column, waiting->held_items * sizeof(*waiting->held));
 }

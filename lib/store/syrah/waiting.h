@@ -24,16 +24,14 @@ struct sb_syrah_waiting {
 void sb_syrah_waiting_release(struct sb_syrah_waiting *waiting);
 
 /* How many arrays an item has: before the first one is added. */
-enum sb_code sb_syrah_waiting_begin(struct sb_syrah_waiting *waiting, size_t arrays,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_waiting_begin(struct sb_syrah_waiting *waiting, size_t arrays) SB_CHECKED;
 
 /* An item: the extents of its arrays, in order, `stride` bytes from one to the next. */
 enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct sb_extent *extents,
-                                  size_t stride, struct sb_error *err) SB_CHECKED;
+                                  size_t stride) SB_CHECKED;
 
 /* Feeds an array's offsets, or sizes, to `each`, as a Syrah file has them. */
 enum sb_code sb_syrah_waiting_feed(struct sb_syrah_waiting *waiting, size_t array, bool sizes,
-                                   sb_each_block *each, void *context,
-                                   struct sb_error *err) SB_CHECKED;
+                                   sb_each_block *each, void *context) SB_CHECKED;
 
 #endif

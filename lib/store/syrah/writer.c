@@ -73,18 +73,17 @@ void sb_syrah_writer_free(struct sb_syrah_writer *writer)
 }
 
 /* Of a file the header's place. */
-static enum sb_code begin(struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code begin(struct sb_syrah_writer *writer)
 {
     static const char nothing[SB_SYRAH_HEADER];
 
     if (!sb_outfile_goes_back(writer->file))
         return SB_OK;
-    return sb_outfile_write(writer->file, nothing, sizeof(nothing), err);
+    return sb_outfile_write(writer->file, nothing, sizeof(nothing));
 }
 
 enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
-                                  const struct sb_stream_sink_options *options,
-                                  struct sb_error *err)
+                                  const struct sb_stream_sink_options *options)
 {
     struct sb_stream_sink_options plain = *options;
     struct sb_syrah_writer *writer = calloc(1, sizeof(*writer));
@@ -92,15 +91,15 @@ enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
 
     *out = NULL;
     if (!writer)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     plain.filter = SB_FILTER_NONE;
     writer->limit = SB_SYRAH_DOCUMENT_MOST;
     writer->begin = writer->end = SB_SYRAH_HEADER;
     writer->path = strdup(options->path);
     writer->spool = writer->waiting.blocks = (struct sb_spool){.beside = writer->path, .fd = -1};
-    code = writer->path ? sb_outfile_open(&writer->file, &plain, err) : sb_fail_memory(err);
+    code = writer->path ? sb_outfile_open(&writer->file, &plain) : sb_fail_memory();
     if (!code)
-        code = begin(writer, err);
+        code = begin(writer);
     if (code)
         sb_syrah_writer_free(writer);
     else
@@ -108,14 +107,13 @@ enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
     return code;
 }
 
-static enum sb_code fail_array(const struct sb_syrah_written *array, const char *what,
-                               struct sb_error *err)
+static enum sb_code fail_array(const struct sb_syrah_written *array, const char *what)
 {
-    return sb_fail(err, SB_INVALID, "array '%s': %s", array->name, what);
+    return sb_fail(SB_INVALID, "array '%s': %s", array->name, what);
 }
 
 /* What came of the array at hand is all of it. */
-static enum sb_code close_array(struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code close_array(struct sb_syrah_writer *writer)
 {
     struct sb_syrah_written *array;
 
@@ -125,10 +123,10 @@ static enum sb_code close_array(struct sb_syrah_writer *writer, struct sb_error 
     array = &writer->arrays[writer->last];
     array->extent.size = writer->end - array->extent.offset;
     if (writer->declared >= 0 && array->extent.size != writer->declared)
-        return fail_array(array, "its bytes are not as many as its size", err);
+        return fail_array(array, "its bytes are not as many as its size");
     if (array->extent.size % (int64_t)sb_dtype_size(array->dtype) == 0)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "array '%s': its %" PRId64 " bytes are no multiple of a %s",
+    return sb_fail(SB_INVALID, "array '%s': its %" PRId64 " bytes are no multiple of a %s",
                    array->name, array->extent.size, sb_dtype_word(array->dtype));
 }
 
@@ -167,54 +165,52 @@ static size_t find_array(const struct sb_syrah_writer *writer, const char *name,
 }
 
 static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, size_t size,
-                              enum sb_dtype dtype, struct sb_error *err)
+                              enum sb_dtype dtype)
 {
     char *copy;
 
     if (writer->array_count == SB_SYRAH_ARRAYS_MOST)
-        return sb_fail(err, SB_LIMIT, "%s: an item has more than %d arrays",
+        return sb_fail(SB_LIMIT, "%s: an item has more than %d arrays",
                        sb_syrah_writer_name(writer), SB_SYRAH_ARRAYS_MOST);
     if (!sb_is_utf8(name, size) || memchr(name, '\0', size))
-        return sb_fail(err, SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
+        return sb_fail(SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
     if (sb_grow(&writer->arrays, &writer->array_capacity, writer->array_count,
-                sizeof(*writer->arrays), err))
-        return err->code;
+                sizeof(*writer->arrays)))
+        return sb_error()->code;
     copy = strndup(name, size);
     if (!copy)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     writer->arrays[writer->array_count++] = (struct sb_syrah_written){.name = copy, .dtype = dtype};
     return SB_OK;
 }
 
 /* The array of that name that the first item has. */
 static enum sb_code choose_array(const struct sb_syrah_writer *writer, const char *name,
-                                 size_t size, enum sb_dtype dtype, size_t *array,
-                                 struct sb_error *err)
+                                 size_t size, enum sb_dtype dtype, size_t *array)
 {
     *array = find_array(writer, name, size);
     if (*array == writer->array_count)
-        return sb_fail(err, SB_INVALID, "array '%.*s': the first item has none of that name",
-                       (int)size, name);
+        return sb_fail(SB_INVALID, "array '%.*s': the first item has none of that name", (int)size,
+                       name);
     if (writer->arrays[*array].there)
-        return fail_array(&writer->arrays[*array], "it comes twice", err);
+        return fail_array(&writer->arrays[*array], "it comes twice");
     if (writer->arrays[*array].dtype == dtype)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "array '%s': is of type %s, but %s in the first item",
+    return sb_fail(SB_INVALID, "array '%s': is of type %s, but %s in the first item",
                    writer->arrays[*array].name, sb_dtype_word(dtype),
                    sb_dtype_word(writer->arrays[*array].dtype));
 }
 
 enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *name,
-                                   size_t name_size, enum sb_dtype dtype, int64_t size,
-                                   struct sb_error *err)
+                                   size_t name_size, enum sb_dtype dtype, int64_t size)
 {
     size_t array = writer->array_count;
-    enum sb_code code = close_array(writer, err);
+    enum sb_code code = close_array(writer);
 
     if (!code && writer->items == 0)
-        code = add_array(writer, name, name_size, dtype, err);
+        code = add_array(writer, name, name_size, dtype);
     else if (!code)
-        code = choose_array(writer, name, name_size, dtype, &array, err);
+        code = choose_array(writer, name, name_size, dtype, &array);
     if (code)
         return code;
     writer->arrays[array].there = true;
@@ -227,24 +223,23 @@ enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *n
 }
 
 /* After the header; a sb_each_block. */
-static enum sb_code put(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put(void *context, const void *data, size_t size)
 {
     struct sb_syrah_writer *writer = context;
 
     if (!sb_outfile_goes_back(writer->file))
-        return sb_spool_add(&writer->spool, data, size, err);
-    return sb_outfile_write(writer->file, data, size, err);
+        return sb_spool_add(&writer->spool, data, size);
+    return sb_outfile_write(writer->file, data, size);
 }
 
-enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data, size_t size,
-                                   struct sb_error *err)
+enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data, size_t size)
 {
     int64_t done = writer->end - writer->arrays[writer->last].extent.offset;
 
     if (writer->declared >= 0 && (int64_t)size > writer->declared - done)
-        return fail_array(&writer->arrays[writer->last], "its bytes are more than its size", err);
+        return fail_array(&writer->arrays[writer->last], "its bytes are more than its size");
     writer->end += (int64_t)size;
-    return put(writer, data, size, err);
+    return put(writer, data, size);
 }
 
 static int compare_names(const void *a, const void *b, void *context)
@@ -254,47 +249,47 @@ static int compare_names(const void *a, const void *b, void *context)
     return strcmp(arrays[*(const uint32_t *)a].name, arrays[*(const uint32_t *)b].name);
 }
 
-static enum sb_code sort_names(struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code sort_names(struct sb_syrah_writer *writer)
 {
     uint32_t *by_name = calloc(writer->array_count + 1, sizeof(*by_name));
 
     free(writer->by_name);
     writer->by_name = by_name;
     if (!by_name)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < writer->array_count; i++)
         by_name[i] = (uint32_t)i;
     qsort_r(by_name, writer->array_count, sizeof(*by_name), compare_names, writer->arrays);
     for (size_t i = 1; i < writer->array_count; i++) {
         if (strcmp(writer->arrays[by_name[i - 1]].name, writer->arrays[by_name[i]].name) == 0)
-            return fail_array(&writer->arrays[by_name[i]], "it comes twice", err);
+            return fail_array(&writer->arrays[by_name[i]], "it comes twice");
     }
     return SB_OK;
 }
 
-static enum sb_code check_first(struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code check_first(struct sb_syrah_writer *writer)
 {
-    enum sb_code code = sort_names(writer, err);
+    enum sb_code code = sort_names(writer);
 
     if (code)
         return code;
     if (writer->array_count == 0)
-        return sb_fail(err, SB_INVALID, "has no arrays");
+        return sb_fail(SB_INVALID, "has no arrays");
     writer->most_items =
         sb_syrah_document_capacity(writer->arrays, writer->array_count, writer->limit);
-    return sb_syrah_waiting_begin(&writer->waiting, writer->array_count, err);
+    return sb_syrah_waiting_begin(&writer->waiting, writer->array_count);
 }
 
-static enum sb_code check_complete(const struct sb_syrah_writer *writer, struct sb_error *err)
+static enum sb_code check_complete(const struct sb_syrah_writer *writer)
 {
     for (size_t i = 0; writer->have < writer->array_count && i < writer->array_count; i++) {
         if (!writer->arrays[i].there)
-            return sb_fail(err, SB_INVALID, "has no array '%s', as the first item has",
+            return sb_fail(SB_INVALID, "has no array '%s', as the first item has",
                            writer->arrays[i].name);
     }
     if (writer->items < writer->most_items)
         return SB_OK;
-    return sb_fail(err, SB_LIMIT,
+    return sb_fail(SB_LIMIT,
                    "%s: at most %" PRId64 " items with these arrays fit, for the metadata of a "
                    "Syrah file end at 2 GiB; make several files",
                    sb_syrah_writer_name(writer), writer->most_items);
@@ -309,17 +304,17 @@ static void begin_item(struct sb_syrah_writer *writer)
     writer->open = false;
 }
 
-enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer, struct sb_error *err)
+enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer)
 {
-    enum sb_code code = close_array(writer, err);
+    enum sb_code code = close_array(writer);
 
     if (!code && writer->items == 0)
-        code = check_first(writer, err);
+        code = check_first(writer);
     if (!code)
-        code = check_complete(writer, err);
+        code = check_complete(writer);
     if (!code)
         code = sb_syrah_waiting_add(&writer->waiting, &writer->arrays->extent,
-                                    sizeof(*writer->arrays), err);
+                                    sizeof(*writer->arrays));
     if (code)
         return code;
     writer->items++;
@@ -327,7 +322,7 @@ enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer, struct sb_
     return SB_OK;
 }
 
-enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer, struct sb_error *err)
+enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer)
 {
     int64_t begin = writer->begin;
     enum sb_code code = SB_OK;
@@ -335,7 +330,7 @@ enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer, struct sb
     if (!sb_outfile_goes_back(writer->file))
         sb_spool_cut(&writer->spool, begin - SB_SYRAH_HEADER);
     else if (writer->end > begin)
-        code = sb_outfile_cut(writer->file, begin, err);
+        code = sb_outfile_cut(writer->file, begin);
     writer->end = begin;
     if (writer->items == 0)
         forget_arrays(writer);
@@ -352,29 +347,28 @@ static void make_header(const struct sb_syrah_writer *writer, uint8_t header[SB_
     sb_put_u64(sb_put_u64(header + sizeof(magic), (uint64_t)writer->end), (uint64_t)size);
 }
 
-static enum sb_code put_out(void *file, const void *data, size_t size, struct sb_error *err)
+static enum sb_code put_out(void *file, const void *data, size_t size)
 {
-    return sb_outfile_write(file, data, size, err);
+    return sb_outfile_write(file, data, size);
 }
 
-enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer, struct sb_error *err)
+enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer)
 {
     uint8_t header[SB_SYRAH_HEADER];
     enum sb_code code;
 
     if (writer->items == 0)
-        return sb_fail(err, SB_INVALID,
-                       "%s: there is no item, and what has none cannot be a Syrah file",
+        return sb_fail(SB_INVALID, "%s: there is no item, and what has none cannot be a Syrah file",
                        sb_syrah_writer_name(writer));
     make_header(writer, header);
     code = sb_syrah_document_write(writer->arrays, writer->array_count, writer->items,
-                                   &writer->waiting, put, writer, err);
+                                   &writer->waiting, put, writer);
     if (!code && sb_outfile_goes_back(writer->file))
-        code = sb_outfile_patch(writer->file, 0, header, sizeof(header), err);
+        code = sb_outfile_patch(writer->file, 0, header, sizeof(header));
     else if (!code)
-        code = sb_outfile_write(writer->file, header, sizeof(header), err);
+        code = sb_outfile_write(writer->file, header, sizeof(header));
     if (!code)
-        code = sb_spool_feed(&writer->spool, 0, sb_spool_size(&writer->spool), put_out,
-                             writer->file, err);
-    return code ? code : sb_outfile_commit(writer->file, err);
+        code =
+            sb_spool_feed(&writer->spool, 0, sb_spool_size(&writer->spool), put_out, writer->file);
+    return code ? code : sb_outfile_commit(writer->file);
 }

@@ -20,8 +20,7 @@ struct sb_syrah_writer;
 
 /* Of options: path, force, like, notify. */
 enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
-                                  const struct sb_stream_sink_options *options,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_stream_sink_options *options) SB_CHECKED;
 void sb_syrah_writer_free(struct sb_syrah_writer *writer); /* NULL is allowed; undoes */
 
 const char *sb_syrah_writer_name(const struct sb_syrah_writer *writer); /* for messages */
@@ -37,23 +36,19 @@ void sb_syrah_writer_set_limit(struct sb_syrah_writer *writer, int64_t bytes);
  * that).
  */
 enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *name,
-                                   size_t name_size, enum sb_dtype dtype, int64_t size,
-                                   struct sb_error *err) SB_CHECKED;
-enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data, size_t size,
-                                   struct sb_error *err) SB_CHECKED;
+                                   size_t name_size, enum sb_dtype dtype, int64_t size) SB_CHECKED;
+enum sb_code sb_syrah_writer_write(struct sb_syrah_writer *writer, const void *data,
+                                   size_t size) SB_CHECKED;
 
 /* The item is complete. SB_INVALID: arrays are missing; the text names one of them. */
-enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer) SB_CHECKED;
 
 /* Forgets what came of the present item. */
-enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_writer_drop_item(struct sb_syrah_writer *writer) SB_CHECKED;
 
 int64_t sb_syrah_writer_count(const struct sb_syrah_writer *writer); /* complete items */
 
 /* SB_INVALID: there is no item, which the original could not read. */
-enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer) SB_CHECKED;
 
 #endif

@@ -34,7 +34,7 @@ void sb_cpio_links_release(struct sb_cpio_links *links)
 }
 
 enum sb_code sb_cpio_links_hold(struct sb_cpio_links *links, const struct sb_member *member,
-                                struct sb_cpio_inode inode, struct sb_error *err)
+                                struct sb_cpio_inode inode)
 {
     struct item item = {.member = *member, .inode = inode};
 
@@ -43,13 +43,13 @@ enum sb_code sb_cpio_links_hold(struct sb_cpio_links *links, const struct sb_mem
         sb_buf_clear(&links->names);
     }
     if (links->items.size + links->names.size > HELD_MAX)
-        return sb_fail(err, SB_LIMIT,
+        return sb_fail(SB_LIMIT,
                        "%s: too many hard links come before their bytes; unpack it with cpio",
                        member->entry.path);
     item.name_at = links->names.size;
     if (sb_buf_add(&links->names, member->entry.path, member->entry.path_size + 1) ||
         sb_buf_add(&links->items, &item, sizeof(item)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     links->live++;
     return SB_OK;
 }
@@ -64,13 +64,13 @@ bool sb_cpio_links_know(const struct sb_cpio_links *links, struct sb_cpio_inode 
 }
 
 enum sb_code sb_cpio_links_begin(struct sb_cpio_links *links, struct sb_cpio_inode inode,
-                                 const char *name, struct sb_error *err)
+                                 const char *name)
 {
     if (!sb_cpio_links_know(links, inode))
         return SB_OK;
     links->inode = inode;
     links->giving = true;
-    return sb_buf_set(&links->first, name, strlen(name)) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(&links->first, name, strlen(name)) ? sb_fail_memory() : SB_OK;
 }
 
 void sb_cpio_links_begin_all(struct sb_cpio_links *links)
@@ -90,8 +90,7 @@ static struct item *next_item(const struct sb_cpio_links *links)
     return NULL;
 }
 
-enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *member,
-                                struct sb_error *err)
+enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *member)
 {
     struct item *item = links->giving ? next_item(links) : NULL;
 
@@ -112,6 +111,6 @@ enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *m
     links->giving = true;
     links->inode = item->inode;
     if (sb_buf_set(&links->first, member->entry.path, member->entry.path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }

@@ -31,14 +31,14 @@ void sb_cpio_links_release(struct sb_cpio_links *links);
 
 /* Holds a file without bytes; what it points to is copied. */
 enum sb_code sb_cpio_links_hold(struct sb_cpio_links *links, const struct sb_member *member,
-                                struct sb_cpio_inode inode, struct sb_error *err) SB_CHECKED;
+                                struct sb_cpio_inode inode) SB_CHECKED;
 
 /* Is a name of the inode held? */
 bool sb_cpio_links_know(const struct sb_cpio_links *links, struct sb_cpio_inode inode);
 
 /* The bytes came, as `name`: what is held of the inode may be given now. */
 enum sb_code sb_cpio_links_begin(struct sb_cpio_links *links, struct sb_cpio_inode inode,
-                                 const char *name, struct sb_error *err) SB_CHECKED;
+                                 const char *name) SB_CHECKED;
 
 /* There are no more bytes: what is held are empty files, and links to them. */
 void sb_cpio_links_begin_all(struct sb_cpio_links *links);
@@ -47,7 +47,6 @@ void sb_cpio_links_begin_all(struct sb_cpio_links *links);
  * The next member that may be given; SB_END when there is none (now). Its strings live until the
  * next call of any of these functions.
  */
-enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *member,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *member) SB_CHECKED;
 
 #endif

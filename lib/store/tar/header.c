@@ -376,17 +376,17 @@ static char type_of(const struct sb_member *member)
 }
 
 static enum sb_code check_member(const struct sb_member *member, char type, const char *target,
-                                 size_t target_size, struct sb_error *err)
+                                 size_t target_size)
 {
     if (type == '\0')
-        return sb_fail(err, SB_INVALID, "a tar cannot hold a %s", member->special);
+        return sb_fail(SB_INVALID, "a tar cannot hold a %s", member->special);
     if (type == '2' && (target_size == 0 || memchr(target, '\0', target_size)))
-        return sb_fail(err, SB_INVALID, "the target of this link is empty or has a NUL in it");
+        return sb_fail(SB_INVALID, "the target of this link is empty or has a NUL in it");
     if (type == '0' && member->entry.size < 0)
-        return sb_fail(err, SB_INVALID, "its size is not known");
+        return sb_fail(SB_INVALID, "its size is not known");
     if ((type == '3' || type == '4') &&
         (member->device_major > SHORT_MAX || member->device_minor > SHORT_MAX))
-        return sb_fail(err, SB_INVALID, "the numbers of this device are too large for a tar");
+        return sb_fail(SB_INVALID, "the numbers of this device are too large for a tar");
     return SB_OK;
 }
 
@@ -420,7 +420,7 @@ static void describe(struct header *header, const struct sb_member *member, char
     put_short(header->block.device_minor, device ? member->device_minor : 0);
 }
 
-static enum sb_code add_all(struct header *header, struct sb_error *err)
+static enum sb_code add_all(struct header *header)
 {
     size_t before = header->out->size;
 
@@ -428,34 +428,34 @@ static enum sb_code add_all(struct header *header, struct sb_error *err)
     add_numbers(header);
     if (header->misfit) {
         sb_buf_cut(header->out, before);
-        return sb_fail(err, SB_INVALID, "%s does not fit into a tar of --format=%s", header->misfit,
+        return sb_fail(SB_INVALID, "%s does not fit into a tar of --format=%s", header->misfit,
                        sb_tar_format_words[header->format]);
     }
     if (header->records.size > 0)
         add_extended_header(header);
     add_block(header, &header->block);
     sb_buf_release(&header->records);
-    return header->failed ? sb_fail_memory(err) : SB_OK;
+    return header->failed ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
-                               const char *target, size_t target_size, struct sb_error *err)
+                               const char *target, size_t target_size)
 {
     struct header header = {.out = out, .format = (enum sb_tar_format)sb_context_now->tar_format};
     char type = type_of(member);
-    enum sb_code code = check_member(member, type, target, target_size, err);
+    enum sb_code code = check_member(member, type, target, target_size);
 
     if (code)
         return code;
     describe(&header, member, type);
     if (type == '2')
         header.link = (struct text){target, target_size};
-    return add_all(&header, err);
+    return add_all(&header);
 }
 
 /* It goes by another name for what does not know the form, and takes the map for its bytes. */
 enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member *member,
-                                      int64_t stored, struct sb_error *err)
+                                      int64_t stored)
 {
     static const char directory[] = "GNUSparseFile.0/";
     const struct sb_entry *entry = &member->entry;
@@ -463,7 +463,7 @@ enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member
     size_t last = parent > 0 ? parent + 1 : 0;
     struct header header = {.out = out};
     struct sb_buf name = {0};
-    enum sb_code code = check_member(member, '0', NULL, 0, err);
+    enum sb_code code = check_member(member, '0', NULL, 0);
 
     if (code)
         return code;
@@ -478,7 +478,7 @@ enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member
     add_number(&header, "GNU.sparse.minor", 0);
     add_record(&header, "GNU.sparse.name", entry->path, entry->path_size);
     add_number(&header, "GNU.sparse.realsize", entry->size);
-    code = header.failed ? sb_fail_memory(err) : add_all(&header, err);
+    code = header.failed ? sb_fail_memory() : add_all(&header);
     sb_buf_release(&name);
     return code;
 }

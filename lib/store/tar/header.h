@@ -30,14 +30,13 @@ size_t sb_tar_padding(int64_t body);
  * member.
  */
 enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *member,
-                               const char *target, size_t target_size,
-                               struct sb_error *err) SB_CHECKED;
+                               const char *target, size_t target_size) SB_CHECKED;
 
 /*
  * The same for a file with holes, in GNU tar's pax form 1.0: `stored` bytes follow, and begin with
  * its map (sparse.h).
  */
 enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member *member,
-                                      int64_t stored, struct sb_error *err) SB_CHECKED;
+                                      int64_t stored) SB_CHECKED;
 
 #endif

@@ -51,15 +51,13 @@ struct scan {
 };
 
 /* The next `size` bytes, at most a window; fewer at the end of the file are SB_INVALID. */
-static enum sb_code look(struct scan *scan, int64_t at, size_t size, const char **data,
-                         struct sb_error *err)
+static enum sb_code look(struct scan *scan, int64_t at, size_t size, const char **data)
 {
     size_t step = scan->small_gap ? WINDOW_BYTES : SINGLE_BYTES;
     enum sb_code code;
 
     if (at < scan->window_at || at + (int64_t)size > scan->window_at + (int64_t)scan->held) {
-        code =
-            sb_file_read(scan->file, scan->window, step > size ? step : size, at, &scan->held, err);
+        code = sb_file_read(scan->file, scan->window, step > size ? step : size, at, &scan->held);
         if (code)
             return code;
         scan->window_at = at;
@@ -136,14 +134,14 @@ static enum sb_code take_pax(struct scan *scan, const char *data, size_t size)
 }
 
 /* A header that speaks of the next one. */
-static enum sb_code take_extension(struct scan *scan, char type, int64_t size, struct sb_error *err)
+static enum sb_code take_extension(struct scan *scan, char type, int64_t size)
 {
     const char *data;
     enum sb_code code;
 
     if (size > EXTENSION_MAX)
         return SB_INVALID;
-    code = look(scan, scan->at + SB_TAR_BLOCK, (size_t)size, &data, err);
+    code = look(scan, scan->at + SB_TAR_BLOCK, (size_t)size, &data);
     if (code)
         return code;
     if (type == 'x')
@@ -154,11 +152,11 @@ static enum sb_code take_extension(struct scan *scan, char type, int64_t size, s
         code = keep_text(&scan->link, data, (size_t)size);
     scan->named |= type == 'L';
     scan->linked |= type == 'K';
-    return code == SB_NOMEM ? sb_fail_memory(err) : code;
+    return code == SB_NOMEM ? sb_fail_memory() : code;
 }
 
 /* Nothing but zeros up to the end of the file, and at least two blocks of them. */
-static enum sb_code check_end(struct scan *scan, struct sb_error *err)
+static enum sb_code check_end(struct scan *scan)
 {
     int64_t left = scan->end - scan->at;
     const char *data;
@@ -170,7 +168,7 @@ static enum sb_code check_end(struct scan *scan, struct sb_error *err)
     while (!code && left > 0) {
         size_t part = left < (int64_t)WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
 
-        code = look(scan, scan->end - left, part, &data, err);
+        code = look(scan, scan->end - left, part, &data);
         if (!code && !sb_tar_all_zeros(data, part))
             code = SB_INVALID;
         left -= (int64_t)part;
@@ -215,7 +213,7 @@ static enum sb_code fill(struct scan *scan, const struct header *header, int64_t
 
 /* SB_OK with *found, or the header of a member that is not wanted. */
 static enum sb_code take_member(struct scan *scan, const struct header *header, int64_t size,
-                                struct sb_member *member, bool *found, struct sb_error *err)
+                                struct sb_member *member, bool *found)
 {
     bool has_bytes = header->type == '0' || header->type == '\0' || header->type == '7';
     const char *name;
@@ -226,60 +224,58 @@ static enum sb_code take_member(struct scan *scan, const struct header *header, 
         size > scan->end - scan->at)
         return SB_INVALID;
     if (!scan->named && header_name(scan, header))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     /* Old tars show a directory by this alone. */
     if (has_bytes && scan->name.size > 0 && scan->name.data[scan->name.size - 1] == '/')
         return SB_INVALID;
     code = sb_naming_map(&scan->naming, scan->name.data, scan->name.size, header->type == '5',
-                         &name, &name_size, err);
+                         &name, &name_size);
     *found = !code && scan->wanted(scan->context, name, name_size);
     if (*found)
         code = fill(scan, header, size, member);
     scan->named = scan->linked = false;
     scan->small_gap = size < SMALL_GAP;
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return code == SB_END ? SB_OK : code;
 }
 
 /* Takes the header that is next, whatever it is. */
-static enum sb_code step(struct scan *scan, struct sb_member *member, bool *found,
-                         struct sb_error *err)
+static enum sb_code step(struct scan *scan, struct sb_member *member, bool *found)
 {
     struct header header;
     const char *data;
     int64_t size;
-    enum sb_code code = look(scan, scan->at, SB_TAR_BLOCK, &data, err);
+    enum sb_code code = look(scan, scan->at, SB_TAR_BLOCK, &data);
 
     if (code)
         return code;
     memcpy(&header, data, sizeof(header));
     if (header.name[0] == '\0' && sb_tar_all_zeros(data, SB_TAR_BLOCK))
-        return scan->named || scan->linked ? SB_INVALID : check_end(scan, err);
+        return scan->named || scan->linked ? SB_INVALID : check_end(scan);
     size = sb_tar_octal(header.size, sizeof(header.size));
     if (size < 0 || !sb_tar_is_header(&header))
         return SB_INVALID;
     if (header.type == 'x' || header.type == 'L' || header.type == 'K')
-        code = take_extension(scan, header.type, size, err);
+        code = take_extension(scan, header.type, size);
     else
-        code = take_member(scan, &header, size, member, found, err);
+        code = take_member(scan, &header, size, member, found);
     scan->at += SB_TAR_BLOCK + (size + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
     return code;
 }
 
-static enum sb_code next_wanted(struct sb_source *base, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code next_wanted(struct sb_source *base, struct sb_member *member)
 {
     struct scan *scan = (struct scan *)base;
     bool found = false;
     enum sb_code code = SB_OK;
 
     while (!code && !found) {
-        code = sb_interrupted() ? sb_fail_interrupt(err) : step(scan, member, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : step(scan, member, &found);
     }
     base->done = scan->at;
     if (code == SB_INVALID)
-        return sb_fail(err, code, "%s: is not a plain tar throughout", base->name);
+        return sb_fail(code, "%s: is not a plain tar throughout", base->name);
     return code;
 }
 
@@ -296,18 +292,18 @@ static void free_scan(struct sb_source *base)
 
 enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *input,
                                      bool (*wanted)(void *context, const char *name, size_t size),
-                                     void *context, struct sb_error *err)
+                                     void *context)
 {
     static const struct sb_source_ops ops = {.free = free_scan, .next = next_wanted};
     struct scan *scan = calloc(1, sizeof(*scan));
 
     *out = NULL;
     if (!scan)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     scan->window = malloc((size_t)EXTENSION_MAX);
     if (!scan->window) {
         free(scan);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     scan->base = (struct sb_source){.ops = &ops, .name = input->name};
     scan->file = input->file;

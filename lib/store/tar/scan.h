@@ -17,6 +17,6 @@
  */
 enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *input,
                                      bool (*wanted)(void *context, const char *name, size_t size),
-                                     void *context, struct sb_error *err) SB_CHECKED;
+                                     void *context) SB_CHECKED;
 
 #endif

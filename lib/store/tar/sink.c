@@ -41,8 +41,7 @@ static void free_sink(struct sb_sink *sink)
 
 /* Before its bytes come, which may be in parts. Later come the target of a link, and the size of a
  * file that is not open yet. */
-static enum sb_code refuse_misfit(struct tar_sink *tar, const struct sb_member *member,
-                                  struct sb_error *err)
+static enum sb_code refuse_misfit(struct tar_sink *tar, const struct sb_member *member)
 {
     bool link = member->entry.type == SB_LINK;
     struct sb_member known = *member;
@@ -50,32 +49,31 @@ static enum sb_code refuse_misfit(struct tar_sink *tar, const struct sb_member *
     enum sb_code code;
 
     known.entry.size = known.entry.size < 0 ? 0 : known.entry.size;
-    code = sb_tar_add_header(&header, &known, link ? "x" : NULL, link, err);
+    code = sb_tar_add_header(&header, &known, link ? "x" : NULL, link);
 
     sb_buf_release(&header);
     if (code != SB_INVALID)
         return code;
     sb_report(tar->notify, SB_PROBLEM, "unsupported", member->entry.path, "%s; left out",
-              err->text);
+              sb_error()->text);
     return SB_END;
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct tar_sink *tar = (struct tar_sink *)sink;
 
     (void)item;
     if (!member->special || S_ISFIFO(member->special_mode) || S_ISCHR(member->special_mode) ||
         S_ISBLK(member->special_mode))
-        return sb_context_now->tar_format == SB_TAR_PAX ? SB_OK : refuse_misfit(tar, member, err);
+        return sb_context_now->tar_format == SB_TAR_PAX ? SB_OK : refuse_misfit(tar, member);
     sb_report(tar->notify, SB_PROBLEM, "special", member->entry.path,
               "is a %s, which a tar cannot hold; left out", member->special);
     return SB_END;
 }
 
-static enum sb_code add_header(struct sb_buf *out, struct sb_batch *batch, struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code add_header(struct sb_buf *out, struct sb_batch *batch, struct sb_item *item)
 {
     const char *target = NULL;
     size_t target_size = 0;
@@ -85,21 +83,21 @@ static enum sb_code add_header(struct sb_buf *out, struct sb_batch *batch, struc
         target = batch->data + item->data_at;
         target_size = item->data_size;
     }
-    code = sb_tar_add_header(out, &item->member, target, target_size, err);
+    code = sb_tar_add_header(out, &item->member, target, target_size);
     if (code == SB_INVALID)
-        code = sb_item_fail(batch, item, "unsupported", err->text, err);
+        code = sb_item_fail(batch, item, "unsupported", sb_error()->text);
     return code;
 }
 
-static enum sb_code add_padding(struct sb_buf *out, int64_t body, struct sb_error *err)
+static enum sb_code add_padding(struct sb_buf *out, int64_t body)
 {
     if (sb_buf_add(out, zeros, sb_tar_padding(body)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* A large one gets its header when its turn has come, for it may yet turn out to be damaged. */
-static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_buf *out = &batch->output;
     bool part = item->state == SB_ITEM_PART;
@@ -110,13 +108,13 @@ static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item, st
     if (item->state != SB_ITEM_READ && item->state != SB_ITEM_BARE && !part)
         return SB_OK;
     if (item->state == SB_ITEM_READ && body > 0 && body != (int64_t)item->data_size)
-        return sb_fail(err, SB_DAMAGED, "%s: its bytes are not as many as its size",
+        return sb_fail(SB_DAMAGED, "%s: its bytes are not as many as its size",
                        item->member.entry.path);
     if (!part || item->part_offset == 0)
-        code = add_header(out, batch, item, err);
+        code = add_header(out, batch, item);
     item->mark = (unsigned)out->size;
     if (code == SB_OK && item->state != SB_ITEM_FAILED && (!part || item->part_last))
-        code = add_padding(out, body, err);
+        code = add_padding(out, body);
     return code;
 }
 
@@ -141,12 +139,12 @@ static void add_output(struct pieces *pieces, const struct sb_batch *batch, size
     pieces->done = end;
 }
 
-static enum sb_code write_pieces(struct tar_sink *tar, struct pieces *pieces, struct sb_error *err)
+static enum sb_code write_pieces(struct tar_sink *tar, struct pieces *pieces)
 {
     size_t count = pieces->count;
 
     pieces->count = 0;
-    return sb_outfile_write_pieces(tar->file, pieces->list, count, err);
+    return sb_outfile_write_pieces(tar->file, pieces->list, count);
 }
 
 struct large {
@@ -162,62 +160,61 @@ struct large {
     bool changed; /* data came where the map has none */
 };
 
-static enum sb_code begin_large(struct large *large, struct sb_error *err)
+static enum sb_code begin_large(struct large *large)
 {
     struct sb_buf *header = &large->tar->header;
 
     if (large->begun)
         return SB_OK;
     large->begun = true;
-    return sb_outfile_write(large->tar->file, header->data, header->size, err);
+    return sb_outfile_write(large->tar->file, header->data, header->size);
 }
 
-static enum sb_code write_zeros(struct sb_outfile *file, int64_t count, struct sb_error *err)
+static enum sb_code write_zeros(struct sb_outfile *file, int64_t count)
 {
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && count > 0) {
         size_t part = count < SB_TAR_RECORD ? (size_t)count : SB_TAR_RECORD;
 
-        code = sb_outfile_write(file, zeros, part, err);
+        code = sb_outfile_write(file, zeros, part);
         count -= (int64_t)part;
     }
     return code;
 }
 
 /* data: NULL for zeros. */
-static enum sb_code write_bytes(struct large *large, const void *data, int64_t size,
-                                struct sb_error *err)
+static enum sb_code write_bytes(struct large *large, const void *data, int64_t size)
 {
     if (size > large->size - large->done)
-        return sb_fail(err, SB_CHANGED, "%s: has more bytes than the %lld of its header",
-                       large->name, (long long)large->size);
+        return sb_fail(SB_CHANGED, "%s: has more bytes than the %lld of its header", large->name,
+                       (long long)large->size);
     large->done += size;
-    return data ? sb_outfile_write(large->tar->file, data, (size_t)size, err)
-                : write_zeros(large->tar->file, size, err);
+    return data ? sb_outfile_write(large->tar->file, data, (size_t)size)
+                : write_zeros(large->tar->file, size);
 }
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct large *large = context;
-    enum sb_code code = begin_large(large, err);
+    enum sb_code code = begin_large(large);
 
-    return code ? code : write_bytes(large, data, (int64_t)size, err);
+    return code ? code : write_bytes(large, data, (int64_t)size);
 }
 
 /* Of one with holes: what the map has of the block. */
-static enum sb_code write_mapped(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_mapped(void *context, const void *data, size_t size)
 {
     struct large *large = context;
     const char *bytes = data;
-    enum sb_code code = begin_large(large, err);
+    enum sb_code code = begin_large(large);
     int64_t left, part;
     bool stored;
 
     for (left = (int64_t)size; !code && left > 0; left -= part) {
         part = sb_tar_map_run(&large->map, &large->next, large->at, left, &stored);
         if (stored)
-            code = write_bytes(large, bytes, part, err);
+            code = write_bytes(large, bytes, part);
         large->changed = large->changed || (bytes && !stored);
         large->at += part;
         bytes = bytes ? bytes + part : NULL;
@@ -225,92 +222,84 @@ static enum sb_code write_mapped(void *context, const void *data, size_t size, s
     return code;
 }
 
-static enum sb_code end_large(struct large *large, struct sb_batch *batch, struct sb_item *item,
-                              struct sb_error *err)
+static enum sb_code end_large(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
     const char *name = item->member.entry.path;
     int64_t missing = large->size - large->done;
-    enum sb_code code = begin_large(large, err);
+    enum sb_code code = begin_large(large);
 
     if (code == SB_OK && missing > 0)
         code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
-                             "has become shorter; zeros stand for what is missing", err);
+                             "has become shorter; zeros stand for what is missing");
     if (code == SB_OK && large->changed)
         code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
-                             "was written to meanwhile; where it had holes it has them still", err);
+                             "was written to meanwhile; where it had holes it has them still");
     if (code == SB_OK)
-        code = write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size), err);
+        code = write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size));
     item->state = SB_ITEM_STORED;
     return code;
 }
 
 /* Its events say why it must be left out, but some of it has gone out. */
-static enum sb_code take_back(struct large *large, const struct sb_item *item, int64_t start,
-                              struct sb_error *err)
+static enum sb_code take_back(struct large *large, const struct sb_item *item, int64_t start)
 {
-    if (!large->begun || sb_outfile_cut(large->tar->file, start, err) == SB_OK)
+    if (!large->begun || sb_outfile_cut(large->tar->file, start) == SB_OK)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: is damaged, and the output has its beginning already; leave it out",
                    item->member.entry.path);
 }
 
 /* The header of one with holes, which are looked for first, and the map. */
-static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct sb_item *item,
-                            struct sb_error *err)
+static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_buf *header = &large->tar->header, text = {0};
-    enum sb_code code = sb_item_stream_sparse(batch, item, sb_tar_map_add, &large->map, err);
+    enum sb_code code = sb_item_stream_sparse(batch, item, sb_tar_map_add, &large->map);
 
     item->member.entry.size = large->map.size;
     if (!code)
-        code = sb_tar_map_write(&large->map, &text, err);
+        code = sb_tar_map_write(&large->map, &text);
     large->size = large->map.stored;
     if (!code)
-        code =
-            sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size, err);
+        code = sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size);
     if (!code && sb_buf_add(header, text.data, text.size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sb_buf_release(&text);
     return code;
 }
 
-static enum sb_code stream_large(struct large *large, struct sb_batch *batch, struct sb_item *item,
-                                 struct sb_error *err)
+static enum sb_code stream_large(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
     bool sparse = large->tar->sink.maps && (item->member.has & SB_KEEPS_SPARSE);
     enum sb_code code;
 
     sb_buf_clear(&large->tar->header);
-    code = sparse ? add_map(large, batch, item, err)
-                  : add_header(&large->tar->header, batch, item, err);
+    code = sparse ? add_map(large, batch, item) : add_header(&large->tar->header, batch, item);
     if (code || item->state == SB_ITEM_FAILED)
         return code;
-    return sparse ? sb_item_stream_sparse(batch, item, write_mapped, large, err)
-                  : sb_item_stream(batch, item, write_block, large, err);
+    return sparse ? sb_item_stream_sparse(batch, item, write_mapped, large)
+                  : sb_item_stream(batch, item, write_block, large);
 }
 
-static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, struct sb_item *item,
-                                struct sb_error *err)
+static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, struct sb_item *item)
 {
     struct large large = {
         .tar = tar, .name = item->member.entry.path, .size = sb_tar_body(&item->member)};
     int64_t start = sb_outfile_size(tar->file);
-    enum sb_code code = stream_large(&large, batch, item, err);
+    enum sb_code code = stream_large(&large, batch, item);
 
     if (code == SB_END) {
         item->state = SB_ITEM_FAILED;
-        code = take_back(&large, item, start, err);
+        code = take_back(&large, item, start);
     } else if (!code && item->state != SB_ITEM_FAILED) {
-        code = end_large(&large, batch, item, err);
+        code = end_large(&large, batch, item);
     }
     sb_tar_map_release(&large.map);
     return code;
 }
 
 /* Bytes of a member that is not whole cannot be followed by anything else. */
-static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *batch,
-                                struct sb_error *err)
+static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *batch)
 {
     const struct sb_item *item = batch->count ? &batch->items[0] : NULL;
     int64_t left = tar->part_size - tar->part_done;
@@ -320,43 +309,43 @@ static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *bat
         tar->part_done = 0;
         tar->part_size = left = sb_tar_body(&item->member);
     } else if (left == 0 ? part : !part || item->part_offset != tar->part_done) {
-        return sb_fail(err, SB_DAMAGED, "a member ends before its size, %lld",
+        return sb_fail(SB_DAMAGED, "a member ends before its size, %lld",
                        (long long)tar->part_size);
     }
     if (!part)
         return SB_OK;
     if ((int64_t)item->data_size > left || item->part_last != ((int64_t)item->data_size == left))
-        return sb_fail(err, SB_DAMAGED, "%s: its bytes are not as many as its size",
+        return sb_fail(SB_DAMAGED, "%s: its bytes are not as many as its size",
                        item->member.entry.path);
     tar->part_done += (int64_t)item->data_size;
     return SB_OK;
 }
 
-static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
     (void)sink;
     sb_buf_clear(&batch->output);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = render_item(batch, &batch->items[i], err);
+        code = render_item(batch, &batch->items[i]);
     return code;
 }
 
-static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct tar_sink *tar = (struct tar_sink *)sink;
     struct pieces pieces = {.count = 0};
-    enum sb_code code = check_parts(tar, batch, err);
+    enum sb_code code = check_parts(tar, batch);
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_LARGE) {
             add_output(&pieces, batch, item->mark);
-            code = write_pieces(tar, &pieces, err);
+            code = write_pieces(tar, &pieces);
             if (code == SB_OK)
-                code = write_large(tar, batch, item, err);
+                code = write_large(tar, batch, item);
             continue;
         }
         if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
@@ -367,7 +356,7 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, st
         }
     }
     add_output(&pieces, batch, batch->output.size);
-    return code ? code : write_pieces(tar, &pieces, err);
+    return code ? code : write_pieces(tar, &pieces);
 }
 
 static void count_item(struct sb_sink *sink, const struct sb_item *item)
@@ -389,7 +378,7 @@ static void count_item(struct sb_sink *sink, const struct sb_item *item)
 }
 
 /* Two blocks of zeros, and then zeros to the end of the record. */
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct tar_sink *tar = (struct tar_sink *)sink;
     int64_t end = sb_outfile_size(tar->file) + 2 * (int64_t)SB_TAR_BLOCK;
@@ -397,10 +386,10 @@ static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
     enum sb_code code;
 
     if (tar->part_done < tar->part_size)
-        return sb_fail(err, SB_DAMAGED, "the last member ends before its size, %lld",
+        return sb_fail(SB_DAMAGED, "the last member ends before its size, %lld",
                        (long long)tar->part_size);
-    code = write_zeros(tar->file, 2 * (int64_t)SB_TAR_BLOCK + rest, err);
-    return code ? code : sb_outfile_commit(tar->file, err);
+    code = write_zeros(tar->file, 2 * (int64_t)SB_TAR_BLOCK + rest);
+    return code ? code : sb_outfile_commit(tar->file);
 }
 
 static const struct sb_sink_ops tar_ops = {
@@ -412,16 +401,15 @@ static const struct sb_sink_ops tar_ops = {
     .commit = commit,
 };
 
-enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                              struct sb_error *err)
+enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
     struct tar_sink *tar = calloc(1, sizeof(*tar));
     enum sb_code code;
 
     *out = NULL;
     if (!tar)
-        return sb_fail_memory(err);
-    code = sb_outfile_open(&tar->file, options, err);
+        return sb_fail_memory();
+    code = sb_outfile_open(&tar->file, options);
     if (code) {
         free(tar);
         return code;

@@ -118,7 +118,7 @@ static bool is_cpio(const struct tar_source *source)
 /* libarchive's callbacks */
 
 /* Keeps what the present block has of the header, before the next one takes its place. */
-static enum sb_code keep_header(struct tar_source *source, struct sb_error *err)
+static enum sb_code keep_header(struct tar_source *source)
 {
     int64_t end = source->block_at + (int64_t)source->block_size;
     int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
@@ -126,13 +126,13 @@ static enum sb_code keep_header(struct tar_source *source, struct sb_error *err)
     if (!source->tapping || from >= end || source->tap.size > TAP_MAX)
         return SB_OK;
     if (sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code refuse_header(const struct tar_source *source, struct sb_error *err)
+static enum sb_code refuse_header(const struct tar_source *source)
 {
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: damaged at byte %" PRId64 ": a header of %" PRId64 " MiB or more",
                    source->base.name, source->header_at, HEADER_MAX >> 20);
 }
@@ -148,11 +148,11 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
         *data = source->block;
         return (la_ssize_t)source->block_size;
     }
-    source->in_code = keep_header(source, &source->in_err);
+    source->in_code = INTO(&source->in_err, keep_header(source));
     if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
-        source->in_code = refuse_header(source, &source->in_err);
+        source->in_code = INTO(&source->in_err, refuse_header(source));
     if (!source->in_code)
-        source->in_code = sb_flow_next(source->flow, &block, &size, &source->in_err);
+        source->in_code = INTO(&source->in_err, sb_flow_next(source->flow, &block, &size));
     if (source->in_code == SB_END) {
         /* The last block stays, and what was kept of it is there twice. */
         sb_buf_cut(&source->tap, tapped);
@@ -198,20 +198,20 @@ static enum sb_code break_off(struct tar_source *source, const struct sb_error *
     return err->code;
 }
 
-static enum sb_code refuse(struct tar_source *source, struct sb_error *err)
+static enum sb_code refuse(struct tar_source *source)
 {
     const char *text = archive_error_string(source->archive);
     const char *name = present_name(source);
 
     if (source->in_code)
-        *err = source->in_err;
+        *sb_error() = source->in_err;
     else if (archive_errno(source->archive) == ENOMEM)
-        sb_fail_memory(err);
+        sb_fail_memory();
     else
-        sb_fail(err, SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
+        sb_fail(SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
                 source->base.name, position(source), name[0] ? ", at " : "", name,
                 text ? text : "it ends within a header or a member");
-    return break_off(source, err);
+    return break_off(source, sb_error());
 }
 
 /* Is a warning only about names that libarchive could not convert, which is what we want? */
@@ -284,14 +284,14 @@ static void pass_rest(struct tar_source *source, size_t size)
 }
 
 /* libarchive is done: block becomes what it has not taken, which then is not in the tap. */
-static enum sb_code begin_rest(struct tar_source *source, struct sb_error *err)
+static enum sb_code begin_rest(struct tar_source *source)
 {
     int64_t at = position(source), end = source->block_at + (int64_t)source->block_size;
     const char *data = at < end ? raw_bytes(source, at, end) : NULL;
     bool tapped = data && at < source->block_at;
 
     if (tapped && sb_buf_set(&source->rest, data, (size_t)(end - at)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->block = tapped ? source->rest.data : data;
     source->block_size = data ? (size_t)(end - at) : 0;
     source->block_at = data ? at : end;
@@ -299,18 +299,18 @@ static enum sb_code begin_rest(struct tar_source *source, struct sb_error *err)
 }
 
 /* Makes block_size a block of a tar at least; SB_END where there is not as much. */
-static enum sb_code more_of_rest(struct tar_source *source, struct sb_error *err)
+static enum sb_code more_of_rest(struct tar_source *source)
 {
     while (source->block_size < SB_TAR_BLOCK) {
         char left[SB_TAR_BLOCK];
         size_t left_size = source->block_size, size;
         const void *data;
-        enum sb_code code = sb_heed_interrupt(err);
+        enum sb_code code = sb_heed_interrupt();
 
         if (left_size > 0)
             memcpy(left, source->block, left_size);
         if (!code)
-            code = sb_flow_next(source->flow, &data, &size, err);
+            code = sb_flow_next(source->flow, &data, &size);
         if (code)
             return code;
         source->block = data;
@@ -318,7 +318,7 @@ static enum sb_code more_of_rest(struct tar_source *source, struct sb_error *err
         if (left_size == 0)
             continue;
         if (sb_buf_set(&source->rest, left, left_size) || sb_buf_add(&source->rest, data, size))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         source->block = source->rest.data;
     }
     return SB_OK;
@@ -348,13 +348,13 @@ static bool look_at_block(struct tar_source *source, struct rest *rest)
 }
 
 /* Looks through it to the first that is neither zeros nor junk, where block is then. */
-static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest, struct sb_error *err)
+static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest)
 {
-    enum sb_code code = begin_rest(source, err);
+    enum sb_code code = begin_rest(source);
 
     *rest = (struct rest){0};
     while (!code) {
-        code = more_of_rest(source, err);
+        code = more_of_rest(source);
         if (code && code != SB_END)
             return code;
         if (source->block_size > 0 && look_at_block(source, rest))
@@ -367,14 +367,14 @@ static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest, s
 }
 
 /* Whoever writes a pipe can end, and compressed data is checked. */
-static enum sb_code read_to_end(struct tar_source *source, struct sb_error *err)
+static enum sb_code read_to_end(struct tar_source *source)
 {
     enum sb_code code = SB_OK;
     const void *data;
     size_t size;
 
     while (!code && !in_file(source))
-        code = sb_flow_next(source->flow, &data, &size, err);
+        code = sb_flow_next(source->flow, &data, &size);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -413,10 +413,10 @@ static void report_rest(struct tar_source *source, const struct rest *rest)
     sb_flow_report_tail(source->flow, name, source->notify);
 }
 
-static enum sb_code open_reader(struct tar_source *source, struct sb_error *err);
+static enum sb_code open_reader(struct tar_source *source);
 
 /* A tar follows, at the beginning of block. */
-static enum sb_code go_on(struct tar_source *source, const struct rest *rest, struct sb_error *err)
+static enum sb_code go_on(struct tar_source *source, const struct rest *rest)
 {
     struct archive *last = source->archive;
     enum sb_code code;
@@ -431,7 +431,7 @@ static enum sb_code go_on(struct tar_source *source, const struct rest *rest, st
         sb_buf_clear(&source->globals[i]);
     source->tar_at = source->block_at;
     source->again = true;
-    code = open_reader(source, err);
+    code = open_reader(source);
     if (source->archive)
         archive_read_free(last);
     else
@@ -440,7 +440,7 @@ static enum sb_code go_on(struct tar_source *source, const struct rest *rest, st
 }
 
 /* SB_END when the end is sound, or what is wrong was reported; SB_OK when another tar follows. */
-static enum sb_code finish(struct tar_source *source, struct sb_error *err)
+static enum sb_code finish(struct tar_source *source)
 {
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
@@ -451,15 +451,15 @@ static enum sb_code finish(struct tar_source *source, struct sb_error *err)
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
     report_strayed(source);
-    code = look_at_rest(source, &rest, err);
+    code = look_at_rest(source, &rest);
     if (code)
         return code;
     if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
-        return go_on(source, &rest, err);
+        return go_on(source, &rest);
     source->ended = true;
-    code = read_to_end(source, err);
+    code = read_to_end(source);
     if (!code && rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
-        code = sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+        code = sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
     if (code)
         return code;
     check_end_blocks(source, zero_blocks, rest.word != NULL);
@@ -487,7 +487,7 @@ static const char *header_of(struct tar_source *source, size_t *size)
 }
 
 /* Global headers and volume labels, which libarchive passes over. */
-static enum sb_code take_globals(struct tar_source *source, struct sb_error *err)
+static enum sb_code take_globals(struct tar_source *source)
 {
     size_t size, text_size;
     const char *header = header_of(source, &size), *text;
@@ -497,7 +497,7 @@ static enum sb_code take_globals(struct tar_source *source, struct sb_error *err
     for (int i = 0; i < GLOBALS; i++) {
         text = sb_tar_global(header, size, global_keys[i], &text_size);
         if (text && sb_buf_set(&source->globals[i], text, text_size))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     text = sb_tar_label(header, size, &text_size);
     if (text)
@@ -718,13 +718,12 @@ static bool says_utf8(struct tar_source *source, const char *key, const char *sp
 }
 
 /* Makes a text of a header UTF-8, which then is in `out`. */
-static enum sb_code decode(struct tar_source *source, const char **text, struct sb_buf *out,
-                           struct sb_error *err)
+static enum sb_code decode(struct tar_source *source, const char **text, struct sb_buf *out)
 {
     enum sb_code code = sb_charset_decode(source->charset, *text, strlen(*text), out);
 
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (code)
         sb_report(source->notify, SB_PROBLEM, "name", *text, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
@@ -733,21 +732,20 @@ static enum sb_code decode(struct tar_source *source, const char **text, struct 
 }
 
 /* Of headers that are not pax, which is UTF-8. A link whose target changes is not located. */
-static enum sb_code decode_names(struct tar_source *source, struct sb_member *member,
-                                 struct sb_error *err)
+static enum sb_code decode_names(struct tar_source *source, struct sb_member *member)
 {
     const char **target = source->link ? &source->link : &member->hard_link;
 
     if (!source->charset)
         return SB_OK;
     if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name") &&
-        decode(source, &member->entry.path, &source->name, err))
-        return err->code;
+        decode(source, &member->entry.path, &source->name))
+        return sb_error()->code;
     member->entry.path_size = strlen(member->entry.path);
     if (!*target || says_utf8(source, "linkpath", "linkpath"))
         return SB_OK;
-    if (decode(source, target, &source->target, err))
-        return err->code;
+    if (decode(source, target, &source->target))
+        return sb_error()->code;
     if (source->link) {
         member->located = member->located && (int64_t)source->target.size == source->size &&
                           strcmp(source->link, archive_entry_symlink(source->entry)) == 0;
@@ -777,10 +775,9 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
 
 /* Links of a cpio */
 
-static enum sb_code give_link(struct tar_source *source, struct sb_member *member,
-                              struct sb_error *err)
+static enum sb_code give_link(struct tar_source *source, struct sb_member *member)
 {
-    enum sb_code code = sb_cpio_links_give(&source->links, member, err);
+    enum sb_code code = sb_cpio_links_give(&source->links, member);
 
     if (!code) {
         source->size = source->given = 0;
@@ -793,8 +790,7 @@ static enum sb_code give_link(struct tar_source *source, struct sb_member *membe
  * What has to come later is held back, and *held is true. Its hard link then is what libarchive
  * took for the file with the bytes, for it came first.
  */
-static enum sb_code sort_links(struct tar_source *source, struct sb_member *member, bool *held,
-                               struct sb_error *err)
+static enum sb_code sort_links(struct tar_source *source, struct sb_member *member, bool *held)
 {
     struct archive_entry *entry = source->entry;
     struct sb_cpio_inode inode = {(uint64_t)archive_entry_dev(entry),
@@ -806,14 +802,14 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
         member->entry.type != SB_FILE || member->special || archive_entry_nlink(entry) < 2)
         return SB_OK;
     if (member->entry.size > 0)
-        return sb_cpio_links_begin(&source->links, inode, member->entry.path, err);
+        return sb_cpio_links_begin(&source->links, inode, member->entry.path);
     if (member->hard_link && !sb_cpio_links_know(&source->links, inode))
         return SB_OK;
     *held = true;
     member->located = false;
     member->hard_link = NULL;
     member->has &= ~(unsigned)SB_KEEPS_HARD_LINKS;
-    return sb_cpio_links_hold(&source->links, member, inode, err);
+    return sb_cpio_links_hold(&source->links, member, inode);
 }
 
 /* Another volume has the beginning of its bytes. Reports it, by its own name. */
@@ -890,7 +886,7 @@ static int read_header(struct tar_source *source)
     source->header_at = position(source);
     sb_buf_clear(&source->tap);
     if (name_is_too_long(source)) {
-        source->in_code = refuse_header(source, &source->in_err);
+        source->in_code = INTO(&source->in_err, refuse_header(source));
         return ARCHIVE_FATAL;
     }
     source->tapping = true;
@@ -901,8 +897,7 @@ static int read_header(struct tar_source *source)
 }
 
 /* SB_OK with *found false: not a member that can be handed on, there may be more. */
-static enum sb_code step(struct tar_source *source, struct sb_member *member, bool *found,
-                         struct sb_error *err)
+static enum sb_code step(struct tar_source *source, struct sb_member *member, bool *found)
 {
     int result = read_header(source);
     enum sb_code code;
@@ -912,11 +907,11 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
         result = ARCHIVE_EOF;
     switch (result) {
     case ARCHIVE_EOF:
-        code = finish(source, err);
+        code = finish(source);
         if (!code)
             return SB_OK;
         if (code != SB_END)
-            return break_off(source, err);
+            return break_off(source, sb_error());
         sb_cpio_links_begin_all(&source->links);
         return SB_OK;
     case ARCHIVE_RETRY:
@@ -926,47 +921,45 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     case ARCHIVE_WARN:
         break;
     default:
-        return refuse(source, err);
+        return refuse(source);
     }
     report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    code = take_globals(source, err);
+    code = take_globals(source);
     if (code || !is_usable(source))
         return code;
     fill_member(source, member);
-    code = decode_names(source, member, err);
+    code = decode_names(source, member);
     if (!code)
-        code = sort_links(source, member, &held, err);
+        code = sort_links(source, member, &held);
     *found = !code && !held;
     return code;
 }
 
-static enum sb_code find_next(struct tar_source *source, struct sb_member *member,
-                              struct sb_error *err)
+static enum sb_code find_next(struct tar_source *source, struct sb_member *member)
 {
     bool found = false;
     enum sb_code code = source->broken;
 
     if (code)
-        *err = source->broken_err;
+        *sb_error() = source->broken_err;
     while (!code && !found) {
-        code = give_link(source, member, err);
+        code = give_link(source, member);
         if (code != SB_END)
             return code;
         if (source->ended)
             return SB_END;
-        code = sb_interrupted() ? sb_fail_interrupt(err) : step(source, member, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : step(source, member, &found);
     }
     return code;
 }
 
-static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member)
 {
     struct tar_source *source = to_tar(base);
     locale_t old = uselocale(source->locale);
-    enum sb_code code = find_next(source, member, err);
+    enum sb_code code = find_next(source, member);
 
     if (is_cpio(source))
         source->input->type.kind = SB_CPIO;
@@ -977,9 +970,9 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 
 /* Bytes */
 
-static enum sb_code damaged_map(struct tar_source *source, struct sb_error *err)
+static enum sb_code damaged_map(struct tar_source *source)
 {
-    return sb_fail(err, SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
+    return sb_fail(SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
                    present_name(source));
 }
 
@@ -999,7 +992,7 @@ static bool meets_volume(const struct tar_source *source)
 }
 
 /* Makes data what comes next of the member; it is empty, and data_offset the size, at the end. */
-static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
+static enum sb_code read_data(struct tar_source *source)
 {
     while (source->data_size == 0) {
         const void *data = NULL;
@@ -1012,24 +1005,23 @@ static enum sb_code read_data(struct tar_source *source, struct sb_error *err)
             return SB_OK;
         }
         if (result != ARCHIVE_OK)
-            return refuse(source, err);
+            return refuse(source);
         source->data = data;
         source->data_size = size;
         source->data_offset = offset;
         if (meets_volume(source))
-            return sb_fail(err, SB_DAMAGED,
+            return sb_fail(SB_DAMAGED,
                            "%s: %s goes on in another volume, whose header is among its bytes, as "
                            "cat joins them; 'tar -xM -f VOLUME -f VOLUME' reads them",
                            source->base.name, present_name(source));
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
-        return damaged_map(source, err);
+        return damaged_map(source);
     return SB_OK;
 }
 
-static enum sb_code check_sum(struct tar_source *source, const void *data, size_t size,
-                              struct sb_error *err)
+static enum sb_code check_sum(struct tar_source *source, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
 
@@ -1037,7 +1029,7 @@ static enum sb_code check_sum(struct tar_source *source, const void *data, size_
         source->sum += bytes[i];
     if (source->given < source->size || source->sum == source->wanted_sum)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: the bytes of %s are damaged: their sum is not that of "
                    "its header",
                    source->base.name, present_name(source));
@@ -1058,8 +1050,7 @@ static void give(struct tar_source *source, const void **data, size_t *size)
     source->given += (int64_t)*size;
 }
 
-static enum sb_code block_of_tar(struct sb_source *base, const void **data, size_t *size,
-                                 struct sb_error *err)
+static enum sb_code block_of_tar(struct sb_source *base, const void **data, size_t *size)
 {
     struct tar_source *source = to_tar(base);
     enum sb_code code = SB_OK;
@@ -1075,11 +1066,11 @@ static enum sb_code block_of_tar(struct sb_source *base, const void **data, size
     }
     old = uselocale(source->locale);
     if (source->data_size == 0 && source->data_offset <= source->given)
-        code = read_data(source, err);
+        code = read_data(source);
     if (!code)
         give(source, data, size);
     if (!code && source->summed)
-        code = check_sum(source, *data, *size, err);
+        code = check_sum(source, *data, *size);
     uselocale(old);
     return code;
 }
@@ -1107,7 +1098,7 @@ static void free_tar(struct sb_source *base)
     free(source);
 }
 
-static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
+static enum sb_code open_reader(struct tar_source *source)
 {
     struct archive *archive = archive_read_new();
     locale_t old;
@@ -1116,24 +1107,23 @@ static enum sb_code open_reader(struct tar_source *source, struct sb_error *err)
     source->archive = archive;
     if (!archive || archive_read_support_format_tar(archive) != ARCHIVE_OK ||
         archive_read_support_format_cpio(archive) != ARCHIVE_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     old = uselocale(source->locale);
     result = sb_la_open(archive, source, read_block, skip_bytes);
     uselocale(old);
     if (result == ARCHIVE_OK)
         return SB_OK;
     if (source->in_code) {
-        *err = source->in_err;
+        *sb_error() = source->in_err;
         return source->in_code;
     }
-    return sb_fail(err, SB_FORMAT, "%s: %s", source->base.name, foreign(source));
+    return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
-static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options,
-                              struct sb_error *err)
+static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options)
 {
     const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
-    enum sb_code code = sb_flow_open(&source->flow, source->input, &how, err);
+    enum sb_code code = sb_flow_open(&source->flow, source->input, &how);
 
     if (!code && sb_flow_in_one(source->flow) &&
         (source->input->pipe || source->base.total >= SMALL_INPUT))
@@ -1144,7 +1134,7 @@ static enum sb_code open_flow(struct tar_source *source, const struct sb_source_
 
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
+                                const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {
         .free = free_tar, .next = next_in_tar, .block = block_of_tar};
@@ -1153,19 +1143,19 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
 
     *out = NULL;
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;
     source->notify = notify;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     source->base.total = input->pipe ? 0 : input->file->st.st_size;
-    code = source->locale ? SB_OK : sb_fail_memory(err);
+    code = source->locale ? SB_OK : sb_fail_memory();
     if (!code)
-        code = sb_charset_open(&source->charset, sb_context_now->charset, err);
+        code = sb_charset_open(&source->charset, sb_context_now->charset);
     if (!code)
-        code = open_flow(source, options, err);
+        code = open_flow(source, options);
     if (!code)
-        code = open_reader(source, err);
+        code = open_reader(source);
     if (code) {
         free_tar(&source->base);
         return code;

@@ -43,36 +43,36 @@ static void thin_out(struct sb_tar_map *map)
     }
 }
 
-static enum sb_code grow(struct sb_tar_map *map, struct sb_error *err)
+static enum sb_code grow(struct sb_tar_map *map)
 {
     if (map->count == EXTENTS_MOST)
         thin_out(map);
-    return sb_grow(&map->extents, &map->capacity, map->count, sizeof(*map->extents), err);
+    return sb_grow(&map->extents, &map->capacity, map->count, sizeof(*map->extents));
 }
 
-enum sb_code sb_tar_map_add(void *context, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_tar_map_add(void *context, const void *data, size_t size)
 {
     struct sb_tar_map *map = context;
 
     if (map->least == 0)
         map->least = SB_HOLE_LEAST;
     if (data) {
-        if (grow(map, err))
-            return err->code;
+        if (grow(map))
+            return sb_error()->code;
         append(map, map->size, (int64_t)size);
     }
     map->size += (int64_t)size;
     return SB_OK;
 }
 
-enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out)
 {
     static const char zeros[SB_TAR_BLOCK];
     size_t start = out->size;
     bool failed;
 
-    if (grow(map, err))
-        return err->code;
+    if (grow(map))
+        return sb_error()->code;
     if (map->count == 0 || end_of(&map->extents[map->count - 1]) < map->size)
         map->extents[map->count++] = (struct sb_extent){.offset = map->size};
     failed = sb_buf_add_format(out, "%zu\n", map->count) != SB_OK;
@@ -83,7 +83,7 @@ enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out, struct
                                    map->extents[i].size) != SB_OK;
     }
     failed = failed || sb_buf_add(out, zeros, sb_tar_padding((int64_t)(out->size - start)));
-    return failed ? sb_fail_memory(err) : SB_OK;
+    return failed ? sb_fail_memory() : SB_OK;
 }
 
 int64_t sb_tar_map_run(const struct sb_tar_map *map, size_t *next, int64_t at, int64_t size,

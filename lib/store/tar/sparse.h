@@ -25,12 +25,10 @@ struct sb_tar_map {
 void sb_tar_map_release(struct sb_tar_map *map);
 
 /* Notes a block of the file, or a hole: a sb_each_block, whose context is the map. */
-enum sb_code sb_tar_map_add(void *context, const void *data, size_t size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tar_map_add(void *context, const void *data, size_t size) SB_CHECKED;
 
 /* After the last extent: adds the map that comes before the extents, in whole blocks of the tar. */
-enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out) SB_CHECKED;
 
 /*
  * How many of `size` bytes, which are at `at` in the file, are of one extent (*stored) or of no

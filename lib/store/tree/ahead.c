@@ -47,13 +47,13 @@ unsigned sb_tree_ahead_threads(unsigned threads)
 }
 
 enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
-                               unsigned threads, struct sb_error *err)
+                               unsigned threads)
 {
     struct sb_tree_ahead *ahead = calloc(1, sizeof(*ahead));
 
     *out = ahead;
     if (!ahead)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     ahead->options = options;
     ahead->wanted = threads < THREADS_MAX ? threads : THREADS_MAX;
     ahead->known_max = 4 * ahead->wanted < KNOWN_MAX ? 4 * ahead->wanted : KNOWN_MAX;
@@ -116,7 +116,7 @@ static bool list(const struct sb_tree_options *options, struct sb_tree_level *le
     if (!level->dir || fstat(fd, &level->stat) || !is_to_be_entered(options, level))
         return false;
     level->names.most = NAMES_MAX;
-    return sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, options->dereference, &error) ==
+    return INTO(&error, sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, options->dereference)) ==
            SB_OK;
 }
 

@@ -25,7 +25,7 @@ unsigned sb_tree_ahead_threads(unsigned threads);
 
 /* Keeps the pointer to the options, and starts its threads when there is something for them. */
 enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
-                               unsigned threads, struct sb_error *err) SB_CHECKED;
+                               unsigned threads) SB_CHECKED;
 void sb_tree_ahead_free(struct sb_tree_ahead *ahead); /* NULL is allowed */
 
 /*

@@ -51,20 +51,20 @@ static void close_listing(struct sb_listing *listing)
     free(listing);
 }
 
-static enum sb_code read_names(int dir_fd, struct sb_names *names, struct sb_error *err)
+static enum sb_code read_names(int dir_fd, struct sb_names *names)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     enum sb_code code;
 
     if (fd < 0)
-        return sb_fail_errno(err, errno, "cannot be opened");
-    code = sb_names_read(names, fd, SB_NAMES_PLAIN, false, err);
+        return sb_fail_errno(errno, "cannot be opened");
+    code = sb_names_read(names, fd, SB_NAMES_PLAIN, false);
     close(fd);
     return code;
 }
 
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
-                         struct sb_listing **out, struct sb_error *err)
+                         struct sb_listing **out)
 {
     struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
     struct sb_listing *listing = calloc(1, sizeof(*listing));
@@ -72,15 +72,15 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
     int fd;
 
     if (!listing)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     listing->dir_size = size;
     code = sb_buf_set(&listing->path, dir, size);
     if (code)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &fd, err);
+        code = sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &fd);
     if (!code)
-        code = read_names(fd, &listing->names, err);
+        code = read_names(fd, &listing->names);
     if (code)
         close_listing(listing);
     else
@@ -101,7 +101,7 @@ static void describe(struct sb_child *child, const struct sb_buf *path, const st
 }
 
 static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
-                         struct sb_child *child, struct sb_error *err)
+                         struct sb_child *child)
 {
     struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
     struct stat st;
@@ -112,31 +112,29 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
         const char *name = sb_names_at(&listing->names, listing->next++, &type);
 
         sb_buf_cut(&listing->path, listing->dir_size);
-        if (sb_walk_to(&own->walk, listing->path.data, listing->dir_size, SB_WALK_NO_MAKING, &fd,
-                       err))
-            return err->code;
+        if (sb_walk_to(&own->walk, listing->path.data, listing->dir_size, SB_WALK_NO_MAKING, &fd))
+            return sb_error()->code;
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
             if (errno == ENOENT)
                 continue;
-            return sb_fail_errno(err, errno, "%s cannot be looked up", name);
+            return sb_fail_errno(errno, "%s cannot be looked up", name);
         }
         if (!S_ISDIR(st.st_mode) && sb_own_files_is_one(own->own, fd, name, &st, false))
             continue;
         if ((listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/')) ||
             sb_buf_add_text(&listing->path, name))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         describe(child, &listing->path, &st);
         return SB_OK;
     }
     return SB_END;
 }
 
-static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out,
-                                struct sb_error *err)
+static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out)
 {
     *out = malloc(sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_walk_init(&(*out)->walk, ((struct tree_hierarchy *)hierarchy)->root);
     return SB_OK;
 }
@@ -148,29 +146,29 @@ static void close_reader(struct sb_reader *reader)
 }
 
 static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *component,
-                              sb_each_block *each, void *context, struct sb_error *err)
+                              sb_each_block *each, void *context)
 {
     ssize_t size = readlinkat(dir_fd, component, reader->target, sizeof(reader->target));
 
     if (size < 0)
-        return sb_fail(err, SB_CHANGED, "changed while it was compared");
-    return each(context, reader->target, (size_t)size, err);
+        return sb_fail(SB_CHANGED, "changed while it was compared");
+    return each(context, reader->target, (size_t)size);
 }
 
 static enum sb_code read_file(int fd, const struct stat *st, const struct sb_entry *entry,
-                              sb_each_block *each, void *context, struct sb_error *err)
+                              sb_each_block *each, void *context)
 {
     int64_t total;
 
-    if (sb_feed_file(fd, st, entry->size, each, context, &total, "read", err))
-        return err->code;
+    if (sb_feed_file(fd, st, entry->size, each, context, &total, "read"))
+        return sb_error()->code;
     if (total != entry->size)
-        return sb_fail(err, SB_CHANGED, "changed its size while it was compared");
+        return sb_fail(SB_CHANGED, "changed its size while it was compared");
     return SB_OK;
 }
 
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
-                               sb_each_block *each, void *context, struct sb_error *err)
+                               sb_each_block *each, void *context)
 {
     const char *component;
     enum sb_code code;
@@ -178,20 +176,20 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     int dir_fd, fd;
 
     if (sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                          &component, err))
-        return err->code;
+                          &component))
+        return sb_error()->code;
     if (entry->type == SB_LINK)
-        return read_link(reader, dir_fd, component, each, context, err);
+        return read_link(reader, dir_fd, component, each, context);
     /* What was a file a moment ago may be a FIFO by now. */
     fd = openat(dir_fd, component, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 && (errno == ELOOP || errno == ENOENT))
-        return sb_fail(err, SB_CHANGED, "changed while it was compared");
+        return sb_fail(SB_CHANGED, "changed while it was compared");
     if (fd < 0)
-        return sb_fail_errno(err, errno, "cannot be opened");
+        return sb_fail_errno(errno, "cannot be opened");
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_CHANGED, "changed while it was compared");
+        code = sb_fail(SB_CHANGED, "changed while it was compared");
     else
-        code = read_file(fd, &st, entry, each, context, err);
+        code = read_file(fd, &st, entry, each, context);
     close(fd);
     return code;
 }
@@ -207,18 +205,18 @@ static const struct sb_hierarchy_ops tree_ops = {
 };
 
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
-                                    const struct sb_own_files *own_files, struct sb_error *err)
+                                    const struct sb_own_files *own_files)
 {
     struct tree_hierarchy *own;
     int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     *out = NULL;
     if (root < 0)
-        return sb_fail_errno(err, errno, "%s", dir);
+        return sb_fail_errno(errno, "%s", dir);
     own = malloc(sizeof(*own));
     if (!own) {
         close(root);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root, .own = own_files};
     sb_walk_init(&own->walk, root);

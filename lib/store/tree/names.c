@@ -49,29 +49,28 @@ static unsigned type_of(int dir_fd, const struct dirent64 *item, bool follow)
     return 0;
 }
 
-static enum sb_code add(struct sb_names *names, const char *name, unsigned type, bool slash,
-                        struct sb_error *err)
+static enum sb_code add(struct sb_names *names, const char *name, unsigned type, bool slash)
 {
     size_t size = strlen(name);
 
     if (names->most && names->arena.size > names->most)
-        return sb_fail(err, SB_LIMIT, "a directory with more names than are wanted");
+        return sb_fail(SB_LIMIT, "a directory with more names than are wanted");
     if (names->arena.size + size + 2 > UINT32_MAX)
-        return sb_fail(err, SB_LIMIT, "a directory with more than 4 GiB of names");
-    if (sb_grow(&names->keys, &names->capacity, names->count, sizeof(*names->keys), err))
-        return err->code;
+        return sb_fail(SB_LIMIT, "a directory with more than 4 GiB of names");
+    if (sb_grow(&names->keys, &names->capacity, names->count, sizeof(*names->keys)))
+        return sb_error()->code;
     names->keys[names->count++] =
         (struct sb_names_key){.at = (uint32_t)names->arena.size, .type = type};
     /* The slash is for sorting; it becomes a second NUL afterwards. */
     if (sb_buf_add(&names->arena, name, size) ||
         (slash && type == S_IFDIR && sb_buf_add_char(&names->arena, '/')) ||
         sb_buf_add_char(&names->arena, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 static enum sb_code read_names(struct sb_names *names, int dir_fd, bool slash, bool follow,
-                               char *block, struct sb_error *err)
+                               char *block)
 {
     unsigned tries = 0;
 
@@ -81,7 +80,7 @@ static enum sb_code read_names(struct sb_names *names, int dir_fd, bool slash, b
         if (got < 0 && errno == EINTR && sb_may_try_again(&tries))
             continue;
         if (got < 0)
-            return sb_fail_errno(err, errno, "directory");
+            return sb_fail_errno(errno, "directory");
         tries = 0;
         if (got == 0)
             return SB_OK;
@@ -93,8 +92,8 @@ static enum sb_code read_names(struct sb_names *names, int dir_fd, bool slash, b
             if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
                 continue;
             type = type_of(dir_fd, item, follow);
-            if (type && add(names, item->d_name, type, slash, err))
-                return err->code;
+            if (type && add(names, item->d_name, type, slash))
+                return sb_error()->code;
         }
     }
 }
@@ -153,7 +152,7 @@ static void drop_slashes(struct sb_names *names)
 }
 
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
-                           bool follow, struct sb_error *err)
+                           bool follow)
 {
     bool slash = order == SB_NAMES_AS_PATH;
     char *block = malloc(BLOCK_SIZE);
@@ -162,8 +161,8 @@ enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_ord
     names->count = 0;
     sb_buf_clear(&names->arena);
     if (!block)
-        return sb_fail_memory(err);
-    code = read_names(names, dir_fd, slash, follow, block, err);
+        return sb_fail_memory();
+    code = read_names(names, dir_fd, slash, follow, block);
     free(block);
     if (code || names->count == 0)
         return code;

@@ -36,7 +36,7 @@ void sb_names_release(struct sb_names *names);
  * of names than names->most).
  */
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
-                           bool follow, struct sb_error *err) SB_CHECKED;
+                           bool follow) SB_CHECKED;
 
 /*
  * The name at a place, NUL-terminated, and its type as S_IFMT bits; S_IFLNK under follow is a link

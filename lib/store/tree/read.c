@@ -78,39 +78,38 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member)
 }
 
 static enum sb_code report(const struct sb_member *member, enum sb_level level, const char *kind,
-                           const char *text, struct sb_events *events, struct sb_error *err)
+                           const char *text, struct sb_events *events)
 {
-    return sb_events_add(events, level, kind, member->disk_path, text, err);
+    return sb_events_add(events, level, kind, member->disk_path, text);
 }
 
 /* SB_END once it was reported. */
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
-                              struct sb_events *events, struct sb_error *err)
+                              struct sb_events *events)
 {
-    enum sb_code code = report(member, SB_PROBLEM, kind, text, events, err);
+    enum sb_code code = report(member, SB_PROBLEM, kind, text, events);
 
     return code ? code : SB_END;
 }
 
 static enum sb_code leave_out_errno(const struct sb_member *member, int error_number,
-                                    struct sb_events *events, struct sb_error *err)
+                                    struct sb_events *events)
 {
     char reason[64];
 
     if (error_number == EINTR && sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (error_number == ENOENT)
-        return leave_out(member, "vanished", "vanished while packing; left out", events, err);
+        return leave_out(member, "vanished", "vanished while packing; left out", events);
     if (error_number == ELOOP)
-        return leave_out(member, "changed", "became a link while packing; left out", events, err);
-    return leave_out(member, "unreadable", strerror_r(error_number, reason, sizeof(reason)), events,
-                     err);
+        return leave_out(member, "changed", "became a link while packing; left out", events);
+    return leave_out(member, "unreadable", strerror_r(error_number, reason, sizeof(reason)),
+                     events);
 }
 
-static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events,
-                                   struct sb_error *err)
+static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events)
 {
-    enum sb_code code = report(member, SB_WARNING, "self", SB_SELF_TEXT, events, err);
+    enum sb_code code = report(member, SB_WARNING, "self", SB_SELF_TEXT, events);
 
     return code ? code : SB_END;
 }
@@ -126,13 +125,12 @@ static bool leads_to_self(const struct sb_tree_read *how, const struct sb_member
 }
 
 static enum sb_code check_file(const struct sb_tree_read *how, struct sb_member *member,
-                               const struct stat *st, struct sb_events *events,
-                               struct sb_error *err)
+                               const struct stat *st, struct sb_events *events)
 {
     if (!S_ISREG(st->st_mode))
-        return leave_out(member, "changed", "is no longer a regular file; left out", events, err);
+        return leave_out(member, "changed", "is no longer a regular file; left out", events);
     if (sb_own_files_is_one(how->own, member->dir_fd, member->component, st, how->dereference))
-        return leave_out_self(member, events, err);
+        return leave_out_self(member, events);
     sb_tree_metadata(member, st);
     member->entry.size = st->st_size;
     return SB_OK;
@@ -145,13 +143,13 @@ struct opened {
 };
 
 static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *member,
-                              struct opened *out, struct sb_events *events, struct sb_error *err)
+                              struct opened *out, struct sb_events *events)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
     enum sb_code code;
 
     if (leads_to_self(how, member))
-        return leave_out_self(member, events, err);
+        return leave_out_self(member, events);
     out->fd =
         openat(member->dir_fd, member->component, how->dereference ? flags : flags | O_NOFOLLOW);
     if (out->fd < 0) {
@@ -160,15 +158,15 @@ static enum sb_code open_file(const struct sb_tree_read *how, struct sb_member *
         /* Another process may have renamed or removed it since the walk came by. */
         if (failed == ENOENT &&
             sb_own_files_is_one(how->own, member->dir_fd, member->component, NULL, false))
-            return leave_out_self(member, events, err);
-        return leave_out_errno(member, failed, events, err);
+            return leave_out_self(member, events);
+        return leave_out_errno(member, failed, events);
     }
     if (fstat(out->fd, &out->st)) {
-        code = leave_out_errno(member, errno, events, err);
+        code = leave_out_errno(member, errno, events);
         sb_close_kept(out->fd, NULL);
         return code;
     }
-    code = check_file(how, member, &out->st, events, err);
+    code = check_file(how, member, &out->st, events);
     if (code)
         sb_close_kept(out->fd, &out->st);
     return code;
@@ -223,8 +221,7 @@ static bool was_written(const struct opened *file)
 }
 
 static enum sb_code load_file(struct sb_member *member, const struct opened *file, char *data,
-                              size_t capacity, bool sparse, struct sb_events *events,
-                              struct sb_error *err)
+                              size_t capacity, bool sparse, struct sb_events *events)
 {
     size_t expected = (size_t)member->entry.size, got;
     enum sb_code code = SB_OK;
@@ -237,31 +234,31 @@ static enum sb_code load_file(struct sb_member *member, const struct opened *fil
     /* One byte more than expected, to notice growth. */
     failed = read_up_to(file->fd, data, expected + 1, expected, &got);
     if (failed)
-        return leave_out_errno(member, failed, events, err);
+        return leave_out_errno(member, failed, events);
     if (got != expected)
-        code = report(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events, err);
+        code = report(member, SB_PROBLEM, "changed", got > expected ? grew : shrank, events);
     else if (was_written(file))
-        code = report(member, SB_PROBLEM, "changed", written, events, err);
+        code = report(member, SB_PROBLEM, "changed", written, events);
     if (got < expected)
         member->entry.size = (int64_t)got;
     return code;
 }
 
 static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                              size_t capacity, struct sb_events *events, struct sb_error *err)
+                              size_t capacity, struct sb_events *events)
 {
     char target[PATH_MAX];
     struct stat st;
     ssize_t size;
 
     if (fstatat(member->dir_fd, member->component, &st, AT_SYMLINK_NOFOLLOW))
-        return leave_out_errno(member, errno, events, err);
+        return leave_out_errno(member, errno, events);
     /* Shards may be links. */
     if (sb_own_files_is_one(how->own, member->dir_fd, member->component, &st, false))
-        return leave_out_self(member, events, err);
+        return leave_out_self(member, events);
     size = readlinkat(member->dir_fd, member->component, target, sizeof(target));
     if (size < 0)
-        return leave_out_errno(member, errno, events, err);
+        return leave_out_errno(member, errno, events);
     sb_tree_metadata(member, &st);
     member->entry.size = size;
     if ((size_t)size > capacity)
@@ -271,18 +268,17 @@ static enum sb_code load_link(const struct sb_tree_read *how, struct sb_member *
 }
 
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                          size_t capacity, bool sparse, struct sb_events *events,
-                          struct sb_error *err)
+                          size_t capacity, bool sparse, struct sb_events *events)
 {
     struct opened file;
     enum sb_code code;
 
     if (member->entry.type == SB_LINK)
-        return load_link(how, member, data, capacity, events, err);
-    code = open_file(how, member, &file, events, err);
+        return load_link(how, member, data, capacity, events);
+    code = open_file(how, member, &file, events);
     if (code)
         return code;
-    code = load_file(member, &file, data, capacity, sparse, events, err);
+    code = load_file(member, &file, data, capacity, sparse, events);
     sb_close_kept(file.fd, &file.st);
     return code;
 }
@@ -303,8 +299,7 @@ static int64_t find_run(const struct opened *file, int64_t at, int64_t left, boo
 }
 
 static enum sb_code feed(struct sb_member *member, const struct opened *file, char *block,
-                         sb_each_block *each, void *context, struct sb_events *events,
-                         struct sb_error *err)
+                         sb_each_block *each, void *context, struct sb_events *events)
 {
     int64_t size = member->entry.size, done;
     size_t got = 0;
@@ -317,38 +312,37 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
         int64_t want = find_run(file, done, size - done, &hole, &failed);
 
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         got = (size_t)want;
         if (!failed && !hole)
             failed = read_up_to(file->fd, block, (size_t)want, (size_t)want, &got);
         if (failed || got == 0)
             break;
-        code = each(context, hole ? NULL : block, got, err);
+        code = each(context, hole ? NULL : block, got);
     }
     if (failed)
-        return leave_out_errno(member, failed, events, err);
+        return leave_out_errno(member, failed, events);
     if (code)
         return code;
     if (done < size)
-        return report(member, SB_PROBLEM, "changed", shrank, events, err);
+        return report(member, SB_PROBLEM, "changed", shrank, events);
     if (read(file->fd, &more, 1) > 0)
-        return report(member, SB_PROBLEM, "changed", grew, events, err);
-    return was_written(file) ? report(member, SB_PROBLEM, "changed", written, events, err) : SB_OK;
+        return report(member, SB_PROBLEM, "changed", grew, events);
+    return was_written(file) ? report(member, SB_PROBLEM, "changed", written, events) : SB_OK;
 }
 
 /* A link that was left for later because it did not fit. */
 static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member *member,
                                 char *block, sb_each_block *each, void *context,
-                                struct sb_events *events, struct sb_error *err)
+                                struct sb_events *events)
 {
-    enum sb_code code = load_link(how, member, block, BLOCK, events, err);
+    enum sb_code code = load_link(how, member, block, BLOCK, events);
 
-    return code ? code : each(context, block, (size_t)member->entry.size, err);
+    return code ? code : each(context, block, (size_t)member->entry.size);
 }
 
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
-                            sb_each_block *each, void *context, struct sb_events *events,
-                            struct sb_error *err)
+                            sb_each_block *each, void *context, struct sb_events *events)
 {
     char *block = malloc(BLOCK);
     enum sb_code code;
@@ -356,16 +350,16 @@ enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *me
     struct opened file;
 
     if (!block)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (member->entry.type == SB_LINK) {
-        code = stream_link(how, member, block, each, context, events, err);
+        code = stream_link(how, member, block, each, context, events);
     } else {
-        code = open_file(how, member, &file, events, err);
+        code = open_file(how, member, &file, events);
         if (!code) {
             /* A place of this size was made for it. */
             if (promised >= 0)
                 member->entry.size = promised;
-            code = feed(member, &file, block, each, context, events, err);
+            code = feed(member, &file, block, each, context, events);
             sb_close_kept(file.fd, &file.st);
         }
     }

@@ -34,10 +34,9 @@ void sb_tree_member(const struct sb_tree_item *item, struct sb_member *member);
 
 /* As sb_loader_load, of a loader that is sparse or not, and sb_loader_stream_sparse. */
 enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *member, char *data,
-                          size_t capacity, bool sparse, struct sb_events *events,
-                          struct sb_error *err) SB_CHECKED;
+                          size_t capacity, bool sparse, struct sb_events *events) SB_CHECKED;
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
-                            sb_each_block *each, void *context, struct sb_events *events,
-                            struct sb_error *err) SB_CHECKED;
+                            sb_each_block *each, void *context,
+                            struct sb_events *events) SB_CHECKED;
 
 #endif

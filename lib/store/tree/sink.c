@@ -74,24 +74,24 @@ static void count_left(struct sb_tree_sink *sink, const struct sb_entry *entry, 
 /* What came before */
 
 static enum sb_code state_of(const struct sb_tree_sink *sink, const char *name, size_t size,
-                             enum sb_name_state *state, struct sb_error *err)
+                             enum sb_name_state *state)
 {
     *state = SB_NAME_FREE;
-    return sink->names ? sb_tree_names_get(sink->names, name, size, state, err) : SB_OK;
+    return sink->names ? sb_tree_names_get(sink->names, name, size, state) : SB_OK;
 }
 
 /* What became of the members that an item was expected to replace, or to link to? */
 static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_member *member,
-                              unsigned *mark, struct sb_error *err)
+                              unsigned *mark)
 {
     const char *target = member->hard_link;
     enum sb_name_state state;
-    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state, err);
+    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state);
 
     if (!code && state != SB_NAME_WRITTEN)
         *mark &= ~(unsigned)SB_TREE_OURS;
     if (!code && target)
-        code = state_of(sink, target, strlen(target), &state, err);
+        code = state_of(sink, target, strlen(target), &state);
     if (!code && target && state == SB_NAME_FAILED)
         *mark &= ~(unsigned)SB_TREE_LINKABLE;
     return code;
@@ -99,12 +99,11 @@ static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_m
 
 /* A dry run: nothing is made, and who looks up what is there finds what was there before. */
 
-static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code note_failure(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
     if (!sink->names)
         return SB_OK;
-    return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED, err);
+    return sb_tree_names_set(sink->names, entry->path, entry->path_size, SB_NAME_FAILED);
 }
 
 /* What of a directory that is there is to change. */
@@ -119,8 +118,7 @@ static unsigned change_of_attributes(const struct sb_tree_sink *sink, const stru
     return sb_tree_attributes_differ(st, entry, &attributes);
 }
 
-static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                      struct sb_error *err)
+static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
     const char *component;
     bool missing = true;
@@ -131,15 +129,15 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
 
     if (sink->target.fd >= 0)
         code = sb_walk_to_parent(&sink->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING,
-                                 &dir_fd, &component, err);
+                                 &dir_fd, &component);
     if (!code)
-        code = sb_target_spare(sink->options.own, dir_fd, component, NULL, err);
+        code = sb_target_spare(sink->options.own, dir_fd, component, NULL);
     if (!code)
         missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
     if (!code && !missing && !S_ISDIR(st.st_mode))
-        code = sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
+        code = sb_fail(SB_EXISTS, "exists already, and is not a directory");
     if (code && code != SB_NOENT)
-        return sb_tree_report_write_failure(sink, entry->path, err) ? err->code : SB_END;
+        return sb_tree_report_write_failure(sink, entry->path) ? sb_error()->code : SB_END;
     if (!missing) {
         change = change_of_attributes(sink, entry, &st);
         if (change)
@@ -153,17 +151,17 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
 }
 
 static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_member *member,
-                                 struct sb_item *item, struct sb_error *err)
+                                 struct sb_item *item)
 {
     const struct sb_entry *entry = &member->entry;
     enum sb_decision decision = SB_WRITE_NEW;
 
-    if (look_back(sink, member, &item->mark, err))
-        return err->code;
+    if (look_back(sink, member, &item->mark))
+        return sb_error()->code;
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
         sb_report(sink->options.notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to %s, which was not written; left out", member->hard_link);
-        return note_failure(sink, entry, err) ? err->code : SB_END;
+        return note_failure(sink, entry) ? sb_error()->code : SB_END;
     }
     item->change = SB_CHANGE_NEW;
     /* Of a link the target is needed. */
@@ -172,9 +170,9 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     if (item->compares)
         return SB_OK;
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
-        sb_tree_decide(&sink->job, &sink->walk, entry, NULL, &decision, &item->change, err)) {
-        if (sb_tree_report_write_failure(sink, entry->path, err) || note_failure(sink, entry, err))
-            return err->code;
+        sb_tree_decide(&sink->job, &sink->walk, entry, NULL, &decision, &item->change)) {
+        if (sb_tree_report_write_failure(sink, entry->path) || note_failure(sink, entry))
+            return sb_error()->code;
         return SB_END;
     }
     if (decision == SB_LEAVE) {
@@ -188,8 +186,7 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
 
 /* In the order of the members */
 
-static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
     bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = sink->target.made;
     unsigned change = made ? SB_CHANGE_NEW : 0;
@@ -200,14 +197,14 @@ static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *
     if (!made && sink->target.fd >= 0 && fstat(sink->target.fd, &st) == 0)
         change = change_of_attributes(sink, entry, &st);
     if (!sink->options.dry_run)
-        return sb_tree_dirs_add(sink->dirs, entry, false, change, err) ? err->code : SB_END;
+        return sb_tree_dirs_add(sink->dirs, entry, false, change) ? sb_error()->code : SB_END;
     if (change && !made)
         sb_change_report(&sink->options.changes, entry, change);
     return SB_END;
 }
 
 static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member *member,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     const struct sb_entry *entry = &member->entry;
     const char *target = member->hard_link;
@@ -216,10 +213,10 @@ static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member
     enum sb_code code = SB_OK;
 
     if (target && sink->names)
-        code = sb_tree_names_get(sink->names, target, strlen(target), &state, err);
+        code = sb_tree_names_get(sink->names, target, strlen(target), &state);
     if (!code && sink->names)
         code = sb_tree_names_claim(sink->names, entry->path, entry->path_size,
-                                   entry->type == SB_DIR, &again, &late, err);
+                                   entry->type == SB_DIR, &again, &late);
     if (late || target)
         item->mark |= SB_TREE_LATE;
     if (again)
@@ -230,21 +227,21 @@ static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member
 }
 
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct sb_tree_sink *sink = sink_of(base);
     const struct sb_entry *entry = &member->entry;
     bool is_dir = entry->type == SB_DIR;
 
     if (is_dir && entry->path_size == 0)
-        return take_root(sink, entry, err);
-    if (claim_name(sink, member, item, err))
-        return err->code;
+        return take_root(sink, entry);
+    if (claim_name(sink, member, item))
+        return sb_error()->code;
     if (sink->options.dry_run)
-        return is_dir ? look_at_directory(sink, entry, err) : look_at_file(sink, member, item, err);
+        return is_dir ? look_at_directory(sink, entry) : look_at_file(sink, member, item);
     if (!is_dir)
-        return sb_tree_make_wave(sink, err);
-    return item->mark & SB_TREE_LATE ? SB_OK : sb_tree_take_directory(sink, entry, err);
+        return sb_tree_make_wave(sink);
+    return item->mark & SB_TREE_LATE ? SB_OK : sb_tree_take_directory(sink, entry);
 }
 
 /* On the workers */
@@ -268,7 +265,7 @@ static bool may_stay(const struct sb_tree_sink *sink, const struct sb_item *item
     return sink->options.existing == SB_EXISTING_SKIP && entry->type == SB_FILE && !item->original;
 }
 
-static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code look(struct sb_sink *base, struct sb_batch *batch)
 {
     struct sb_tree_sink *sink = sink_of(base);
     enum sb_decision decision;
@@ -281,9 +278,9 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
 
         if (!may_stay(sink, item))
             continue;
-        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, NULL, &decision, &item->change,
-                           err)) {
-            code = sb_tree_fail(batch, item, err);
+        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, NULL, &decision,
+                           &item->change)) {
+            code = sb_tree_fail(batch, item);
         } else if (decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;
@@ -296,20 +293,20 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch, struct sb
 }
 
 static enum sb_code store_part(struct sb_tree_sink *sink, struct sb_batch *batch,
-                               struct sb_pipeline *turns, struct sb_error *err)
+                               struct sb_pipeline *turns)
 {
     enum sb_code code = sb_turn_begin(turns, batch);
 
     if (code)
-        return sb_fail(err, code, "interrupted");
-    code = sb_tree_write_part(&sink->job, &sink->part, batch, &batch->items[0], err);
+        return sb_fail(code, "interrupted");
+    code = sb_tree_write_part(&sink->job, &sink->part, batch, &batch->items[0]);
     sb_turn_end(turns, batch);
     return code;
 }
 
 /* In a dry run: would the link be made? */
 static enum sb_code look_at_link(struct sb_tree_sink *sink, struct sb_walk *walk,
-                                 struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+                                 struct sb_batch *batch, struct sb_item *item)
 {
     char target[SB_LINK_BYTES_MOST + 1];
     enum sb_decision decision;
@@ -318,16 +315,14 @@ static enum sb_code look_at_link(struct sb_tree_sink *sink, struct sb_walk *walk
         return SB_OK;
     memcpy(target, batch->data + item->data_at, item->data_size);
     target[item->data_size] = '\0';
-    if (sb_tree_decide(&sink->job, walk, &item->member.entry, target, &decision, &item->change,
-                       err))
-        return sb_tree_fail(batch, item, err);
+    if (sb_tree_decide(&sink->job, walk, &item->member.entry, target, &decision, &item->change))
+        return sb_tree_fail(batch, item);
     item->mark |= decision == SB_LEAVE ? SB_TREE_LEFT : 0;
     item->state = SB_ITEM_STORED;
     return SB_OK;
 }
 
-static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns)
 {
     struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code = SB_OK;
@@ -335,16 +330,16 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
 
     begin_walk(sink, &walk);
     for (size_t i = 0; sink->options.dry_run && !code && i < batch->count; i++)
-        code = look_at_link(sink, &walk, batch, &batch->items[i], err);
+        code = look_at_link(sink, &walk, batch, &batch->items[i]);
     for (size_t i = 0; !code && i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->mark & SB_TREE_LATE || sink->options.dry_run)
             continue;
         if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
-            code = sb_tree_write(&sink->job, &walk, batch, item, err);
+            code = sb_tree_write(&sink->job, &walk, batch, item);
         else if (item->state == SB_ITEM_PART)
-            code = store_part(sink, batch, turns, err);
+            code = store_part(sink, batch, turns);
     }
     sb_walk_release(&walk);
     return code;
@@ -353,22 +348,22 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
 /* When all that came before is done */
 
 static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
-    enum sb_code code = look_back(sink, &item->member, &item->mark, err);
+    enum sb_code code = look_back(sink, &item->member, &item->mark);
 
     if (code)
         return code;
     switch (item->state) {
     case SB_ITEM_READ:
     case SB_ITEM_LARGE:
-        code = sb_tree_write(&sink->job, &sink->walk, batch, item, err);
+        code = sb_tree_write(&sink->job, &sink->walk, batch, item);
         break;
     case SB_ITEM_PART:
-        code = sb_tree_write_part(&sink->job, &sink->late, batch, item, err);
+        code = sb_tree_write_part(&sink->job, &sink->late, batch, item);
         break;
     case SB_ITEM_BARE:
-        code = sb_tree_link(&sink->job, &sink->walk, &sink->from_walk, batch, item, err);
+        code = sb_tree_link(&sink->job, &sink->walk, &sink->from_walk, batch, item);
         break;
     default:
         break;
@@ -381,8 +376,7 @@ static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch
  * Keeps what became of an item, where that is not what its name says since it was claimed. A later
  * one that failed leaves the name to what an earlier one has written, or to a directory.
  */
-static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     bool late = item->mark & SB_TREE_LATE, failed = item->state == SB_ITEM_FAILED;
@@ -391,19 +385,17 @@ static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *
     if (!sink->names || (failed && (item->mark & SB_TREE_OURS)) ||
         (!late && !failed && !(item->mark & SB_TREE_LEFT)))
         return SB_OK;
-    if (state_of(sink, entry->path, entry->path_size, &before, err))
-        return err->code;
+    if (state_of(sink, entry->path, entry->path_size, &before))
+        return sb_error()->code;
     if (before == SB_NAME_DIR)
         return SB_OK;
     return sb_tree_names_set(sink->names, entry->path, entry->path_size,
                              failed                      ? SB_NAME_FAILED
                              : item->mark & SB_TREE_LEFT ? SB_NAME_LEFT
-                                                         : SB_NAME_WRITTEN,
-                             err);
+                                                         : SB_NAME_WRITTEN);
 }
 
-static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item,
-                           struct sb_error *err)
+static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item)
 {
     struct sb_sink_counts *counts = &sink->base.counts;
 
@@ -417,10 +409,10 @@ static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item
                          item->change | SB_CHANGE_BYTES);
         counts->superseded += (item->mark & SB_TREE_OURS) != 0;
     }
-    return note_state(sink, item, err);
+    return note_state(sink, item);
 }
 
-static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 {
     struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code = SB_OK;
@@ -430,13 +422,13 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
         bool late = item->mark & SB_TREE_LATE;
 
         if (item->member.entry.type == SB_DIR) {
-            code = late ? sb_tree_make_directory(sink, &item->member.entry, err) : SB_OK;
+            code = late ? sb_tree_make_directory(sink, &item->member.entry) : SB_OK;
             continue;
         }
         if (late)
-            code = store_late(sink, batch, item, err);
+            code = store_late(sink, batch, item);
         if (!code)
-            code = settle(sink, item, err);
+            code = settle(sink, item);
     }
     return code;
 }
@@ -444,7 +436,7 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct s
 /* The end */
 
 /* The files were synced one by one; what is left are the directories that name them. */
-static enum sb_code sync_directories(const struct sb_tree_sink *sink, struct sb_error *err)
+static enum sb_code sync_directories(const struct sb_tree_sink *sink)
 {
     const char *directory = sink->options.directory;
     int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -453,38 +445,38 @@ static enum sb_code sync_directories(const struct sb_tree_sink *sink, struct sb_
     if (fd >= 0)
         close(fd);
     if (failed)
-        return sb_fail_errno(err, failed, "%s: sync", directory);
-    return sink->target.made ? sb_sync_directory_of(directory, err) : SB_OK;
+        return sb_fail_errno(failed, "%s: sync", directory);
+    return sink->target.made ? sb_sync_directory_of(directory) : SB_OK;
 }
 
-static enum sb_code commit(struct sb_sink *base, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *base)
 {
     struct sb_tree_sink *sink = sink_of(base);
     enum sb_code code;
 
     if (sink->options.dry_run)
         return SB_OK;
-    code = sb_tree_make_wave(sink, err);
+    code = sb_tree_make_wave(sink);
     sb_tree_close_up(&sink->job, &sink->walk);
     if (!code)
-        code = sb_tree_finish_directories(sink, err);
+        code = sb_tree_finish_directories(sink);
     if (!code && sink->options.sync)
-        code = sync_directories(sink, err);
+        code = sync_directories(sink);
     return code;
 }
 
 /* Opening */
 
-static enum sb_code open_tables(struct sb_tree_sink *sink, struct sb_error *err)
+static enum sb_code open_tables(struct sb_tree_sink *sink)
 {
-    enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory, err);
+    enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory);
 
     if (!code)
-        code = sb_database_run(sink->db, "BEGIN", err);
+        code = sb_database_run(sink->db, "BEGIN");
     if (!code)
-        code = sb_tree_dirs_new(&sink->dirs, sink->db, err);
+        code = sb_tree_dirs_new(&sink->dirs, sink->db);
     if (!code && !sink->options.names_differ)
-        code = sb_tree_names_new(&sink->names, sink->db, err);
+        code = sb_tree_names_new(&sink->names, sink->db);
     return code;
 }
 
@@ -494,8 +486,7 @@ static unsigned properties_held(const struct sb_tree_sink_options *options)
            (options->preserve ? SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME : 0);
 }
 
-enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options,
-                               struct sb_error *err)
+enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options)
 {
     static const struct sb_sink_ops ops = {
         .free = free_sink,
@@ -509,10 +500,10 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
 
     *out = NULL;
     if (!sink)
-        return sb_fail_memory(err);
-    if (sb_target_open(&sink->target, options->directory, options->dry_run, err)) {
+        return sb_fail_memory();
+    if (sb_target_open(&sink->target, options->directory, options->dry_run)) {
         free(sink);
-        return err->code;
+        return sb_error()->code;
     }
     sink->base = (struct sb_sink){.ops = &ops,
                                   .name = options->directory,
@@ -527,9 +518,9 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
     begin_walk(sink, &sink->from_walk);
     begin_walk(sink, &sink->part.walk);
     begin_walk(sink, &sink->late.walk);
-    if (open_tables(sink, err)) {
+    if (open_tables(sink)) {
         sb_sink_free(&sink->base);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &sink->base;
     return SB_OK;

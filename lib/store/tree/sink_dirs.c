@@ -17,24 +17,22 @@ struct sb_tree_dirs {
 
 enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, CHANGE };
 
-enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db)
 {
     struct sb_tree_dirs *dirs = calloc(1, sizeof(*dirs));
     enum sb_code code;
 
     *out = NULL;
     if (!dirs)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dirs->db = db;
-    code =
-        sb_database_run(db,
-                        "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
-                        "WITHOUT ROWID",
-                        err);
+    code = sb_database_run(
+        db, "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
+            "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
+            "WITHOUT ROWID");
     if (!code)
-        code = sb_database_prepare(
-            db, &dirs->add, "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", err);
+        code = sb_database_prepare(db, &dirs->add,
+                                   "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
     if (code)
         sb_tree_dirs_free(dirs);
     else
@@ -59,7 +57,7 @@ static int64_t rank_of(const struct sb_entry *entry, bool closed)
 }
 
 enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *entry, bool closed,
-                              unsigned change, struct sb_error *err)
+                              unsigned change)
 {
     sqlite3_stmt *add = dirs->add;
 
@@ -71,7 +69,7 @@ enum sb_code sb_tree_dirs_add(struct sb_tree_dirs *dirs, const struct sb_entry *
     sqlite3_bind_int64(add, GID, entry->gid);
     sqlite3_bind_int64(add, MTIME, entry->mtime_ns);
     sqlite3_bind_int64(add, CHANGE, change);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
 /* Read as text, a path has a NUL after it. */
@@ -92,15 +90,14 @@ static struct sb_entry entry_of(sqlite3_stmt *row)
     };
 }
 
-enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed,
-                               struct sb_error *err)
+enum sb_code sb_tree_dirs_next(struct sb_tree_dirs *dirs, struct sb_entry *entry, bool *closed)
 {
     enum sb_code code = SB_OK;
 
-    if (!dirs->rows && sb_database_prepare(dirs->db, &dirs->rows,
-                                           "SELECT * FROM dirs ORDER BY rank DESC, name", err))
-        return err->code;
-    if (sb_database_row(dirs->rows, &code, err)) {
+    if (!dirs->rows &&
+        sb_database_prepare(dirs->db, &dirs->rows, "SELECT * FROM dirs ORDER BY rank DESC, name"))
+        return sb_error()->code;
+    if (sb_database_row(dirs->rows, &code)) {
         *entry = entry_of(dirs->rows);
         *closed = sqlite3_column_int64(dirs->rows, RANK - 1) != RANK_OPEN;
         return SB_OK;

@@ -30,22 +30,22 @@ struct sb_tree_sink {
 };
 
 /* Says why a member was not written; SB_OK unless that ends the work. */
-enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const char *name,
-                                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink,
+                                          const char *name) SB_CHECKED;
 void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry);
 
 /* tree/sink_make.c. All are for the calling thread; what fails is reported. */
 
 /* Takes a directory, to be made with others, at the latest by sb_tree_make_wave. */
-enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                    struct sb_error *err) SB_CHECKED;
-enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink,
+                                    const struct sb_entry *entry) SB_CHECKED;
+enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink) SB_CHECKED;
 
 /* Makes one that comes late, and all that were taken before. */
-enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink,
+                                    const struct sb_entry *entry) SB_CHECKED;
 
 /* Gives all of them their metadata. */
-enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink) SB_CHECKED;
 
 #endif

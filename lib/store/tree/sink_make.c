@@ -12,20 +12,19 @@
 #define KNOWN (SB_HAS_MODE | SB_HAS_MTIME | SB_HAS_UID | SB_HAS_GID)
 
 static enum sb_code report_failure(const struct sb_tree_sink *sink, const char *kind,
-                                   const char *name, struct sb_error *err)
+                                   const char *name)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
     if (sb_ends_work(&cause))
-        return sb_fail(err, cause.code, "%s: %s", name, cause.text);
+        return sb_fail(cause.code, "%s: %s", name, cause.text);
     sb_report(sink->options.notify, SB_PROBLEM, kind, name, "%s", cause.text);
     return SB_OK;
 }
 
-enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const char *name,
-                                          struct sb_error *err)
+enum sb_code sb_tree_report_write_failure(const struct sb_tree_sink *sink, const char *name)
 {
-    return report_failure(sink, err->code == SB_EXISTS ? "exists" : "write", name, err);
+    return report_failure(sink, sb_error()->code == SB_EXISTS ? "exists" : "write", name);
 }
 
 void sb_tree_report_written(const struct sb_tree_sink *sink, const struct sb_entry *entry)
@@ -48,8 +47,7 @@ static unsigned change_of(int dir_fd, const char *component, const struct sb_ent
 
 /* On any thread. */
 static enum sb_code make_directory(void *context, struct sb_walk *walk,
-                                   const struct sb_entry *entry, unsigned *change,
-                                   struct sb_error *err)
+                                   const struct sb_entry *entry, unsigned *change)
 {
     struct sb_tree_sink *sink = context;
     struct sb_attributes attributes;
@@ -60,14 +58,14 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
     int dir_fd;
 
     code = sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(&sink->job),
-                             &dir_fd, &component, err);
+                             &dir_fd, &component);
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (!code)
-        code = sb_target_spare(sink->options.own, dir_fd, component, NULL, err);
+        code = sb_target_spare(sink->options.own, dir_fd, component, NULL);
     if (!code)
-        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
-    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry, err))
-        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found, err);
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
+    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry, sb_error()))
+        code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
     *change = made ? SB_CHANGE_NEW : 0;
     if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)
         *change = sb_tree_attributes_differ(&found, entry, &attributes);
@@ -76,7 +74,7 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
 
 /* Notes what it is to become, once it was made. */
 static enum sb_code note_directory(void *context, const struct sb_entry *entry, enum sb_code code,
-                                   unsigned change, struct sb_error *err)
+                                   unsigned change)
 {
     struct sb_tree_sink *sink = context;
     bool updates = sink->options.existing == SB_EXISTING_UPDATE, made = change & SB_CHANGE_NEW;
@@ -84,7 +82,7 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
     bool closed;
 
     if (code)
-        return sb_tree_report_write_failure(sink, entry->path, err);
+        return sb_tree_report_write_failure(sink, entry->path);
     sink->base.counts.dirs += made || !updates;
     if (made)
         sb_change_report(&sink->options.changes, entry, change);
@@ -94,18 +92,17 @@ static enum sb_code note_directory(void *context, const struct sb_entry *entry, 
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     closed = attributes.mode_known && !(attributes.mode & OWNER_MAY_SEARCH);
     sink->dirs_noted++;
-    return sb_tree_dirs_add(sink->dirs, entry, closed, change, err);
+    return sb_tree_dirs_add(sink->dirs, entry, closed, change);
 }
 
-static enum sb_code next_of_wave(void *context, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code next_of_wave(void *context, struct sb_entry *entry)
 {
     struct sb_tree_sink *sink = context;
 
-    (void)err;
     return sb_tree_wave_next(&sink->wave, entry);
 }
 
-enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
+enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink)
 {
     struct sb_tree_workers workers = {
         .root = sink->target.fd,
@@ -120,37 +117,34 @@ enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink, struct sb_error *err)
 
     while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
         workers.most = sink->wave.here;
-        code = sb_tree_workers_run(&workers, err);
+        code = sb_tree_workers_run(&workers);
     }
     return code;
 }
 
-enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                    struct sb_error *err)
+enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
-    enum sb_code code = sb_tree_wave_add(&sink->wave, entry, err);
+    enum sb_code code = sb_tree_wave_add(&sink->wave, entry);
 
     if (!code && sink->wave.count == SB_TREE_WAVE_MAX)
-        code = sb_tree_make_wave(sink, err);
+        code = sb_tree_make_wave(sink);
     return code;
 }
 
-enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_entry *entry,
-                                    struct sb_error *err)
+enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
-    enum sb_code code = sb_tree_make_wave(sink, err);
+    enum sb_code code = sb_tree_make_wave(sink);
     unsigned change;
 
     if (code)
         return code;
-    code = make_directory(sink, &sink->walk, entry, &change, err);
-    return note_directory(sink, entry, code, change, err);
+    code = make_directory(sink, &sink->walk, entry, &change);
+    return note_directory(sink, entry, code, change);
 }
 
 /* On any thread. */
 static enum sb_code finish_directory(void *context, struct sb_walk *walk,
-                                     const struct sb_entry *entry, unsigned *change,
-                                     struct sb_error *err)
+                                     const struct sb_entry *entry, unsigned *change)
 {
     const struct sb_tree_sink *sink = context;
     struct sb_attributes attributes;
@@ -162,17 +156,17 @@ static enum sb_code finish_directory(void *context, struct sb_walk *walk,
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (entry->path_size > 0)
         code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                                 &component, err);
+                                 &component);
     if (code)
         return code;
     if (sink->options.existing == SB_EXISTING_UPDATE &&
         change_of(dir_fd, component, entry, &attributes) == 0)
         return SB_OK;
-    return sb_target_finish_directory(dir_fd, component, &attributes, err);
+    return sb_target_finish_directory(dir_fd, component, &attributes);
 }
 
 static enum sb_code report_finished(void *context, const struct sb_entry *entry, enum sb_code code,
-                                    unsigned change, struct sb_error *err)
+                                    unsigned change)
 {
     const struct sb_tree_sink *sink = context;
 
@@ -181,14 +175,14 @@ static enum sb_code report_finished(void *context, const struct sb_entry *entry,
     if (!code)
         return SB_OK;
     return report_failure(sink, "metadata",
-                          entry->path_size > 0 ? entry->path : sink->options.directory, err);
+                          entry->path_size > 0 ? entry->path : sink->options.directory);
 }
 
 /* Ends at the first closed one, which stays in sink->closed until the next call. */
-static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code next_open(void *context, struct sb_entry *entry)
 {
     struct sb_tree_sink *sink = context;
-    enum sb_code code = sb_tree_dirs_next(sink->dirs, entry, &sink->has_closed, err);
+    enum sb_code code = sb_tree_dirs_next(sink->dirs, entry, &sink->has_closed);
 
     if (code || !sink->has_closed)
         return code;
@@ -197,7 +191,7 @@ static enum sb_code next_open(void *context, struct sb_entry *entry, struct sb_e
 }
 
 /* Those that are closed, and the root, come one by one, each when all below it are done. */
-enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_error *err)
+enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink)
 {
     const struct sb_tree_workers workers = {
         .root = sink->target.fd,
@@ -209,19 +203,19 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink, struct sb_err
         .work = finish_directory,
         .done = report_finished,
     };
-    enum sb_code code = sb_tree_workers_run(&workers, err);
+    enum sb_code code = sb_tree_workers_run(&workers);
     unsigned change;
     bool closed;
 
     if (!sink->has_closed)
         return code;
     while (!code) {
-        if (sb_heed_interrupt(err))
-            return err->code;
-        code = finish_directory(sink, &sink->walk, &sink->closed, &change, err);
-        code = report_finished(sink, &sink->closed, code, change, err);
+        if (sb_heed_interrupt())
+            return sb_error()->code;
+        code = finish_directory(sink, &sink->walk, &sink->closed, &change);
+        code = report_finished(sink, &sink->closed, code, change);
         if (!code)
-            code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed, err);
+            code = sb_tree_dirs_next(sink->dirs, &sink->closed, &closed);
     }
     return code == SB_END ? SB_OK : code;
 }

@@ -18,19 +18,19 @@ struct sb_tree_names {
     bool parent_blocked; /* it, or a name above it, is no directory's */
 };
 
-enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db, struct sb_error *err)
+enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db)
 {
     struct sb_tree_names *names = calloc(1, sizeof(*names));
     enum sb_code code;
 
     *out = NULL;
     if (!names)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     names->db = db;
     code = sb_database_run(
-        db, "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID", err);
+        db, "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID");
     if (!code)
-        code = SB_PREPARE(db, err, {&names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
+        code = SB_PREPARE(db, {&names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
                           {&names->get, "SELECT state FROM names WHERE name = ?1"},
                           {&names->set, "REPLACE INTO names VALUES (?1, ?2)"});
     if (code)
@@ -52,36 +52,36 @@ void sb_tree_names_free(struct sb_tree_names *names)
 }
 
 static enum sb_code run(sqlite3_stmt *statement, const char *name, size_t size,
-                        enum sb_name_state state, struct sb_error *err)
+                        enum sb_name_state state)
 {
     sqlite3_bind_blob64(statement, 1, name, size, SQLITE_STATIC);
     sqlite3_bind_int(statement, 2, (int)state);
-    return sb_database_step(statement, err);
+    return sb_database_step(statement);
 }
 
 enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state *state, struct sb_error *err)
+                               enum sb_name_state *state)
 {
     enum sb_code code = SB_OK;
 
     *state = SB_NAME_FREE;
     sqlite3_bind_blob64(names->get, 1, name, size, SQLITE_STATIC);
-    if (sb_database_row(names->get, &code, err))
+    if (sb_database_row(names->get, &code))
         *state = (enum sb_name_state)sqlite3_column_int(names->get, 0);
     sqlite3_reset(names->get);
     return code;
 }
 
 enum sb_code sb_tree_names_set(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state state, struct sb_error *err)
+                               enum sb_name_state state)
 {
-    return run(names->set, name, size, state, err);
+    return run(names->set, name, size, state);
 }
 
 static enum sb_code add(struct sb_tree_names *names, const char *name, size_t size,
-                        enum sb_name_state state, bool *added, struct sb_error *err)
+                        enum sb_name_state state, bool *added)
 {
-    enum sb_code code = run(names->add, name, size, state, err);
+    enum sb_code code = run(names->add, name, size, state);
 
     *added = sqlite3_changes(names->db) > 0;
     return code;
@@ -89,7 +89,7 @@ static enum sb_code add(struct sb_tree_names *names, const char *name, size_t si
 
 /* Notes a directory, and those above it that are not known yet, unless one of them is none. */
 static enum sb_code claim_directories(struct sb_tree_names *names, const char *dir, size_t size,
-                                      bool *blocked, struct sb_error *err)
+                                      bool *blocked)
 {
     enum sb_name_state state = SB_NAME_DIR;
     enum sb_code code = SB_OK;
@@ -97,7 +97,7 @@ static enum sb_code claim_directories(struct sb_tree_names *names, const char *d
     size_t known;
 
     for (known = size; known > 0; known = sb_parent_size(dir, known)) {
-        code = sb_tree_names_get(names, dir, known, &state, err);
+        code = sb_tree_names_get(names, dir, known, &state);
         if (code)
             return code;
         if (state != SB_NAME_FREE)
@@ -105,13 +105,12 @@ static enum sb_code claim_directories(struct sb_tree_names *names, const char *d
     }
     *blocked = known > 0 && state != SB_NAME_DIR;
     for (size_t at = size; !code && !*blocked && at > known; at = sb_parent_size(dir, at))
-        code = add(names, dir, at, SB_NAME_DIR, &added, err);
+        code = add(names, dir, at, SB_NAME_DIR, &added);
     return code;
 }
 
 /* What was found for a directory holds for good: no name changes between directory and file. */
-static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, size_t size,
-                                 struct sb_error *err)
+static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, size_t size)
 {
     size_t parent = sb_parent_size(name, size);
     enum sb_code code;
@@ -121,24 +120,24 @@ static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, 
         return SB_OK;
     names->parent_known = false;
     if (sb_buf_set(&names->parent, name, parent))
-        return sb_fail_memory(err);
-    code = claim_directories(names, name, parent, &names->parent_blocked, err);
+        return sb_fail_memory();
+    code = claim_directories(names, name, parent, &names->parent_blocked);
     names->parent_known = code == SB_OK;
     return code;
 }
 
 enum sb_code sb_tree_names_claim(struct sb_tree_names *names, const char *name, size_t size,
-                                 bool is_dir, bool *again, bool *late, struct sb_error *err)
+                                 bool is_dir, bool *again, bool *late)
 {
     enum sb_code code;
     bool added = true;
 
     *again = *late = false;
     if (is_dir)
-        return claim_directories(names, name, size, late, err);
-    code = claim_parent(names, name, size, err);
+        return claim_directories(names, name, size, late);
+    code = claim_parent(names, name, size);
     if (!code)
-        code = add(names, name, size, SB_NAME_WRITTEN, &added, err);
+        code = add(names, name, size, SB_NAME_WRITTEN, &added);
     *again = !added;
     *late = *again || names->parent_blocked;
     return code;

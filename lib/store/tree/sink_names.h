@@ -25,8 +25,7 @@ enum sb_name_state {
 };
 
 /* db: a private database (archive/database.h), within a transaction, open as long. */
-enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db) SB_CHECKED;
 void sb_tree_names_free(struct sb_tree_names *names); /* NULL is allowed */
 
 /*
@@ -35,12 +34,11 @@ void sb_tree_names_free(struct sb_tree_names *names); /* NULL is allowed */
  * above it is no directory's. A free name becomes SB_NAME_DIR or SB_NAME_WRITTEN.
  */
 enum sb_code sb_tree_names_claim(struct sb_tree_names *names, const char *name, size_t size,
-                                 bool is_dir, bool *again, bool *late,
-                                 struct sb_error *err) SB_CHECKED;
+                                 bool is_dir, bool *again, bool *late) SB_CHECKED;
 
 enum sb_code sb_tree_names_get(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state *state, struct sb_error *err) SB_CHECKED;
+                               enum sb_name_state *state) SB_CHECKED;
 enum sb_code sb_tree_names_set(struct sb_tree_names *names, const char *name, size_t size,
-                               enum sb_name_state state, struct sb_error *err) SB_CHECKED;
+                               enum sb_name_state state) SB_CHECKED;
 
 #endif

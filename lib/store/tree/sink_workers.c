@@ -24,7 +24,7 @@ struct run {
     bool ended;
 };
 
-static enum sb_code fill(void *context, void *filled, struct sb_error *err)
+static enum sb_code fill(void *context, void *filled)
 {
     struct run *run = context;
     const struct sb_tree_workers *workers = run->workers;
@@ -36,12 +36,12 @@ static enum sb_code fill(void *context, void *filled, struct sb_error *err)
     while (!code && slot->count < SLOT_DIRS) {
         struct slot_item *item = &slot->items[slot->count];
 
-        code = workers->next(workers->context, &item->entry, err);
+        code = workers->next(workers->context, &item->entry);
         if (code)
             break;
         item->path_at = slot->paths.size;
         if (sb_buf_add(&slot->paths, item->entry.path, item->entry.path_size + 1))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         slot->count++;
     }
     for (size_t i = 0; i < slot->count; i++)
@@ -50,27 +50,26 @@ static enum sb_code fill(void *context, void *filled, struct sb_error *err)
     return run->ended && slot->count > 0 ? SB_OK : code;
 }
 
-static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns)
 {
     const struct sb_tree_workers *workers = ((const struct run *)context)->workers;
     struct slot *slot = worked;
     struct sb_walk walk;
 
-    (void)turns, (void)err;
+    (void)turns;
     sb_walk_init(&walk, workers->root);
     walk.own = workers->own;
     for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
         item->code =
-            workers->work(workers->context, &walk, &item->entry, &item->change, &item->error);
+            INTO(&item->error, workers->work(workers->context, &walk, &item->entry, &item->change));
     }
     sb_walk_release(&walk);
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *drained, struct sb_error *err)
+static enum sb_code drain(void *context, void *drained)
 {
     const struct sb_tree_workers *workers = ((const struct run *)context)->workers;
     struct slot *slot = drained;
@@ -80,13 +79,13 @@ static enum sb_code drain(void *context, void *drained, struct sb_error *err)
         struct slot_item *item = &slot->items[i];
 
         if (item->code)
-            *err = item->error;
-        code = workers->done(workers->context, &item->entry, item->code, item->change, err);
+            *sb_error() = item->error;
+        code = workers->done(workers->context, &item->entry, item->code, item->change);
     }
     return code;
 }
 
-enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers, struct sb_error *err)
+enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = workers->most / SLOT_DIRS < workers->threads
@@ -98,8 +97,8 @@ enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers, struct s
     enum sb_code code;
 
     if (!slots)
-        return sb_fail_memory(err);
-    code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, threads, err);
+        return sb_fail_memory();
+    code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, threads);
     for (unsigned i = 0; i < count; i++)
         sb_buf_release(&slots[i].paths);
     free(slots);
@@ -121,8 +120,7 @@ void sb_tree_wave_release(struct sb_tree_wave *wave)
     *wave = (struct sb_tree_wave){0};
 }
 
-enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *entry,
-                              struct sb_error *err)
+enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *entry)
 {
     struct sb_tree_wave_item *items = wave->items;
 
@@ -130,7 +128,7 @@ enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *
     if (!items)
         items = malloc(SB_TREE_WAVE_MAX * sizeof(*items));
     if (!items)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     wave->items = items;
     items[wave->count] = (struct sb_tree_wave_item){
         .entry = *entry,
@@ -138,7 +136,7 @@ enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *
         .depth = sb_name_depth(entry->path, entry->path_size) + 1,
     };
     if (sb_buf_add(&wave->paths, entry->path, entry->path_size + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     wave->count++;
     return SB_OK;
 }

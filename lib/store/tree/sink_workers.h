@@ -18,21 +18,20 @@ struct sb_tree_workers {
 
     /* The calling thread. The next directory, with strings that live until the next call; SB_END:
      * no more. */
-    enum sb_code (*next)(void *context, struct sb_entry *entry, struct sb_error *err);
+    enum sb_code (*next)(void *context, struct sb_entry *entry);
 
     /* Any thread, in any order, each with a walk of its own. *change is set: bits of change.h.
      */
     enum sb_code (*work)(void *context, struct sb_walk *walk, const struct sb_entry *entry,
-                         unsigned *change, struct sb_error *err);
+                         unsigned *change);
 
-    /* The calling thread, in order: what came of it. *err is why, and says what it returns. */
+    /* The calling thread, in order: what came of it. The last failure is why. */
     enum sb_code (*done)(void *context, const struct sb_entry *entry, enum sb_code code,
-                         unsigned change, struct sb_error *err);
+                         unsigned change);
 };
 
 /* Until the last, or until `done` or `next` returns an error. SB_INTERRUPT. */
-enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers) SB_CHECKED;
 
 /* Directories that wait until there are enough of them. {0} is empty. */
 struct sb_tree_wave {
@@ -47,8 +46,7 @@ struct sb_tree_wave {
 #define SB_TREE_WAVE_MAX 4096
 
 void sb_tree_wave_release(struct sb_tree_wave *wave);
-enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *entry,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_wave_add(struct sb_tree_wave *wave, const struct sb_entry *entry) SB_CHECKED;
 
 /*
  * The next one of wave->depth components, in the order they were added, or SB_END; then the next

@@ -21,19 +21,18 @@ mode_t sb_tree_default_mode(const struct sb_tree_job *job)
     return job->options->dry_run ? SB_WALK_NO_MAKING : 0777 & ~job->target->mask;
 }
 
-static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind,
-                              struct sb_error *err)
+static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
     if (sb_ends_work(&cause))
-        return sb_fail(err, cause.code, "%s: %s", item->member.entry.path, cause.text);
-    return sb_item_fail(batch, item, kind, cause.text, err);
+        return sb_fail(cause.code, "%s: %s", item->member.entry.path, cause.text);
+    return sb_item_fail(batch, item, kind, cause.text);
 }
 
-enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item)
 {
-    return fail_item(batch, item, err->code == SB_EXISTS ? "exists" : "write", err);
+    return fail_item(batch, item, sb_error()->code == SB_EXISTS ? "exists" : "write");
 }
 
 bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
@@ -41,7 +40,6 @@ bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_
 {
     struct sb_tree_opened *opened = job->opened;
     struct sb_tree_opened_dir dir;
-    struct sb_error ignored;
     bool done = false, changed;
 
     if (err->code != SB_SYSTEM || err->sys_errno != EACCES || job->options->dry_run ||
@@ -50,7 +48,7 @@ bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_
     dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
     pthread_mutex_lock(&opened->mutex);
     if (dir.name &&
-        sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir), &ignored) == SB_OK &&
+        IGNORED(sb_grow(&opened->dirs, &opened->capacity, opened->count, sizeof(dir))) == SB_OK &&
         sb_target_open_up(dir_fd, &dir.mode, &changed)) {
         /* If it was not changed, another thread did that. */
         done = true;
@@ -67,13 +65,12 @@ bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_
 void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
 {
     struct sb_tree_opened *opened = job->opened;
-    struct sb_error ignored;
     int fd;
 
     while (opened->count > 0) {
         struct sb_tree_opened_dir *dir = &opened->dirs[--opened->count];
 
-        if (!sb_walk_to(walk, dir->name, strlen(dir->name), SB_WALK_NO_MAKING, &fd, &ignored))
+        if (!IGNORED(sb_walk_to(walk, dir->name, strlen(dir->name), SB_WALK_NO_MAKING, &fd)))
             sb_target_close_up(fd, dir->mode);
         free(dir->name);
     }
@@ -81,19 +78,18 @@ void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
 
 /* Where it goes, unless that is the place of an own file. */
 static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
-                               const struct sb_entry *entry, int *dir_fd, const char **component,
-                               struct sb_error *err)
+                               const struct sb_entry *entry, int *dir_fd, const char **component)
 {
     enum sb_code code = sb_walk_to_parent(walk, entry->path, entry->path_size,
-                                          sb_tree_default_mode(job), dir_fd, component, err);
+                                          sb_tree_default_mode(job), dir_fd, component);
 
-    return code ? code : sb_target_spare(job->options->own, *dir_fd, *component, NULL, err);
+    return code ? code : sb_target_spare(job->options->own, *dir_fd, *component, NULL);
 }
 
 static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
                               const struct sb_entry *entry, const char *link_target,
                               enum sb_existing existing, enum sb_decision *decision,
-                              unsigned *change, struct sb_error *err)
+                              unsigned *change)
 {
     const struct sb_tree_sink_options *options = job->options;
     const struct sb_tree_update how = {.checksum = options->checksum,
@@ -104,28 +100,28 @@ static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const c
 
     if (existing != SB_EXISTING_UPDATE)
         return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
-                                decision, err);
+                                decision);
     sb_target_attributes(job->target, entry, options->preserve, &attributes);
     return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
-                          change, err);
+                          change);
 }
 
 enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
                             const struct sb_entry *entry, const char *link_target,
-                            enum sb_decision *decision, unsigned *change, struct sb_error *err)
+                            enum sb_decision *decision, unsigned *change)
 {
     const char *component;
     enum sb_code code;
     int dir_fd;
 
     *decision = SB_WRITE_NEW;
-    code = find_place(job, walk, entry, &dir_fd, &component, err);
+    code = find_place(job, walk, entry, &dir_fd, &component);
     if (code == SB_NOENT && job->options->dry_run)
         return SB_OK;
     if (code)
         return code;
     return decide_at(job, dir_fd, component, entry, link_target, job->options->existing, decision,
-                     change, err);
+                     change);
 }
 
 /* What an item becomes: a symbolic link, another name of a file, or else a file. */
@@ -137,15 +133,14 @@ struct making {
 
 static enum sb_code try_newcomer(const struct making *making, int dir_fd, const char *component,
                                  const struct sb_attributes *attributes, bool replace,
-                                 mode_t *kept_mode, struct sb_newcomer *newcomer,
-                                 struct sb_error *err)
+                                 mode_t *kept_mode, struct sb_newcomer *newcomer)
 {
     if (making->link_target)
-        return sb_newcomer_link(newcomer, dir_fd, component, making->link_target, replace, err);
+        return sb_newcomer_link(newcomer, dir_fd, component, making->link_target, replace);
     if (making->from)
         return sb_newcomer_hard_link(newcomer, dir_fd, component, making->from_fd, making->from,
-                                     replace, err);
-    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, kept_mode, err);
+                                     replace);
+    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, kept_mode);
 }
 
 /* While a tree is brought up to date others use it: no file has its own name before it is whole. */
@@ -161,7 +156,7 @@ static bool is_hidden(enum sb_existing existing, const struct making *making)
 static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk *walk,
                                   struct sb_item *item, const struct making *making,
                                   const struct sb_attributes *attributes,
-                                  struct sb_newcomer *newcomer, struct sb_error *err)
+                                  struct sb_newcomer *newcomer)
 {
     const struct sb_entry *entry = &item->member.entry;
     enum sb_existing existing =
@@ -174,7 +169,7 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     newcomer->fd = -1;
     if (decision == SB_WRITE_NEW)
         item->change = SB_CHANGE_NEW;
-    code = find_place(job, walk, entry, &dir_fd, &component, err);
+    code = find_place(job, walk, entry, &dir_fd, &component);
     for (int tries = 0; !code && tries < 2; tries++) {
         bool hidden = is_hidden(existing, making);
 
@@ -183,73 +178,73 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
             bool replace = hidden || decision == SB_WRITE_REPLACE;
 
             code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
-                                newcomer, err);
-            if (code && sb_tree_open_up(job, dir_fd, entry, err))
+                                newcomer);
+            if (code && sb_tree_open_up(job, dir_fd, entry, sb_error()))
                 code = try_newcomer(making, dir_fd, component, attributes, replace,
-                                    sb_walk_note(walk), newcomer, err);
+                                    sb_walk_note(walk), newcomer);
             if (code != SB_EXISTS)
                 return code;
         }
         code = decide_at(job, dir_fd, component, entry, making->link_target, existing, &decision,
-                         &item->change, err);
+                         &item->change);
         if (!code && decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;
             return SB_OK;
         }
     }
-    return code ? code : sb_fail(err, SB_EXISTS, "exists already");
+    return code ? code : sb_fail(SB_EXISTS, "exists already");
 }
 
 static enum sb_code finish_item(const struct sb_tree_job *job, struct sb_batch *batch,
                                 struct sb_item *item, struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes, struct sb_error *err)
+                                const struct sb_attributes *attributes)
 {
-    if (sb_newcomer_finish(newcomer, attributes, job->options->sync, err))
-        return sb_tree_fail(batch, item, err);
+    if (sb_newcomer_finish(newcomer, attributes, job->options->sync))
+        return sb_tree_fail(batch, item);
     item->state = SB_ITEM_STORED;
     if (newcomer->owner_refused)
         return sb_events_add(&batch->events, SB_PROBLEM, "owner", item->member.entry.path,
-                             "unpacked, but its owner cannot be set", err);
+                             "unpacked, but its owner cannot be set");
     return SB_OK;
 }
 
-static enum sb_code write_bytes(int fd, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_bytes(int fd, const void *data, size_t size)
 {
-    if (!sb_write_full(fd, data, size, "file", err))
+    if (!sb_write_full(fd, data, size, "file"))
         return SB_OK;
-    if (err->code == SB_INTERRUPT)
-        return err->code;
-    return sb_fail_errno(err, err->sys_errno, "cannot be written");
+    if (sb_error()->code == SB_INTERRUPT)
+        return sb_error()->code;
+    return sb_fail_errno(sb_error()->sys_errno, "cannot be written");
 }
 
 /* The file is as long as it has come so far, for a hole may be the last of it. */
-static enum sb_code leave_hole(int fd, size_t size, struct sb_error *err)
+static enum sb_code leave_hole(int fd, size_t size)
 {
     off_t end = lseek(fd, (off_t)size, SEEK_CUR);
 
     if (end >= 0 && ftruncate(fd, end) == 0)
         return SB_OK;
     /* A place that no file of this file system has. */
-    return sb_fail_errno(err, errno == EINVAL || errno == EOVERFLOW ? EFBIG : errno,
+    return sb_fail_errno(errno == EINVAL || errno == EOVERFLOW ? EFBIG : errno,
                          "cannot be written");
 }
 
 /* Whole members in memory */
 
-static enum sb_code check_link_target(const char *data, size_t size, struct sb_error *err)
+static enum sb_code check_link_target(const char *data, size_t size)
 {
     if (size == 0 || size > LINK_MAX_SIZE)
-        return sb_fail(err, SB_INVALID, "a link whose target is empty or longer than %d bytes",
+        return sb_fail(SB_INVALID, "a link whose target is empty or longer than %d bytes",
                        LINK_MAX_SIZE);
     if (memchr(data, '\0', size))
-        return sb_fail(err, SB_INVALID, "a link whose target holds a NUL byte");
+        return sb_fail(SB_INVALID, "a link whose target holds a NUL byte");
     return SB_OK;
 }
 
 static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *walk,
                                struct sb_batch *batch, struct sb_item *item,
-                               const struct sb_attributes *attributes, struct sb_error *err)
+                               const struct sb_attributes *attributes)
 {
     const char *data = batch->data + item->data_at;
     char link_target[PATH_MAX];
@@ -257,21 +252,21 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
     struct sb_newcomer newcomer;
 
     if (item->member.entry.type == SB_LINK) {
-        if (check_link_target(data, item->data_size, err))
-            return fail_item(batch, item, "row", err);
+        if (check_link_target(data, item->data_size))
+            return fail_item(batch, item, "row");
         memcpy(link_target, data, item->data_size);
         link_target[item->data_size] = '\0';
         making.link_target = link_target;
     }
-    if (make_newcomer(job, walk, item, &making, attributes, &newcomer, err))
-        return sb_tree_fail(batch, item, err);
+    if (make_newcomer(job, walk, item, &making, attributes, &newcomer))
+        return sb_tree_fail(batch, item);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
-    if (!making.link_target && write_bytes(newcomer.fd, data, item->data_size, err)) {
+    if (!making.link_target && write_bytes(newcomer.fd, data, item->data_size)) {
         sb_newcomer_drop(&newcomer);
-        return sb_tree_fail(batch, item, err);
+        return sb_tree_fail(batch, item);
     }
-    return finish_item(job, batch, item, &newcomer, attributes, err);
+    return finish_item(job, batch, item, &newcomer, attributes);
 }
 
 /* Members too large for that: what was written is removed again when the bytes turn out wrong. */
@@ -282,52 +277,52 @@ struct writing {
     bool failed; /* the error is of the target, not of the source */
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct writing *writing = context;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
-    writing->failed = (data ? write_bytes(writing->newcomer->fd, data, size, err)
-                            : leave_hole(writing->newcomer->fd, size, err)) != SB_OK;
+        return sb_fail_interrupt();
+    writing->failed = (data ? write_bytes(writing->newcomer->fd, data, size)
+                            : leave_hole(writing->newcomer->fd, size)) != SB_OK;
     sb_newcomer_backdate(writing->newcomer, writing->attributes);
-    return writing->failed ? err->code : SB_OK;
+    return writing->failed ? sb_error()->code : SB_OK;
 }
 
 static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *walk,
                                 struct sb_batch *batch, struct sb_item *item,
-                                const struct sb_attributes *attributes, struct sb_error *err)
+                                const struct sb_attributes *attributes)
 {
     static const struct making a_file = {0};
     struct sb_newcomer newcomer;
     struct writing writing = {.newcomer = &newcomer, .attributes = attributes};
     enum sb_code code;
 
-    if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer, err))
-        return sb_tree_fail(batch, item, err);
+    if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer))
+        return sb_tree_fail(batch, item);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
     sb_newcomer_backdate(&newcomer, attributes);
-    code = sb_item_stream_sparse(batch, item, write_block, &writing, err);
+    code = sb_item_stream_sparse(batch, item, write_block, &writing);
     if (!code)
-        return finish_item(job, batch, item, &newcomer, attributes, err);
+        return finish_item(job, batch, item, &newcomer, attributes);
     sb_newcomer_drop(&newcomer);
     item->state = SB_ITEM_FAILED;
     if (writing.failed)
-        return sb_tree_fail(batch, item, err);
+        return sb_tree_fail(batch, item);
     return code == SB_END ? SB_OK : code;
 }
 
 enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
-                           struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+                           struct sb_batch *batch, struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     struct sb_attributes attributes;
 
     sb_target_attributes(job->target, entry, job->options->preserve, &attributes);
     if (item->state == SB_ITEM_LARGE)
-        return write_large(job, walk, batch, item, &attributes, err);
-    return write_read(job, walk, batch, item, &attributes, err);
+        return write_large(job, walk, batch, item, &attributes);
+    return write_read(job, walk, batch, item, &attributes);
 }
 
 /* Parts */
@@ -347,7 +342,7 @@ void sb_tree_part_release(struct sb_tree_part *part)
 }
 
 static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_part *part,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     static const struct making a_file = {0};
     struct sb_entry *entry = &item->member.entry;
@@ -357,14 +352,13 @@ static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_par
     close_part(part);
     part->failed = part->left = false;
     if (entry->type == SB_LINK)
-        return sb_fail(err, SB_INVALID, "a link whose target is longer than %d bytes",
-                       LINK_MAX_SIZE);
+        return sb_fail(SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
     if (sb_buf_set(&part->path, path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_target_attributes(job->target, entry, job->options->preserve, &part->attributes);
     /* The newcomer keeps its name beyond this batch. */
     entry->path = part->path.data;
-    code = make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer, err);
+    code = make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer);
     entry->path = path;
     part->left = item->mark & SB_TREE_LEFT;
     part->open = !code && !part->left;
@@ -384,25 +378,25 @@ static void end_part(const struct sb_tree_part *part, struct sb_item *item)
 }
 
 enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
-                                struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+                                struct sb_batch *batch, struct sb_item *item)
 {
     struct writing writing = {.newcomer = &part->newcomer, .attributes = &part->attributes};
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
-        code = begin_part(job, part, item, err);
+        code = begin_part(job, part, item);
     if (!code && part->open && item->hole > 0)
-        code = write_block(&writing, NULL, (size_t)item->hole, err);
+        code = write_block(&writing, NULL, (size_t)item->hole);
     if (!code && part->open)
-        code = write_block(&writing, batch->data + item->data_at, item->data_size, err);
+        code = write_block(&writing, batch->data + item->data_at, item->data_size);
     if (code) {
         close_part(part);
         part->failed = true;
-        return sb_tree_fail(batch, item, err);
+        return sb_tree_fail(batch, item);
     }
     if (part->open && item->part_last) {
         part->open = false;
-        return finish_item(job, batch, item, &part->newcomer, &part->attributes, err);
+        return finish_item(job, batch, item, &part->newcomer, &part->attributes);
     }
     end_part(part, item);
     return SB_OK;
@@ -433,16 +427,16 @@ static bool links_are_missing(const struct sb_error *err)
     }
 }
 
-static enum sb_code copy_bytes(int from, struct writing *writing, struct sb_error *err)
+static enum sb_code copy_bytes(int from, struct writing *writing)
 {
     char *block = malloc(COPY_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
     size_t got = COPY_BLOCK;
 
     while (!code && got == COPY_BLOCK) {
-        code = sb_read_full(from, block, COPY_BLOCK, &got, "what it links to", err);
+        code = sb_read_full(from, block, COPY_BLOCK, &got, "what it links to");
         if (!code)
-            code = write_block(writing, block, got, err);
+            code = write_block(writing, block, got);
     }
     free(block);
     return code;
@@ -450,7 +444,7 @@ static enum sb_code copy_bytes(int from, struct writing *writing, struct sb_erro
 
 static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *walk,
                               struct sb_batch *batch, struct sb_item *item, int from_fd,
-                              const char *from_name, struct sb_error *err)
+                              const char *from_name)
 {
     static const struct making a_file = {0};
     int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -461,27 +455,26 @@ static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *wal
     enum sb_code code = SB_OK;
 
     if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_INVALID, "cannot be linked here, and is no file to copy");
+        code = sb_fail(SB_INVALID, "cannot be linked here, and is no file to copy");
     sb_target_attributes(job->target, &item->member.entry, job->options->preserve, &attributes);
     if (!code)
-        code = make_newcomer(job, walk, item, &a_file, &attributes, &newcomer, err);
+        code = make_newcomer(job, walk, item, &a_file, &attributes, &newcomer);
     if (!code && !(item->mark & SB_TREE_LEFT)) {
-        code = copy_bytes(from, &writing, err);
+        code = copy_bytes(from, &writing);
         if (code)
             sb_newcomer_drop(&newcomer);
         else
-            code = finish_item(job, batch, item, &newcomer, &attributes, err);
+            code = finish_item(job, batch, item, &newcomer, &attributes);
     }
     if (from >= 0)
         close(from);
     return code;
 }
 
-static enum sb_code fail_missing(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static enum sb_code fail_missing(struct sb_batch *batch, struct sb_item *item)
 {
-    sb_fail(err, SB_NOENT, "hard link to %s, which was not written; left out",
-            item->member.hard_link);
-    return fail_item(batch, item, "missing", err);
+    sb_fail(SB_NOENT, "hard link to %s, which was not written; left out", item->member.hard_link);
+    return fail_item(batch, item, "missing");
 }
 
 /* Is the link there already, so that there is nothing to do? */
@@ -500,8 +493,7 @@ static bool is_linked(const struct sb_tree_job *job, struct sb_item *item, int d
 }
 
 enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
-                          struct sb_walk *from_walk, struct sb_batch *batch, struct sb_item *item,
-                          struct sb_error *err)
+                          struct sb_walk *from_walk, struct sb_batch *batch, struct sb_item *item)
 {
     static const struct sb_attributes as_it_is = {0};
     const char *target = item->member.hard_link, *component;
@@ -512,20 +504,20 @@ enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
 
     if (!(item->mark & SB_TREE_LINKABLE) ||
         sb_walk_to_parent(from_walk, target, strlen(target), SB_WALK_NO_MAKING, &making.from_fd,
-                          &making.from, err))
-        return fail_missing(batch, item, err);
-    code = find_place(job, walk, &item->member.entry, &dir_fd, &component, err);
+                          &making.from))
+        return fail_missing(batch, item);
+    code = find_place(job, walk, &item->member.entry, &dir_fd, &component);
     if (!code && is_linked(job, item, dir_fd, component, &making))
         return SB_OK;
     if (!code)
-        code = make_newcomer(job, walk, item, &making, &as_it_is, &newcomer, err);
+        code = make_newcomer(job, walk, item, &making, &as_it_is, &newcomer);
     if (!code && (item->mark & SB_TREE_LEFT))
         return SB_OK;
     if (!code)
-        return finish_item(job, batch, item, &newcomer, &as_it_is, err);
+        return finish_item(job, batch, item, &newcomer, &as_it_is);
     if (code == SB_NOENT)
-        return fail_missing(batch, item, err);
-    if (links_are_missing(err))
-        code = copy_file(job, walk, batch, item, making.from_fd, making.from, err);
-    return code ? sb_tree_fail(batch, item, err) : SB_OK;
+        return fail_missing(batch, item);
+    if (links_are_missing(sb_error()))
+        code = copy_file(job, walk, batch, item, making.from_fd, making.from);
+    return code ? sb_tree_fail(batch, item) : SB_OK;
 }

@@ -75,26 +75,22 @@ mode_t sb_tree_default_mode(const struct sb_tree_job *job);
  */
 enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
                             const struct sb_entry *entry, const char *link_target,
-                            enum sb_decision *decision, unsigned *change,
-                            struct sb_error *err) SB_CHECKED;
+                            enum sb_decision *decision, unsigned *change) SB_CHECKED;
 
 /* Notes what is wrong with an item: SB_OK unless that ends the work. */
-enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item) SB_CHECKED;
 
 /* A SB_ITEM_READ or SB_ITEM_LARGE. */
 enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
-                           struct sb_batch *batch, struct sb_item *item,
-                           struct sb_error *err) SB_CHECKED;
+                           struct sb_batch *batch, struct sb_item *item) SB_CHECKED;
 
 /* A SB_ITEM_PART, which stays one unless it is the last or has failed. */
 enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
-                                struct sb_batch *batch, struct sb_item *item,
-                                struct sb_error *err) SB_CHECKED;
+                                struct sb_batch *batch, struct sb_item *item) SB_CHECKED;
 
 /* A hard link to a member that is there; a copy where the file system has no such links. */
 enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
-                          struct sb_walk *from_walk, struct sb_batch *batch, struct sb_item *item,
-                          struct sb_error *err) SB_CHECKED;
+                          struct sb_walk *from_walk, struct sb_batch *batch,
+                          struct sb_item *item) SB_CHECKED;
 
 #endif

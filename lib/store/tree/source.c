@@ -24,11 +24,11 @@ static void free_tree(struct sb_source *source)
     free(self);
 }
 
-static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct tree_source *self = (struct tree_source *)source;
     struct sb_tree_item item;
-    enum sb_code code = sb_tree_next(self->tree, &item, err);
+    enum sb_code code = sb_tree_next(self->tree, &item);
 
     if (code)
         return code;
@@ -39,23 +39,23 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events)
 {
     return sb_tree_load(&((struct tree_source *)loader->source)->read, member, data, capacity,
-                        loader->sparse, events, err);
+                        loader->sparse, events);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     return sb_tree_stream(&((struct tree_source *)loader->source)->read, member, each, context,
-                          events, err);
+                          events);
 }
 
 /* The tree below a directory, in the order of its walk; no link is followed. */
 static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
                               const struct sb_source_options *options,
-                              const struct sb_notify *notify, struct sb_error *err)
+                              const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {
         .free = free_tree, .next = next, .load = load, .stream = stream};
@@ -67,7 +67,7 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     /* With a slash after it, a link to a directory is followed. */
     if (!self || asprintf(&start, "%s/", input->path) < 0) {
         free(self);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     self->source =
         (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
@@ -75,9 +75,9 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     self->options.threads = options->threads;
     self->options.ahead_from = SB_TREE_SLOW;
     self->options.notify = notify;
-    code = sb_tree_new(&self->tree, &self->options, err);
+    code = sb_tree_new(&self->tree, &self->options);
     if (!code)
-        code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0, err);
+        code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0);
     free(start);
     if (code) {
         free_tree(&self->source);

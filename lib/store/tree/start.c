@@ -37,8 +37,7 @@ static enum sb_code split_start(struct sb_tree *tree, const char *path, struct s
 }
 
 /* Opens the directory that holds the start. SB_END: it was said why that cannot be. */
-static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path,
-                              struct sb_error *err)
+static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path)
 {
     int fd;
 
@@ -49,7 +48,7 @@ static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb
     tree->base = NULL;
     fd = sb_tree_open_directory(base_fd, path->data, true);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return sb_fail_errno(err, errno, "%s", tree->disk.data);
+        return sb_fail_errno(errno, "%s", tree->disk.data);
     if (fd < 0) {
         sb_tree_start_problem(tree, errno);
         return SB_END;
@@ -57,12 +56,12 @@ static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb
     tree->base = sb_tree_dir_new(fd);
     tree->base_fd = base_fd;
     if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
-                           size_t name_size, struct sb_error *err)
+                           size_t name_size)
 {
     struct sb_buf base = {0};
     enum sb_code code = SB_OK;
@@ -72,20 +71,19 @@ enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, 
     tree->start_waits = false;
     tree->start_type = 0;
     if (path[0] == '\0')
-        return sb_fail(err, SB_INVALID, "an empty path");
+        return sb_fail(SB_INVALID, "an empty path");
     if (split_start(tree, path, &base) || sb_buf_set(&tree->name, name, name_size) ||
         sb_buf_set(&tree->disk, path, strlen(path)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = open_base(tree, base_fd, &base, err);
+        code = open_base(tree, base_fd, &base);
     sb_buf_release(&base);
     tree->start_waits = code == SB_OK;
     return code == SB_END ? SB_OK : code;
 }
 
 enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
-                                 const char *name, size_t name_size, const struct stat *found,
-                                 struct sb_error *err)
+                                 const char *name, size_t name_size, const struct stat *found)
 {
     static const char here[] = ".";
     const struct sb_buf base = {.data = (char *)here, .size = 1};
@@ -93,7 +91,7 @@ enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *
     enum sb_code code;
 
     if (type == S_IFDIR || (type == S_IFLNK && tree->options.dereference))
-        return sb_tree_start(tree, base_fd, path, name, name_size, err);
+        return sb_tree_start(tree, base_fd, path, name, name_size);
     while (tree->depth > 0)
         sb_tree_leave(tree);
     tree->start_waits = false;
@@ -101,8 +99,8 @@ enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *
     tree->follow_start = false;
     if (sb_buf_set(&tree->component, path, strlen(path)) ||
         sb_buf_set(&tree->name, name, name_size) || sb_buf_set(&tree->disk, path, strlen(path)))
-        return sb_fail_memory(err);
-    code = open_base(tree, base_fd, &base, err);
+        return sb_fail_memory();
+    code = open_base(tree, base_fd, &base);
     tree->start_waits = code == SB_OK;
     return code == SB_END ? SB_OK : code;
 }

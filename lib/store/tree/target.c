@@ -22,8 +22,7 @@
 #define CREATE_FILE     (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_DIRECTORY  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
-                            struct sb_error *err)
+enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry)
 {
     *target = (struct sb_target){
         .fd = -1, .uid = geteuid(), .gid = getegid(), .mask = sb_context_now->umask};
@@ -39,9 +38,9 @@ enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
     }
     if (target->fd >= 0)
         return SB_OK;
-    sb_fail_errno(err, errno, "%s", dir);
+    sb_fail_errno(errno, "%s", dir);
     sb_target_release(target);
-    return err->code;
+    return sb_error()->code;
 }
 
 void sb_target_release(struct sb_target *target)
@@ -112,43 +111,42 @@ static bool is_same(int dir_fd, const char *component, const struct stat *st,
 }
 
 enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
-                             const struct stat *st, struct sb_error *err)
+                             const struct stat *st)
 {
     const char *whose = sb_own_files_spare(own, dir_fd, component, st);
 
-    return whose ? sb_fail(err, SB_INVALID, "belongs to the input %s, and is left as it is", whose)
+    return whose ? sb_fail(SB_INVALID, "belongs to the input %s, and is left as it is", whose)
                  : SB_OK;
 }
 
 enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
                               const struct sb_entry *entry, const char *link_target,
-                              enum sb_existing existing, enum sb_decision *decision,
-                              struct sb_error *err)
+                              enum sb_existing existing, enum sb_decision *decision)
 {
     struct stat st;
     bool leave = false;
 
     *decision = SB_WRITE_NEW;
     if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "cannot be looked up");
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "cannot be looked up");
     if (S_ISDIR(st.st_mode))
-        return sb_fail(err, SB_EXISTS, "a directory is in its place");
+        return sb_fail(SB_EXISTS, "a directory is in its place");
     if (existing == SB_EXISTING_FAIL)
-        return sb_fail(err, SB_EXISTS, "exists already");
+        return sb_fail(SB_EXISTS, "exists already");
     if (existing == SB_EXISTING_SKIP)
         leave = is_same(dir_fd, component, &st, entry, link_target);
     else if (existing == SB_EXISTING_NEWER)
         leave = (entry->has & SB_HAS_MTIME) && sb_target_compare_times(&st, entry->mtime_ns) >= 0;
     *decision = leave ? SB_LEAVE : SB_WRITE_REPLACE;
-    return leave ? SB_OK : sb_target_spare(own, dir_fd, component, &st, err);
+    return leave ? SB_OK : sb_target_spare(own, dir_fd, component, &st);
 }
 
-static enum sb_code choose_temporary(struct sb_newcomer *newcomer, struct sb_error *err)
+static enum sb_code choose_temporary(struct sb_newcomer *newcomer)
 {
     uint64_t random;
 
     if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-        return sb_fail_errno(err, errno, "random number");
+        return sb_fail_errno(errno, "random number");
     snprintf(newcomer->temporary, sizeof(newcomer->temporary), ".shardbox-%016" PRIx64, random);
     return SB_OK;
 }
@@ -172,29 +170,29 @@ static int create(struct sb_newcomer *newcomer, const char *name, const struct m
 }
 
 static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct making *making,
-                                     bool replace, struct sb_error *err)
+                                     bool replace)
 {
     if (!replace) {
         if (create(newcomer, newcomer->component, making) == 0)
             return SB_OK;
         if (errno == EEXIST)
-            return sb_fail(err, SB_EXISTS, "exists already");
-        return sb_fail_errno(err, errno, "cannot be created");
+            return sb_fail(SB_EXISTS, "exists already");
+        return sb_fail_errno(errno, "cannot be created");
     }
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        if (choose_temporary(newcomer, err))
-            return err->code;
+        if (choose_temporary(newcomer))
+            return sb_error()->code;
         if (create(newcomer, newcomer->temporary, making) == 0)
             return SB_OK;
         if (errno != EEXIST)
             break;
     }
-    return sb_fail_errno(err, errno, "cannot be created under a temporary name");
+    return sb_fail_errno(errno, "cannot be created under a temporary name");
 }
 
 enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const struct sb_attributes *attributes, bool replace,
-                              mode_t *kept_mode, struct sb_error *err)
+                              mode_t *kept_mode)
 {
     bool ours = attributes->as_made && (!attributes->preserve || (kept_mode && *kept_mode));
 
@@ -203,26 +201,25 @@ enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const ch
 
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
     newcomer->kept_mode = kept_mode;
-    return create_somewhere(newcomer, &making, replace, err);
+    return create_somewhere(newcomer, &making, replace);
 }
 
 enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                              const char *link_target, bool replace, struct sb_error *err)
+                              const char *link_target, bool replace)
 {
     struct making making = {.link_target = link_target};
 
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, &making, replace, err);
+    return create_somewhere(newcomer, &making, replace);
 }
 
 enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                                   int from_fd, const char *from, bool replace,
-                                   struct sb_error *err)
+                                   int from_fd, const char *from, bool replace)
 {
     struct making making = {.from_fd = from_fd, .from = from};
 
     *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, &making, replace, err);
+    return create_somewhere(newcomer, &making, replace);
 }
 
 static const char *present_name(const struct sb_newcomer *newcomer)
@@ -263,7 +260,7 @@ static void set_owner(struct sb_newcomer *newcomer, const struct sb_attributes *
  * bit have given another group: the same to all files of a mode.
  */
 static enum sb_code finish_access(struct sb_newcomer *newcomer,
-                                  const struct sb_attributes *attributes, struct sb_error *err)
+                                  const struct sb_attributes *attributes)
 {
     mode_t mode = attributes->mode;
     mode_t *kept = attributes->as_made ? newcomer->kept_mode : NULL;
@@ -283,29 +280,28 @@ static enum sb_code finish_access(struct sb_newcomer *newcomer,
     }
     same = (st.st_mode & ALL_MODE_BITS) == mode;
     if (!same && fchmod(newcomer->fd, mode))
-        return sb_fail_errno(err, errno, "its mode cannot be set");
+        return sb_fail_errno(errno, "its mode cannot be set");
     if (kept)
         *kept = S_IFREG | (same ? mode : 0);
     return SB_OK;
 }
 
 static enum sb_code finish_file(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes, bool sync,
-                                struct sb_error *err)
+                                const struct sb_attributes *attributes, bool sync)
 {
     int fd = newcomer->fd;
 
-    if (finish_access(newcomer, attributes, err))
-        return err->code;
+    if (finish_access(newcomer, attributes))
+        return sb_error()->code;
     if (attributes->set_time && futimens(fd, attributes->times))
-        return sb_fail_errno(err, errno, "its time cannot be set");
+        return sb_fail_errno(errno, "its time cannot be set");
     if (sync && fsync(fd))
-        return sb_fail_errno(err, errno, "fsync");
+        return sb_fail_errno(errno, "fsync");
     return SB_OK;
 }
 
 static enum sb_code finish_link(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes, struct sb_error *err)
+                                const struct sb_attributes *attributes)
 {
     const char *name = present_name(newcomer);
 
@@ -314,30 +310,29 @@ static enum sb_code finish_link(struct sb_newcomer *newcomer,
         newcomer->owner_refused = true;
     if (attributes->set_time &&
         utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(err, errno, "its time cannot be set");
+        return sb_fail_errno(errno, "its time cannot be set");
     return SB_OK;
 }
 
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes, bool sync,
-                                struct sb_error *err)
+                                const struct sb_attributes *attributes, bool sync)
 {
     enum sb_code code;
 
     if (newcomer->fd >= 0) {
-        code = finish_file(newcomer, attributes, sync, err);
+        code = finish_file(newcomer, attributes, sync);
         if (close(newcomer->fd) && !code && errno != EINTR)
-            code = sb_fail_errno(err, errno, "close");
+            code = sb_fail_errno(errno, "close");
         newcomer->fd = -1;
     } else {
-        code = finish_link(newcomer, attributes, err);
+        code = finish_link(newcomer, attributes);
     }
     if (!code && newcomer->temporary[0] &&
         renameat(newcomer->dir_fd, newcomer->temporary, newcomer->dir_fd, newcomer->component)) {
         if (errno == EISDIR)
-            code = sb_fail(err, SB_EXISTS, "a directory is in its place");
+            code = sb_fail(SB_EXISTS, "a directory is in its place");
         else
-            code = sb_fail_errno(err, errno, "cannot be renamed into place");
+            code = sb_fail_errno(errno, "cannot be renamed into place");
     }
     if (code)
         sb_newcomer_drop(newcomer);
@@ -372,7 +367,7 @@ void sb_target_close_up(int dir_fd, mode_t mode)
 
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
-                                      struct stat *found, struct sb_error *err)
+                                      struct stat *found)
 {
     bool secret = attributes->preserve && attributes->mode_known;
     mode_t mode = secret ? 0 : attributes->mode;
@@ -381,16 +376,15 @@ enum sb_code sb_target_make_directory(int dir_fd, const char *component,
     if (*made)
         return SB_OK;
     if (errno != EEXIST)
-        return sb_fail_errno(err, errno, "cannot be made");
+        return sb_fail_errno(errno, "cannot be made");
     if (fstatat(dir_fd, component, found, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(err, errno, "cannot be looked up");
+        return sb_fail_errno(errno, "cannot be looked up");
     if (!S_ISDIR(found->st_mode))
-        return sb_fail(err, SB_EXISTS, "exists already, and is not a directory");
+        return sb_fail(SB_EXISTS, "exists already, and is not a directory");
     return SB_OK;
 }
 
-static enum sb_code set_directory(int fd, const struct sb_attributes *attributes,
-                                  struct sb_error *err)
+static enum sb_code set_directory(int fd, const struct sb_attributes *attributes)
 {
     mode_t mode = attributes->mode;
     int owner_error = 0;
@@ -401,30 +395,29 @@ static enum sb_code set_directory(int fd, const struct sb_attributes *attributes
         mode &= PERMISSIONS;
     }
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "cannot be looked up");
+        return sb_fail_errno(errno, "cannot be looked up");
     if (!attributes->preserve)
         mode |= st.st_mode & S_ISGID;
     if (attributes->mode_known && (st.st_mode & ALL_MODE_BITS) != mode && fchmod(fd, mode))
-        return sb_fail_errno(err, errno, "its mode cannot be set");
+        return sb_fail_errno(errno, "its mode cannot be set");
     if (attributes->set_time && futimens(fd, attributes->times))
-        return sb_fail_errno(err, errno, "its time cannot be set");
+        return sb_fail_errno(errno, "its time cannot be set");
     if (owner_error)
-        return sb_fail_errno(err, owner_error, "its owner cannot be set");
+        return sb_fail_errno(owner_error, "its owner cannot be set");
     return SB_OK;
 }
 
 enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
-                                        const struct sb_attributes *attributes,
-                                        struct sb_error *err)
+                                        const struct sb_attributes *attributes)
 {
     int fd = openat(dir_fd, component, OPEN_DIRECTORY);
     enum sb_code code;
 
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return sb_fail(err, SB_INVALID, "is not a directory");
+        return sb_fail(SB_INVALID, "is not a directory");
     if (fd < 0)
-        return sb_fail_errno(err, errno, "cannot be opened to set its mode and time");
-    code = set_directory(fd, attributes, err);
+        return sb_fail_errno(errno, "cannot be opened to set its mode and time");
+    code = set_directory(fd, attributes);
     close(fd);
     return code;
 }

@@ -52,8 +52,7 @@ struct sb_attributes {
 };
 
 /* DIR is made when it is missing (its parent is not), unless dry. */
-enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_target_open(struct sb_target *target, const char *dir, bool dry) SB_CHECKED;
 void sb_target_release(struct sb_target *target);
 
 /* With preserve, and where an owner is known: owner and set-id bits too. Times that the file system
@@ -67,7 +66,7 @@ int sb_target_compare_times(const struct stat *st, int64_t mtime_ns);
 
 /* SB_INVALID: what has this name, or would, belongs to an input or output: see own_files.h. */
 enum sb_code sb_target_spare(const struct sb_own_files *own, int dir_fd, const char *component,
-                             const struct stat *st, struct sb_error *err) SB_CHECKED;
+                             const struct stat *st) SB_CHECKED;
 
 /* Is it a symbolic link with this target? */
 bool sb_target_is_link_to(int dir_fd, const char *component, const char *link_target);
@@ -85,8 +84,7 @@ enum sb_decision {
  */
 enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const char *component,
                               const struct sb_entry *entry, const char *link_target,
-                              enum sb_existing existing, enum sb_decision *decision,
-                              struct sb_error *err) SB_CHECKED;
+                              enum sb_existing existing, enum sb_decision *decision) SB_CHECKED;
 
 /* A file or link on its way into the target. */
 struct sb_newcomer {
@@ -106,18 +104,16 @@ struct sb_newcomer {
  */
 enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
                               const struct sb_attributes *attributes, bool replace,
-                              mode_t *kept_mode, struct sb_error *err) SB_CHECKED;
+                              mode_t *kept_mode) SB_CHECKED;
 enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                              const char *link_target, bool replace,
-                              struct sb_error *err) SB_CHECKED;
+                              const char *link_target, bool replace) SB_CHECKED;
 
 /*
  * A further name for the file or link `from`, which is not followed. Finish it with attributes that
  * set nothing. SB_SYSTEM where the file system has no such links.
  */
 enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                                   int from_fd, const char *from, bool replace,
-                                   struct sb_error *err) SB_CHECKED;
+                                   int from_fd, const char *from, bool replace) SB_CHECKED;
 
 /*
  * After each part of a file that is written in parts: dates it to the epoch, or to before its own
@@ -130,8 +126,7 @@ void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
 
 /* Sets its metadata, syncs it if `sync`, closes it and gives it its name; removes it on failure. */
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes, bool sync,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_attributes *attributes, bool sync) SB_CHECKED;
 
 /* Closes and removes it: what had its name before is unchanged. */
 void sb_newcomer_drop(struct sb_newcomer *newcomer);
@@ -151,7 +146,7 @@ void sb_target_close_up(int dir_fd, mode_t mode);
  */
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
-                                      struct stat *found, struct sb_error *err) SB_CHECKED;
+                                      struct stat *found) SB_CHECKED;
 
 /*
  * Sets the metadata of a directory that is complete; "." is dir_fd itself. Without
@@ -159,7 +154,6 @@ enum sb_code sb_target_make_directory(int dir_fd, const char *component,
  * directory. An owner that may not be set is the last error, after all else was set.
  */
 enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
-                                        const struct sb_attributes *attributes,
-                                        struct sb_error *err) SB_CHECKED;
+                                        const struct sb_attributes *attributes) SB_CHECKED;
 
 #endif

@@ -12,19 +12,18 @@
 /* Less two: the directory of the start, and one being opened. */
 #define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
 
-enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
-                         struct sb_error *err)
+enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options)
 {
     unsigned threads = options->no_recursion ? 0 : sb_tree_ahead_threads(options->threads);
     enum sb_code code;
 
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (*out)->options = *options;
     if (threads == 0)
         return SB_OK;
-    code = sb_tree_ahead_new(&(*out)->ahead, &(*out)->options, threads, err);
+    code = sb_tree_ahead_new(&(*out)->ahead, &(*out)->options, threads);
     if (code) {
         sb_tree_free(*out);
         *out = NULL;
@@ -86,11 +85,11 @@ static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
 }
 
 /* Makes a directory, which is taken over, the one that is walked next. */
-static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
+static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level)
 {
-    if (sb_grow(&tree->levels, &tree->capacity, tree->depth, sizeof(struct sb_tree_level *), err)) {
+    if (sb_grow(&tree->levels, &tree->capacity, tree->depth, sizeof(struct sb_tree_level *))) {
         sb_tree_level_free(level);
-        return err->code;
+        return sb_error()->code;
     }
     tree->levels[tree->depth++] = level;
     tree->entered = true;
@@ -105,7 +104,7 @@ static enum sb_code enter(struct sb_tree *tree, struct sb_tree_level *level, str
 }
 
 /* Lists the directory of fd, which is taken over, and enters it. */
-static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, struct sb_error *err)
+static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st)
 {
     struct sb_tree_level *level =
         sb_tree_level_new(innermost(tree), tree->name.data, tree->name.size);
@@ -117,15 +116,15 @@ static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st, st
         level->dir = sb_tree_dir_new(fd);
     if (!level || !level->dir) {
         sb_tree_level_free(level);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     level->stat = *st;
-    if (enter(tree, level, err))
-        return err->code;
-    code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference, err);
+    if (enter(tree, level))
+        return sb_error()->code;
+    code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference);
     if (code == SB_SYSTEM || code == SB_NOENT) {
         sb_tree_problem(tree, "unreadable", "cannot be read, its contents are left out",
-                        err->sys_errno);
+                        sb_error()->sys_errno);
         level->names.count = 0;
         return SB_OK;
     }
@@ -143,7 +142,7 @@ static bool stat_directory(int at, const char *component, bool follow, struct st
  * wanted. SB_END: it was said why it is not an item.
  */
 static enum sb_code look_into(struct sb_tree *tree, int at, const char *component, bool follow,
-                              int *fd, struct stat *st, struct sb_error *err)
+                              int *fd, struct stat *st)
 {
     int why;
 
@@ -158,7 +157,7 @@ static enum sb_code look_into(struct sb_tree *tree, int at, const char *componen
         close(*fd);
     *fd = -1;
     if (why == EMFILE || why == ENFILE || why == ENOMEM)
-        return sb_fail_errno(err, why, "%s", tree->disk.data);
+        return sb_fail_errno(why, "%s", tree->disk.data);
     if (why == ENOENT) {
         sb_tree_problem(tree, "vanished", "vanished while the tree was read", 0);
         return SB_END;
@@ -172,8 +171,7 @@ static enum sb_code look_into(struct sb_tree *tree, int at, const char *componen
 }
 
 /* A directory as an item, entered unless options say otherwise. SB_END: it is no item. */
-static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *item, bool follow,
-                                   struct sb_error *err)
+static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *item, bool follow)
 {
     const struct sb_tree_options *options = &tree->options;
     struct sb_tree_level *above = innermost(tree), *listed = NULL;
@@ -190,12 +188,11 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         listed = sb_tree_ahead_take(tree->ahead, above, above->next - 1);
     if (listed) {
         item->stat = listed->stat;
-        code = enter(tree, listed, err);
+        code = enter(tree, listed);
         return code || taken ? code : SB_END;
     }
     began = tree->ahead ? sb_tree_ahead_begin() : 0;
-    code =
-        look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat, err);
+    code = look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat);
     if (code)
         return code;
     if (follow && is_ancestor(tree, &item->stat)) {
@@ -211,8 +208,8 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
                   "is on another file system, its contents are left out");
     if (fd >= 0 && elsewhere)
         close(fd);
-    else if (fd >= 0 && list(tree, fd, &item->stat, err))
-        return err->code;
+    else if (fd >= 0 && list(tree, fd, &item->stat))
+        return sb_error()->code;
     if (tree->ahead)
         sb_tree_ahead_took(tree->ahead, began);
     return taken ? SB_OK : SB_END;
@@ -220,14 +217,14 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
 
 /* The item called component in item->dir, of a type as S_IFMT bits. SB_END: it is none. */
 static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsigned type,
-                         bool follow, struct sb_error *err)
+                         bool follow)
 {
     enum sb_code code = SB_OK;
 
     item->mode = type;
     if (type == S_IFDIR) {
         item->node = SB_NODE_DIR;
-        code = take_directory(tree, item, follow, err);
+        code = take_directory(tree, item, follow);
     } else if (!sb_filter_takes(tree->options.filter, tree->name.data, tree->name.size, false)) {
         code = SB_END;
     } else if (sb_own_files_is_one(tree->options.own, sb_tree_dir_fd(item->dir), item->component,
@@ -236,7 +233,7 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
         code = SB_END;
     } else if (tree->options.takes &&
                (code = tree->options.takes(tree->options.context, tree->name.data, tree->name.size,
-                                           tree->disk.data, err))) {
+                                           tree->disk.data))) {
         item->node = SB_NODE_OTHER;
     } else if (type == S_IFLNK && follow) {
         sb_tree_problem(tree, "dangling", "a link that leads nowhere; left out", 0);
@@ -252,8 +249,7 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
     return code;
 }
 
-static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
-                               struct sb_error *err)
+static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item)
 {
     struct stat st;
     int at = sb_tree_dir_fd(tree->base);
@@ -263,18 +259,18 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item,
     item->dir = tree->base;
     item->component = tree->component.data;
     if (tree->start_type)
-        return take(tree, item, tree->start_type, false, err);
+        return take(tree, item, tree->start_type, false);
     if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
         (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
          !tree->options.dereference)) {
         sb_tree_start_problem(tree, errno);
         return SB_END;
     }
-    return take(tree, item, st.st_mode & S_IFMT, follow, err);
+    return take(tree, item, st.st_mode & S_IFMT, follow);
 }
 
 /* Opens again a directory that was closed to save descriptors; its name may lead elsewhere now. */
-static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, struct sb_error *err)
+static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level)
 {
     bool follow = tree->options.dereference;
     struct stat st;
@@ -293,7 +289,7 @@ static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, st
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == level->stat.st_ino &&
         st.st_dev == level->stat.st_dev) {
         level->dir = sb_tree_dir_new(fd);
-        return level->dir ? SB_OK : sb_fail_memory(err);
+        return level->dir ? SB_OK : sb_fail_memory();
     }
     if (fd >= 0)
         close(fd);
@@ -304,7 +300,7 @@ static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level, st
 }
 
 static enum sb_code name_item(struct sb_tree *tree, const struct sb_tree_level *level,
-                              const char *component, struct sb_error *err)
+                              const char *component)
 {
     sb_buf_cut(&tree->name, level->name.size);
     sb_buf_cut(&tree->disk, level->disk_size);
@@ -312,36 +308,36 @@ static enum sb_code name_item(struct sb_tree *tree, const struct sb_tree_level *
         sb_buf_add_text(&tree->name, component) ||
         (tree->disk.data[tree->disk.size - 1] != '/' && sb_buf_add_char(&tree->disk, '/')) ||
         sb_buf_add_text(&tree->disk, component))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* The next name of the innermost directory. SB_END: it is no item. */
-static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item)
 {
     struct sb_tree_level *level = innermost(tree);
     unsigned type;
 
     if (!level->dir) {
         sb_buf_cut(&tree->disk, level->disk_size);
-        if (reopen(tree, level, err))
-            return err->code;
+        if (reopen(tree, level))
+            return sb_error()->code;
         if (!level->dir)
             return SB_END;
     }
     item->dir = level->dir;
     item->component = sb_names_at(&level->names, level->next++, &type);
-    if (name_item(tree, level, item->component, err))
-        return err->code;
-    return take(tree, item, type, tree->options.dereference, err);
+    if (name_item(tree, level, item->component))
+        return sb_error()->code;
+    return take(tree, item, type, tree->options.dereference);
 }
 
-enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struct sb_error *err)
+enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item)
 {
     enum sb_code code = SB_END;
 
     if (tree->start_waits)
-        code = take_start(tree, item, err);
+        code = take_start(tree, item);
     while (code == SB_END && tree->depth > 0) {
         const struct sb_tree_level *level = innermost(tree);
 
@@ -351,7 +347,7 @@ enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item, struc
         if (level->next == level->names.count)
             sb_tree_leave(tree);
         else
-            code = take_next(tree, item, err);
+            code = take_next(tree, item);
     }
     return code;
 }

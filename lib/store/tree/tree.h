@@ -66,8 +66,7 @@ struct sb_tree_options {
 
     /* Of what is no directory, before anything else is done with it or said of it: SB_OK to give
      * it, SB_END to pass it over in silence; another code ends the walk. NULL gives everything. */
-    enum sb_code (*takes)(void *context, const char *name, size_t name_size, const char *disk_path,
-                          struct sb_error *err);
+    enum sb_code (*takes)(void *context, const char *name, size_t name_size, const char *disk_path);
     void *context;
 
     const struct sb_notify *notify;
@@ -89,8 +88,7 @@ struct sb_tree_item {
 };
 
 /* Keeps a pointer to filter and notify. */
-enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options) SB_CHECKED;
 void sb_tree_free(struct sb_tree *tree);
 
 /*
@@ -102,18 +100,17 @@ void sb_tree_free(struct sb_tree *tree);
  * there is no item then.
  */
 enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
-                           size_t name_size, struct sb_error *err) SB_CHECKED;
+                           size_t name_size) SB_CHECKED;
 
 /*
  * The same for a path for which lstat returned `found`. Unless that is a directory, or a link to be
  * followed, this makes no call.
  */
 enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
-                                 const char *name, size_t name_size, const struct stat *found,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const char *name, size_t name_size,
+                                 const struct stat *found) SB_CHECKED;
 
 /* SB_END after the last. */
-enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item) SB_CHECKED;
 
 #endif

@@ -60,63 +60,60 @@ static int open_same(int dir_fd, const char *component, const struct stat *st)
     return -1;
 }
 
-static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code sum_block(void *context, const void *data, size_t size)
 {
     uint32_t *sum = context;
 
-    (void)err;
     *sum = sb_crc32c_block(*sum, data, size);
     return SB_OK;
 }
 
 /* Has it the entry's bytes? What cannot be read has not. */
 static enum sb_code has_same_bytes(int fd, const struct stat *st, const struct sb_entry *entry,
-                                   bool *same, struct sb_error *err)
+                                   bool *same)
 {
     uint32_t sum = 0;
     int64_t total = 0;
-    enum sb_code code =
-        sb_feed_file(fd, st, entry->size, sum_block, &sum, &total, entry->path, err);
+    enum sb_code code = sb_feed_file(fd, st, entry->size, sum_block, &sum, &total, entry->path);
 
     *same = !code && total == entry->size && sum == entry->crc32c;
     return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
 }
 
 static enum sb_code set_link(int dir_fd, const char *component, unsigned change,
-                             const struct sb_attributes *attributes, struct sb_error *err)
+                             const struct sb_attributes *attributes)
 {
     if (change & (SB_CHANGE_UID | SB_CHANGE_GID) &&
         fchownat(dir_fd, component, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(err, errno, "its owner cannot be set");
+        return sb_fail_errno(errno, "its owner cannot be set");
     if (change & SB_CHANGE_TIME &&
         utimensat(dir_fd, component, attributes->times, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(err, errno, "its time cannot be set");
+        return sb_fail_errno(errno, "its time cannot be set");
     return SB_OK;
 }
 
 /* The mode last: another owner takes set-id bits away. */
-static enum sb_code set_file(int fd, unsigned change, const struct sb_attributes *attributes,
-                             struct sb_error *err)
+static enum sb_code set_file(int fd, unsigned change, const struct sb_attributes *attributes)
 {
     if (change & (SB_CHANGE_UID | SB_CHANGE_GID) && fchown(fd, attributes->uid, attributes->gid))
-        return sb_fail_errno(err, errno, "its owner cannot be set");
+        return sb_fail_errno(errno, "its owner cannot be set");
     if (change & (SB_CHANGE_MODE | SB_CHANGE_UID | SB_CHANGE_GID) && attributes->mode_known &&
         fchmod(fd, attributes->mode))
-        return sb_fail_errno(err, errno, "its mode cannot be set");
+        return sb_fail_errno(errno, "its mode cannot be set");
     if (change & SB_CHANGE_TIME && futimens(fd, attributes->times))
-        return sb_fail_errno(err, errno, "its time cannot be set");
+        return sb_fail_errno(errno, "its time cannot be set");
     return SB_OK;
 }
 
 static enum sb_code update_link(const struct sb_tree_update *how, int dir_fd, const char *component,
                                 const char *link_target, const struct sb_attributes *attributes,
-                                enum sb_decision *decision, unsigned change, struct sb_error *err)
+                                enum sb_decision *decision, unsigned change)
 {
     *decision = SB_WRITE_REPLACE;
     if (!link_target || !sb_target_is_link_to(dir_fd, component, link_target))
         return SB_OK;
     *decision = SB_LEAVE;
-    return how->dry_run ? SB_OK : set_link(dir_fd, component, change, attributes, err);
+    return how->dry_run ? SB_OK : set_link(dir_fd, component, change, attributes);
 }
 
 /* Times are compared as the file system may keep them, in whole seconds; but whether bytes have to
@@ -130,7 +127,7 @@ static bool differs_by_fraction(const struct stat *st, const struct sb_entry *en
 static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, const char *component,
                                 const struct stat *st, const struct sb_entry *entry,
                                 const struct sb_attributes *attributes, enum sb_decision *decision,
-                                unsigned change, struct sb_error *err)
+                                unsigned change)
 {
     bool fraction = differs_by_fraction(st, entry), same = true;
     unsigned time = fraction ? SB_CHANGE_TIME : 0;
@@ -151,11 +148,11 @@ static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, co
         return SB_OK;
     }
     if (sum)
-        code = has_same_bytes(fd, st, entry, &same, err);
+        code = has_same_bytes(fd, st, entry, &same);
     if (!code && !same)
         *decision = SB_WRITE_REPLACE;
     else if (!code && sets && !how->dry_run)
-        code = set_file(fd, sets, attributes, err);
+        code = set_file(fd, sets, attributes);
     close(fd);
     return code;
 }
@@ -163,18 +160,18 @@ static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, co
 enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const char *component,
                             const struct sb_entry *entry, const char *link_target,
                             const struct sb_attributes *attributes, enum sb_decision *decision,
-                            unsigned *change, struct sb_error *err)
+                            unsigned *change)
 {
     struct stat st;
 
     *decision = SB_WRITE_NEW;
     *change = SB_CHANGE_NEW;
     if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW))
-        return errno == ENOENT ? SB_OK : sb_fail_errno(err, errno, "cannot be looked up");
+        return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "cannot be looked up");
     if (S_ISDIR(st.st_mode))
-        return sb_fail(err, SB_EXISTS, "a directory is in its place");
-    if (sb_target_spare(how->own, dir_fd, component, &st, err))
-        return err->code;
+        return sb_fail(SB_EXISTS, "a directory is in its place");
+    if (sb_target_spare(how->own, dir_fd, component, &st))
+        return sb_error()->code;
     *change = sb_tree_attributes_differ(&st, entry, attributes);
     if (entry->type == SB_LINK)
         *change &= ~(unsigned)SB_CHANGE_SIZE;
@@ -184,6 +181,6 @@ enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const 
         return SB_OK;
     }
     if (entry->type == SB_LINK)
-        return update_link(how, dir_fd, component, link_target, attributes, decision, *change, err);
-    return update_file(how, dir_fd, component, &st, entry, attributes, decision, *change, err);
+        return update_link(how, dir_fd, component, link_target, attributes, decision, *change);
+    return update_file(how, dir_fd, component, &st, entry, attributes, decision, *change);
 }

@@ -26,7 +26,7 @@ struct sb_tree_update {
 enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const char *component,
                             const struct sb_entry *entry, const char *link_target,
                             const struct sb_attributes *attributes, enum sb_decision *decision,
-                            unsigned *change, struct sb_error *err) SB_CHECKED;
+                            unsigned *change) SB_CHECKED;
 
 /* How what is there differs from what the attributes make of it: bits of time, mode and owner. */
 unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry *entry,

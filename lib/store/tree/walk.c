@@ -46,26 +46,26 @@ static void go_up(struct sb_walk *walk, const char *dir, size_t size)
 }
 
 static enum sb_code open_component(const struct sb_walk *walk, const char *component, mode_t make,
-                                   int *fd, struct sb_error *err)
+                                   int *fd)
 {
     int at = innermost(walk);
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
     *fd = openat(at, component, flags);
     if (*fd < 0 && errno == ENOENT && make != SB_WALK_NO_MAKING) {
-        if (sb_target_spare(walk->own, at, component, NULL, err))
-            return err->code;
+        if (sb_target_spare(walk->own, at, component, NULL))
+            return sb_error()->code;
         if (mkdirat(at, component, make) && errno != EEXIST)
-            return sb_fail_errno(err, errno, "cannot make the directory %s", component);
+            return sb_fail_errno(errno, "cannot make the directory %s", component);
         *fd = openat(at, component, flags);
     }
     if (*fd >= 0)
         return SB_OK;
     if (errno == ENOTDIR || errno == ELOOP)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s, in the way to it, is not a directory (links are not followed)",
                        component);
-    return sb_fail_errno(err, errno, "cannot open the directory %s", component);
+    return sb_fail_errno(errno, "cannot open the directory %s", component);
 }
 
 static void remember(struct sb_walk *walk, int fd)
@@ -78,29 +78,27 @@ static void remember(struct sb_walk *walk, int fd)
     walk->levels[walk->count++] = (struct sb_walk_level){.size = walk->path.size, .fd = fd};
 }
 
-static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make,
-                            struct sb_error *err)
+static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make)
 {
     char component[NAME_MAX + 1];
     int fd;
 
     if (size > NAME_MAX)
-        return sb_fail_errno(err, ENAMETOOLONG, "cannot make a directory above it");
+        return sb_fail_errno(ENAMETOOLONG, "cannot make a directory above it");
     memcpy(component, name, size);
     component[size] = '\0';
-    if (open_component(walk, component, make, &fd, err))
-        return err->code;
+    if (open_component(walk, component, make, &fd))
+        return sb_error()->code;
     if ((walk->path.size > 0 && sb_buf_add_char(&walk->path, '/')) ||
         sb_buf_add(&walk->path, name, size)) {
         close(fd);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     remember(walk, fd);
     return SB_OK;
 }
 
-enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make, int *fd,
-                        struct sb_error *err)
+enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make, int *fd)
 {
     *fd = -1;
     go_up(walk, dir, size);
@@ -109,9 +107,9 @@ enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode
         size_t left = size - (size_t)(next - dir);
         const char *slash = memchr(next, '/', left);
 
-        if (go_down(walk, next, slash ? (size_t)(slash - next) : left, make, err)) {
+        if (go_down(walk, next, slash ? (size_t)(slash - next) : left, make)) {
             go_up(walk, "", 0);
-            return err->code;
+            return sb_error()->code;
         }
     }
     *fd = innermost(walk);
@@ -119,12 +117,12 @@ enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode
 }
 
 enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t size, mode_t make,
-                               int *fd, const char **component, struct sb_error *err)
+                               int *fd, const char **component)
 {
     size_t parent = sb_parent_size(name, size);
 
     *component = name + parent + (parent > 0);
-    return sb_walk_to(walk, name, parent, make, fd, err);
+    return sb_walk_to(walk, name, parent, make, fd);
 }
 
 mode_t *sb_walk_note(struct sb_walk *walk)

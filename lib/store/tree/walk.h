@@ -42,14 +42,14 @@ void sb_walk_release(struct sb_walk *walk);
  * or no directory; also where something missing would take the place of an own file; SB_SYSTEM. The
  * text does not name dir.
  */
-enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make, int *fd,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_walk_to(struct sb_walk *walk, const char *dir, size_t size, mode_t make,
+                        int *fd) SB_CHECKED;
 
 /*
  * The directory that holds `name`, as above, and the last component of name.
  */
 enum sb_code sb_walk_to_parent(struct sb_walk *walk, const char *name, size_t size, mode_t make,
-                               int *fd, const char **component, struct sb_error *err) SB_CHECKED;
+                               int *fd, const char **component) SB_CHECKED;
 
 /*
  * A word of the caller's about the directory that the walk is in; 0 when it has come there anew.

@@ -46,33 +46,33 @@ struct sb_zip_deflate64 {
     uint8_t window[WINDOW];
 };
 
-static enum sb_code damaged(struct sb_error *err)
+static enum sb_code damaged(void)
 {
-    return sb_fail(err, SB_DAMAGED, "its compressed bytes are damaged; left out");
+    return sb_fail(SB_DAMAGED, "its compressed bytes are damaged; left out");
 }
 
-static enum sb_code ends_early(struct sb_error *err)
+static enum sb_code ends_early(void)
 {
-    return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
+    return sb_fail(SB_DAMAGED, "its compressed bytes end early; left out");
 }
 
 /* Sets in, in_size. */
-static enum sb_code take_more(struct sb_zip_deflate64 *inflater, struct sb_error *err)
+static enum sb_code take_more(struct sb_zip_deflate64 *inflater)
 {
-    enum sb_code code = inflater->take(inflater->context, &inflater->in, &inflater->in_size, err);
+    enum sb_code code = inflater->take(inflater->context, &inflater->in, &inflater->in_size);
 
     inflater->dry = !code && inflater->in_size == 0;
     return code;
 }
 
 /* Brings the bits to REFILL or more, unless the packed bytes end. */
-static enum sb_code refill(struct sb_zip_deflate64 *inflater, struct sb_error *err)
+static enum sb_code refill(struct sb_zip_deflate64 *inflater)
 {
     while (inflater->bit_count < REFILL && !inflater->dry) {
         size_t whole = (63 - inflater->bit_count) / 8;
 
-        if (inflater->in_size == 0 && take_more(inflater, err))
-            return err->code;
+        if (inflater->in_size == 0 && take_more(inflater))
+            return sb_error()->code;
         if (inflater->in_size < 8) {
             for (size_t i = 0; i < inflater->in_size && i < whole; i++)
                 inflater->bits |= (uint64_t)inflater->in[i] << (inflater->bit_count + 8 * i);
@@ -95,14 +95,13 @@ static void drop(struct sb_zip_deflate64 *inflater, unsigned size)
 }
 
 /* At most REFILL bits, as a number. */
-static enum sb_code get_bits(struct sb_zip_deflate64 *inflater, unsigned size, unsigned *out,
-                             struct sb_error *err)
+static enum sb_code get_bits(struct sb_zip_deflate64 *inflater, unsigned size, unsigned *out)
 {
     *out = 0;
-    if (refill(inflater, err))
-        return err->code;
+    if (refill(inflater))
+        return sb_error()->code;
     if (inflater->bit_count < size)
-        return ends_early(err);
+        return ends_early();
     *out = (unsigned)(inflater->bits & (((uint64_t)1 << size) - 1));
     drop(inflater, size);
     return SB_OK;
@@ -128,7 +127,7 @@ static unsigned find_long(const struct huffman *huffman, uint64_t bits)
 
 /* After a refill. */
 static enum sb_code get_symbol(struct sb_zip_deflate64 *inflater, const struct huffman *huffman,
-                               unsigned *symbol, struct sb_error *err)
+                               unsigned *symbol)
 {
     unsigned entry = huffman->fast[inflater->bits & ((1 << FAST) - 1)];
 
@@ -136,9 +135,9 @@ static enum sb_code get_symbol(struct sb_zip_deflate64 *inflater, const struct h
     if (entry == 0)
         entry = find_long(huffman, inflater->bits);
     if ((entry & 15) > inflater->bit_count || (entry == 0 && inflater->bit_count < LONGEST))
-        return ends_early(err);
+        return ends_early();
     if (entry == 0)
-        return damaged(err);
+        return damaged();
     drop(inflater, entry & 15);
     *symbol = entry >> 4;
     return SB_OK;
@@ -210,87 +209,87 @@ static void build_fixed(struct sb_zip_deflate64 *inflater)
 
 /* The lengths of both codes, themselves packed by the code in inflater->lengths. */
 static enum sb_code read_lengths(struct sb_zip_deflate64 *inflater, uint8_t *lengths,
-                                 unsigned count, struct sb_error *err)
+                                 unsigned count)
 {
     static const uint8_t least[] = {3, 3, 11}, extra[] = {2, 3, 7};
     unsigned symbol, times;
 
     for (unsigned done = 0; done < count; done += times) {
-        if (refill(inflater, err) || get_symbol(inflater, &inflater->lengths, &symbol, err))
-            return err->code;
+        if (refill(inflater) || get_symbol(inflater, &inflater->lengths, &symbol))
+            return sb_error()->code;
         times = 1;
         if (symbol < 16) {
             lengths[done] = (uint8_t)symbol;
             continue;
         }
-        if (get_bits(inflater, extra[symbol - 16], &times, err))
-            return err->code;
+        if (get_bits(inflater, extra[symbol - 16], &times))
+            return sb_error()->code;
         times += least[symbol - 16];
         if (times > count - done || (symbol == 16 && done == 0))
-            return damaged(err);
+            return damaged();
         memset(lengths + done, symbol == 16 ? lengths[done - 1] : 0, times);
     }
     return SB_OK;
 }
 
-static enum sb_code begin_dynamic(struct sb_zip_deflate64 *inflater, struct sb_error *err)
+static enum sb_code begin_dynamic(struct sb_zip_deflate64 *inflater)
 {
     static const uint8_t order[ORDERS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                           11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t lengths[LITERALS + DISTANCES] = {0};
     unsigned literals, distances, orders, length;
 
-    if (get_bits(inflater, 5, &literals, err) || get_bits(inflater, 5, &distances, err) ||
-        get_bits(inflater, 4, &orders, err))
-        return err->code;
+    if (get_bits(inflater, 5, &literals) || get_bits(inflater, 5, &distances) ||
+        get_bits(inflater, 4, &orders))
+        return sb_error()->code;
     literals += 257;
     distances += 1;
     for (unsigned i = 0; i < orders + 4; i++) {
-        if (get_bits(inflater, 3, &length, err))
-            return err->code;
+        if (get_bits(inflater, 3, &length))
+            return sb_error()->code;
         lengths[order[i]] = (uint8_t)length;
     }
     if (literals > LAST_USED + 1 || !build(&inflater->lengths, lengths, ORDERS, false))
-        return damaged(err);
+        return damaged();
     memset(lengths, 0, sizeof(lengths));
-    if (read_lengths(inflater, lengths, literals + distances, err))
-        return err->code;
+    if (read_lengths(inflater, lengths, literals + distances))
+        return sb_error()->code;
     if (lengths[BLOCK_END] == 0 || !build(&inflater->lengths, lengths, literals, true) ||
         !build(&inflater->distances, lengths + literals, distances, true))
-        return damaged(err);
+        return damaged();
     inflater->state = IN_CODES;
     return SB_OK;
 }
 
-static enum sb_code begin_stored(struct sb_zip_deflate64 *inflater, struct sb_error *err)
+static enum sb_code begin_stored(struct sb_zip_deflate64 *inflater)
 {
     unsigned inverse;
 
     drop(inflater, inflater->bit_count % 8);
-    if (get_bits(inflater, 16, &inflater->stored, err) || get_bits(inflater, 16, &inverse, err))
-        return err->code;
+    if (get_bits(inflater, 16, &inflater->stored) || get_bits(inflater, 16, &inverse))
+        return sb_error()->code;
     inflater->state = IN_STORED;
-    return (inflater->stored ^ inverse) == 0xffff ? SB_OK : damaged(err);
+    return (inflater->stored ^ inverse) == 0xffff ? SB_OK : damaged();
 }
 
-static enum sb_code begin_block(struct sb_zip_deflate64 *inflater, struct sb_error *err)
+static enum sb_code begin_block(struct sb_zip_deflate64 *inflater)
 {
     unsigned head;
 
-    if (get_bits(inflater, 3, &head, err))
-        return err->code;
+    if (get_bits(inflater, 3, &head))
+        return sb_error()->code;
     inflater->last = head & 1;
     switch (head >> 1) {
     case 0:
-        return begin_stored(inflater, err);
+        return begin_stored(inflater);
     case 1:
         build_fixed(inflater);
         inflater->state = IN_CODES;
         return SB_OK;
     case 2:
-        return begin_dynamic(inflater, err);
+        return begin_dynamic(inflater);
     default:
-        return damaged(err);
+        return damaged();
     }
 }
 
@@ -300,13 +299,13 @@ static void end_block(struct sb_zip_deflate64 *inflater)
 }
 
 /* What is in `bits` comes before the packed bytes. */
-static enum sb_code copy_stored(struct sb_zip_deflate64 *inflater, size_t end, struct sb_error *err)
+static enum sb_code copy_stored(struct sb_zip_deflate64 *inflater, size_t end)
 {
     while (inflater->stored > 0 && inflater->at < end) {
         size_t size = end - inflater->at;
 
-        if (inflater->bit_count == 0 && inflater->in_size == 0 && take_more(inflater, err))
-            return err->code;
+        if (inflater->bit_count == 0 && inflater->in_size == 0 && take_more(inflater))
+            return sb_error()->code;
         if (inflater->bit_count > 0) {
             size = 1;
             inflater->window[inflater->at] = (uint8_t)inflater->bits;
@@ -319,7 +318,7 @@ static enum sb_code copy_stored(struct sb_zip_deflate64 *inflater, size_t end, s
             inflater->in_size -= size;
         }
         if (size == 0)
-            return ends_early(err);
+            return ends_early();
         inflater->at += size;
         inflater->stored -= (unsigned)size;
     }
@@ -329,29 +328,28 @@ static enum sb_code copy_stored(struct sb_zip_deflate64 *inflater, size_t end, s
 }
 
 /* The length that the symbol begins, and its distance. */
-static enum sb_code begin_match(struct sb_zip_deflate64 *inflater, unsigned symbol,
-                                struct sb_error *err)
+static enum sb_code begin_match(struct sb_zip_deflate64 *inflater, unsigned symbol)
 {
     unsigned code = symbol - (BLOCK_END + 1), extra = code < 8 ? 0 : (code >> 2) - 1, more = 0;
     size_t base = code < 8 ? code + 3 : ((size_t)(4 + (code & 3)) << extra) + 3;
 
     if (symbol > LAST_USED)
-        return damaged(err);
+        return damaged();
     if (symbol == LAST_USED) {
         extra = 16;
         base = 3;
     }
-    if (get_bits(inflater, extra, &more, err))
-        return err->code;
+    if (get_bits(inflater, extra, &more))
+        return sb_error()->code;
     inflater->match = base + more;
-    if (refill(inflater, err) || get_symbol(inflater, &inflater->distances, &code, err))
-        return err->code;
+    if (refill(inflater) || get_symbol(inflater, &inflater->distances, &code))
+        return sb_error()->code;
     extra = code < 2 ? 0 : (code >> 1) - 1;
     base = code < 2 ? code + 1 : ((size_t)(2 + (code & 1)) << extra) + 1;
-    if (get_bits(inflater, extra, &more, err))
-        return err->code;
+    if (get_bits(inflater, extra, &more))
+        return sb_error()->code;
     inflater->distance = base + more;
-    return inflater->distance > inflater->at && !inflater->wrapped ? damaged(err) : SB_OK;
+    return inflater->distance > inflater->at && !inflater->wrapped ? damaged() : SB_OK;
 }
 
 static void copy_match(struct sb_zip_deflate64 *inflater, size_t end)
@@ -376,7 +374,7 @@ static void copy_match(struct sb_zip_deflate64 *inflater, size_t end)
     }
 }
 
-static enum sb_code decode(struct sb_zip_deflate64 *inflater, size_t end, struct sb_error *err)
+static enum sb_code decode(struct sb_zip_deflate64 *inflater, size_t end)
 {
     unsigned symbol;
 
@@ -385,42 +383,41 @@ static enum sb_code decode(struct sb_zip_deflate64 *inflater, size_t end, struct
             copy_match(inflater, end);
             continue;
         }
-        if (refill(inflater, err) || get_symbol(inflater, &inflater->lengths, &symbol, err))
-            return err->code;
+        if (refill(inflater) || get_symbol(inflater, &inflater->lengths, &symbol))
+            return sb_error()->code;
         if (symbol < BLOCK_END) {
             inflater->window[inflater->at++] = (uint8_t)symbol;
         } else if (symbol == BLOCK_END) {
             end_block(inflater);
             return SB_OK;
-        } else if (begin_match(inflater, symbol, err)) {
-            return err->code;
+        } else if (begin_match(inflater, symbol)) {
+            return sb_error()->code;
         }
     }
     return SB_OK;
 }
 
 /* Fills the window up to `end`, or less at the end of a block. */
-static enum sb_code fill(struct sb_zip_deflate64 *inflater, size_t end, struct sb_error *err)
+static enum sb_code fill(struct sb_zip_deflate64 *inflater, size_t end)
 {
     switch (inflater->state) {
     case AT_BLOCK:
-        return begin_block(inflater, err);
+        return begin_block(inflater);
     case IN_STORED:
-        return copy_stored(inflater, end, err);
+        return copy_stored(inflater, end);
     case IN_CODES:
-        return decode(inflater, end, err);
+        return decode(inflater, end);
     case AT_END:
         break;
     }
     return SB_OK;
 }
 
-enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take, void *context,
-                                  struct sb_error *err)
+enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take, void *context)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (*out)->take = take;
     (*out)->context = context;
     return SB_OK;
@@ -432,13 +429,13 @@ void sb_zip_deflate64_free(struct sb_zip_deflate64 *inflater)
 }
 
 enum sb_code sb_zip_deflate64_read(struct sb_zip_deflate64 *inflater, uint8_t *out, size_t capacity,
-                                   size_t *got, struct sb_error *err)
+                                   size_t *got)
 {
     for (*got = 0; *got < capacity && inflater->state != AT_END;) {
         size_t from = inflater->at, most = capacity - *got;
 
-        if (fill(inflater, most < WINDOW - from ? from + most : WINDOW, err))
-            return err->code;
+        if (fill(inflater, most < WINDOW - from ? from + most : WINDOW))
+            return sb_error()->code;
         memcpy(out + *got, inflater->window + from, inflater->at - from);
         *got += inflater->at - from;
         if (inflater->at == WINDOW) {

@@ -13,10 +13,10 @@
 struct sb_zip_deflate64;
 
 /* As sb_zip_foreign_new, _free and _read. */
-enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take, void *context,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take,
+                                  void *context) SB_CHECKED;
 void sb_zip_deflate64_free(struct sb_zip_deflate64 *inflater); /* NULL is allowed */
 enum sb_code sb_zip_deflate64_read(struct sb_zip_deflate64 *inflater, uint8_t *out, size_t capacity,
-                                   size_t *got, struct sb_error *err) SB_CHECKED;
+                                   size_t *got) SB_CHECKED;
 
 #endif

@@ -33,25 +33,25 @@ static int64_t find_signature(const uint8_t *tail, size_t size)
     return loose < 0 ? cut : loose;
 }
 
-static enum sb_code no_end(const struct sb_file *file, struct sb_error *err)
+static enum sb_code no_end(const struct sb_file *file)
 {
     uint8_t head[4] = {0};
 
     if (file->st.st_size >= (int64_t)sizeof(head) &&
-        sb_file_read_exactly(file, head, sizeof(head), 0, err))
-        return err->code;
+        sb_file_read_exactly(file, head, sizeof(head), 0))
+        return sb_error()->code;
     if (sb_get_u32(head) == SB_ZIP_LOCAL)
-        return sb_fail(err, SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
+        return sb_fail(SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
                        file->name);
     if (sb_get_u32(head) == SB_ZIP_DESCRIPTOR)
-        return sb_fail(err, SB_FORMAT, "%s: is the first file of a split zip, without the others",
+        return sb_fail(SB_FORMAT, "%s: is the first file of a split zip, without the others",
                        file->name);
-    return sb_fail(err, SB_FORMAT, "%s: not a zip file", file->name);
+    return sb_fail(SB_FORMAT, "%s: not a zip file", file->name);
 }
 
-static enum sb_code not_all(const struct sb_file *file, unsigned volumes, struct sb_error *err)
+static enum sb_code not_all(const struct sb_file *file, unsigned volumes)
 {
-    return sb_fail(err, SB_FORMAT,
+    return sb_fail(SB_FORMAT,
                    "%s: is not all of a zip that is split over %u files; join all of them in "
                    "order: cat X.z01 X.z02 ... X.zip",
                    file->name, volumes);
@@ -70,8 +70,7 @@ struct raw_end {
  * looked for right before the locator: the locator does not know of bytes that were put before the
  * zip.
  */
-static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
-                                struct sb_error *err)
+static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end)
 {
     uint8_t points[SB_ZIP_END_64_POINTS_SIZE], record[SB_ZIP_END_64_SIZE];
     int64_t limit = end->at - (int64_t)sizeof(points);
@@ -80,15 +79,15 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
 
     if (places[0] < 0)
         return SB_OK;
-    if (sb_file_read_exactly(file, points, sizeof(points), limit, err))
-        return err->code;
+    if (sb_file_read_exactly(file, points, sizeof(points), limit))
+        return sb_error()->code;
     if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
         return SB_OK;
     recorded = sb_get_u64(points + 8);
     places[1] = recorded <= (uint64_t)places[0] ? (int64_t)recorded : places[0];
     for (size_t i = 0; i < 2; i++) {
-        if (sb_file_read_exactly(file, record, sizeof(record), places[i], err))
-            return err->code;
+        if (sb_file_read_exactly(file, record, sizeof(record), places[i]))
+            return sb_error()->code;
         if (sb_get_u32(record) != SB_ZIP_END_64)
             continue;
         end->at = places[i];
@@ -99,16 +98,14 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end,
         end->offset = sb_get_u64(record + 48);
         return SB_OK;
     }
-    return sb_fail(err, SB_DAMAGED, "%s: the zip64 end record is not where it should be",
-                   file->name);
+    return sb_fail(SB_DAMAGED, "%s: the zip64 end record is not where it should be", file->name);
 }
 
-static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int64_t at, bool *found,
-                            struct sb_error *err)
+static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int64_t at, bool *found)
 {
     uint8_t head[4];
     size_t got;
-    enum sb_code code = sb_file_read(file, head, sizeof(head), at, &got, err);
+    enum sb_code code = sb_file_read(file, head, sizeof(head), at, &got);
 
     *found = !code && got == sizeof(head) && sb_get_u32(head) == signature;
     return code;
@@ -116,18 +113,17 @@ static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int6
 
 /* Without 64 bits, sizes are right only if each member follows the one before, and the directory
  * the last one. */
-static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_end *end,
-                                struct sb_error *err)
+static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_end *end)
 {
     struct sb_zip_record record = {.defect = NULL};
     struct sb_zip_walk walk;
     bool right = true;
-    enum sb_code code = sb_zip_walk_begin(&walk, file, end, err);
+    enum sb_code code = sb_zip_walk_begin(&walk, file, end);
 
     while (code == SB_OK && right) {
-        code = sb_zip_walk_next(&walk, &record, err);
+        code = sb_zip_walk_next(&walk, &record);
         if (code == SB_OK)
-            code = find_at(file, SB_ZIP_LOCAL, record.offset, &right, err);
+            code = find_at(file, SB_ZIP_LOCAL, record.offset, &right);
         /* Deflate makes nothing longer by a thousandth. */
         right = right && !record.defect && record.size + record.size / 1000 + 64 >= record.packed;
     }
@@ -135,7 +131,7 @@ static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_
     sb_zip_walk_end(&walk);
     if (right || (code && code != SB_END))
         return code == SB_END ? SB_OK : code;
-    return sb_fail(err, SB_FORMAT,
+    return sb_fail(SB_FORMAT,
                    "%s: has a member over 4 GiB, and only 32 bits for sizes, as macOS writes it; "
                    "unpack it with 7z, or with ditto on macOS",
                    file->name);
@@ -145,8 +141,7 @@ static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_
  * Something moved the directory away from its offset: is that before the members too, or between?
  * The place of the first record's member shows it.
  */
-static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end *end,
-                                  struct sb_error *err)
+static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end *end)
 {
     uint8_t record[SB_ZIP_CENTRAL_SIZE];
     bool moved, unmoved;
@@ -154,16 +149,16 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
 
     if (end->base == 0 || end->size < SB_ZIP_CENTRAL_SIZE)
         return SB_OK;
-    if (sb_file_read_exactly(file, record, sizeof(record), end->start, err))
-        return err->code;
+    if (sb_file_read_exactly(file, record, sizeof(record), end->start))
+        return sb_error()->code;
     offset = sb_get_u32(record + 42);
-    if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved, err) ||
-        find_at(file, SB_ZIP_LOCAL, offset, &unmoved, err))
-        return err->code;
+    if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved) ||
+        find_at(file, SB_ZIP_LOCAL, offset, &unmoved))
+        return sb_error()->code;
     end->turns = unmoved && end->wraps && end->base % TURN == 0;
     if (unmoved && (!moved || end->turns))
         end->base = 0;
-    return end->turns ? check_turns(file, end, err) : SB_OK;
+    return end->turns ? check_turns(file, end) : SB_OK;
 }
 
 /*
@@ -172,13 +167,13 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
  * counts.
  */
 static enum sb_code place_directory(const struct sb_file *file, const struct raw_end *raw,
-                                    struct sb_zip_end *out, struct sb_error *err)
+                                    struct sb_zip_end *out)
 {
     int64_t places[2];
     bool found;
 
     if (raw->size > (uint64_t)raw->at || raw->offset > (uint64_t)raw->at - raw->size)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "%s: the central directory does not fit into the file: it was cut at its "
                        "beginning, or is damaged",
                        file->name);
@@ -191,75 +186,72 @@ static enum sb_code place_directory(const struct sb_file *file, const struct raw
         out->base = places[i] - (int64_t)raw->offset;
         if (raw->size == 0)
             return SB_OK;
-        if (find_at(file, SB_ZIP_CENTRAL, places[i], &found, err))
-            return err->code;
+        if (find_at(file, SB_ZIP_CENTRAL, places[i], &found))
+            return sb_error()->code;
         if (found)
-            return place_members(file, out, err);
+            return place_members(file, out);
     }
-    return sb_fail(err, SB_DAMAGED, "%s: the central directory is not where it should be",
-                   file->name);
+    return sb_fail(SB_DAMAGED, "%s: the central directory is not where it should be", file->name);
 }
 
 /* Where the bytes of the member end; a descriptor may follow. SB_FORMAT: there is no member. */
 static enum sb_code find_data_end(const struct sb_file *file, const struct sb_zip_record *record,
-                                  const struct sb_zip_end *end, int64_t *out, struct sb_error *err)
+                                  const struct sb_zip_end *end, int64_t *out)
 {
     uint8_t header[SB_ZIP_LOCAL_SIZE];
 
-    if (sb_file_read_exactly(file, header, sizeof(header), record->offset, err))
-        return err->code;
+    if (sb_file_read_exactly(file, header, sizeof(header), record->offset))
+        return sb_error()->code;
     *out = record->offset + SB_ZIP_LOCAL_SIZE + sb_get_u16(header + 26) + sb_get_u16(header + 28) +
            record->packed;
-    return sb_get_u32(header) == SB_ZIP_LOCAL ? SB_OK : not_all(file, end->volumes, err);
+    return sb_get_u32(header) == SB_ZIP_LOCAL ? SB_OK : not_all(file, end->volumes);
 }
 
 /* Where a volume began, by the first member in it: that follows the last one of those before. */
 static enum sb_code find_start(const struct sb_file *file, const struct sb_zip_record *last,
-                               const struct sb_zip_record *record, struct sb_zip_end *end,
-                               struct sb_error *err)
+                               const struct sb_zip_record *record, struct sb_zip_end *end)
 {
     static const int descriptors[] = {0, 12, 16, 20, 24};
     int64_t data_end;
 
-    if (find_data_end(file, last, end, &data_end, err))
-        return err->code;
+    if (find_data_end(file, last, end, &data_end))
+        return sb_error()->code;
     for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++) {
         int64_t at = data_end + descriptors[i];
         bool found;
 
-        if (find_at(file, SB_ZIP_LOCAL, at, &found, err))
-            return err->code;
+        if (find_at(file, SB_ZIP_LOCAL, at, &found))
+            return sb_error()->code;
         if (!found || record->recorded > (uint64_t)at)
             continue;
         end->starts[record->volume] = at - (int64_t)record->recorded;
         return SB_OK;
     }
-    return not_all(file, end->volumes, err);
+    return not_all(file, end->volumes);
 }
 
 /* The starts of volumes that were joined to one file, by their members in their order. */
-static enum sb_code find_starts(const struct sb_file *file, struct sb_zip_end *end,
-                                struct sb_error *err)
+static enum sb_code find_starts(const struct sb_file *file, struct sb_zip_end *end)
 {
     struct sb_zip_record record, last = {.offset = 0};
     struct sb_zip_walk walk, before;
     int64_t ignored;
-    enum sb_code code = sb_zip_walk_begin(&walk, file, end, err);
+    enum sb_code code = sb_zip_walk_begin(&walk, file, end);
 
     end->starts[0] = 0;
     while (code == SB_OK) {
         before = walk;
-        code = sb_zip_walk_next(&walk, &record, err);
+        code = sb_zip_walk_next(&walk, &record);
         if (code)
             break;
         if (record.volume < end->volumes && end->starts[record.volume] < 0) {
-            code = find_start(file, &last, &record, end, err);
+            code = find_start(file, &last, &record, end);
             walk.at = before.at;
             walk.seen = before.seen;
         } else if (!record.defect) {
             last = record;
             if (before.seen == 0)
-                code = find_data_end(file, &last, end, &ignored, err);
+                code = find_data_end(file, &last, end, &ignored);
         }
     }
     sb_zip_walk_end(&walk);
@@ -267,25 +259,25 @@ static enum sb_code find_starts(const struct sb_file *file, struct sb_zip_end *e
 }
 
 static enum sb_code place_volumes(const struct sb_file *file, const struct raw_end *raw,
-                                  struct sb_zip_end *out, struct sb_error *err)
+                                  struct sb_zip_end *out)
 {
     bool found = false;
 
     if (raw->volumes > SB_ZIP_IN_64_SHORT || raw->size > (uint64_t)raw->at)
-        return not_all(file, raw->volumes, err);
+        return not_all(file, raw->volumes);
     out->size = (int64_t)raw->size;
     out->start = raw->at - out->size;
     out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
-    if (find_at(file, SB_ZIP_CENTRAL, out->start, &found, err))
-        return err->code;
+    if (find_at(file, SB_ZIP_CENTRAL, out->start, &found))
+        return sb_error()->code;
     if (!found && out->size > 0)
-        return not_all(file, raw->volumes, err);
+        return not_all(file, raw->volumes);
     out->starts = malloc(raw->volumes * sizeof(*out->starts));
     if (!out->starts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; i < raw->volumes; i++)
         out->starts[i] = sb_file_start(file, i);
-    return file->parts ? SB_OK : find_starts(file, out, err);
+    return file->parts ? SB_OK : find_starts(file, out);
 }
 
 void sb_zip_end_release(struct sb_zip_end *end)
@@ -295,7 +287,7 @@ void sb_zip_end_release(struct sb_zip_end *end)
 }
 
 static enum sb_code read_end(const struct sb_file *file, const uint8_t *record, int64_t at,
-                             struct sb_zip_end *out, struct sb_error *err)
+                             struct sb_zip_end *out)
 {
     struct raw_end raw = {
         .volumes = sb_get_u16(record + 4) + 1U,
@@ -307,13 +299,12 @@ static enum sb_code read_end(const struct sb_file *file, const uint8_t *record, 
     bool in_64 = raw.volumes == SB_ZIP_IN_64_SHORT + 1U || raw.count == SB_ZIP_IN_64_SHORT ||
                  raw.size == SB_ZIP_IN_64 || raw.offset == SB_ZIP_IN_64;
 
-    if (in_64 && read_end_64(file, &raw, err))
-        return err->code;
+    if (in_64 && read_end_64(file, &raw))
+        return sb_error()->code;
     out->wraps = raw.at == at;
     out->comment = sb_get_u16(record + 20);
     out->volumes = raw.volumes;
-    return raw.volumes == 1 ? place_directory(file, &raw, out, err)
-                            : place_volumes(file, &raw, out, err);
+    return raw.volumes == 1 ? place_directory(file, &raw, out) : place_volumes(file, &raw, out);
 }
 
 /* NULs are no junk: bsdtar fills up the last block that it writes to a pipe. */
@@ -326,8 +317,7 @@ static int64_t measure_junk(const uint8_t *data, size_t size)
     return 0;
 }
 
-enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
-                             struct sb_error *err)
+enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out)
 {
     size_t most = SB_ZIP_END_SIZE + COMMENT_MAX;
     size_t size = file->st.st_size < (int64_t)most ? (size_t)file->st.st_size : most;
@@ -338,16 +328,16 @@ enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
 
     *out = (struct sb_zip_end){0};
     if (!tail)
-        return sb_fail_memory(err);
-    code = sb_file_read_exactly(file, tail, size, tail_at, err);
+        return sb_fail_memory();
+    code = sb_file_read_exactly(file, tail, size, tail_at);
     if (code)
         goto done;
     found = find_signature(tail, size);
     if (found < 0) {
-        code = no_end(file, err);
+        code = no_end(file);
         goto done;
     }
-    code = read_end(file, tail + found, tail_at + found, out, err);
+    code = read_end(file, tail + found, tail_at + found, out);
     found += SB_ZIP_END_SIZE;
     out->cut = found + (int64_t)out->comment > (int64_t)size;
     out->comment = out->cut ? size - (size_t)found : out->comment;
@@ -359,11 +349,11 @@ done:
 }
 
 enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, const struct sb_file *file,
-                               const struct sb_zip_end *end, struct sb_error *err)
+                               const struct sb_zip_end *end)
 {
     *walk = (struct sb_zip_walk){.file = file, .end = end, .at = end->start};
     walk->window = malloc(WINDOW_SIZE);
-    return walk->window ? SB_OK : sb_fail_memory(err);
+    return walk->window ? SB_OK : sb_fail_memory();
 }
 
 void sb_zip_walk_end(struct sb_zip_walk *walk)
@@ -373,21 +363,20 @@ void sb_zip_walk_end(struct sb_zip_walk *walk)
 }
 
 /* The next `size` bytes of the directory, which are in the window then. */
-static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **data,
-                         struct sb_error *err)
+static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **data)
 {
     int64_t left = walk->end->start + walk->end->size - walk->at;
     size_t before = (size_t)(walk->at - walk->window_at);
     enum sb_code code;
 
     if ((int64_t)size > left)
-        return sb_fail(err, SB_DAMAGED, "%s: the central directory ends within a record",
+        return sb_fail(SB_DAMAGED, "%s: the central directory ends within a record",
                        walk->file->name);
     if (walk->held < before || walk->held - before < size) {
         walk->held = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
         walk->window_at = walk->at;
         before = 0;
-        code = sb_file_read_exactly(walk->file, walk->window, walk->held, walk->at, err);
+        code = sb_file_read_exactly(walk->file, walk->window, walk->held, walk->at);
         if (code) {
             walk->held = 0;
             return code;
@@ -505,8 +494,7 @@ bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk)
     return walk->end->wraps ? missing % (int64_t)(SB_ZIP_IN_64_SHORT + 1) == 0 : missing == 0;
 }
 
-enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record,
-                              struct sb_error *err)
+enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record)
 {
     const uint8_t *data;
     size_t size;
@@ -514,21 +502,21 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
 
     if (walk->at == walk->end->start + walk->end->size)
         return SB_END;
-    code = need(walk, 4, &data, err);
+    code = need(walk, 4, &data);
     if (code)
         return code;
     /* A digital signature may follow the last record. */
     if (sb_get_u32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
         return SB_END;
-    code = need(walk, SB_ZIP_CENTRAL_SIZE, &data, err);
+    code = need(walk, SB_ZIP_CENTRAL_SIZE, &data);
     if (code)
         return code;
     if (sb_get_u32(data) != SB_ZIP_CENTRAL)
-        return sb_fail(err, SB_DAMAGED, "%s: record %lld of the central directory is damaged",
+        return sb_fail(SB_DAMAGED, "%s: record %lld of the central directory is damaged",
                        walk->file->name, (long long)walk->seen + 1);
     size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_get_u16(data + 28) + sb_get_u16(data + 30) +
            sb_get_u16(data + 32);
-    code = need(walk, size, &data, err);
+    code = need(walk, size, &data);
     if (code)
         return code;
     read_record(walk, data, record);

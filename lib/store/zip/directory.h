@@ -30,8 +30,7 @@ struct sb_zip_end {
 
 /* Finds the end record, of a split zip in all of its files as one. SB_FORMAT: no zip, or not all of
  * a split one; SB_DAMAGED: a zip that was cut short, or whose end is wrong. */
-enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out) SB_CHECKED;
 void sb_zip_end_release(struct sb_zip_end *end); /* of one that was found or not, or {0} */
 
 /* A record; what it points to lives until the next call on the walk. */
@@ -74,12 +73,11 @@ struct sb_zip_walk {
 
 /* Keeps file and end. */
 enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, const struct sb_file *file,
-                               const struct sb_zip_end *end, struct sb_error *err) SB_CHECKED;
+                               const struct sb_zip_end *end) SB_CHECKED;
 void sb_zip_walk_end(struct sb_zip_walk *walk); /* of one that began, or {0} */
 
 /* SB_END after the last; SB_DAMAGED when there is no record where one has to be. */
-enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *record) SB_CHECKED;
 
 /* Were there as many records so far as the end record says? */
 bool sb_zip_walk_is_complete(const struct sb_zip_walk *walk);

@@ -56,7 +56,7 @@ static la_ssize_t give_more(struct archive *archive, void *context, const void *
         *data = foreign->header;
         return HEADER_SIZE;
     }
-    if (foreign->take(foreign->context, &packed, &size, &foreign->failure)) {
+    if (INTO(&foreign->failure, foreign->take(foreign->context, &packed, &size))) {
         archive_set_error(archive, foreign->failure.sys_errno, "%s", foreign->failure.text);
         return -1;
     }
@@ -64,15 +64,15 @@ static la_ssize_t give_more(struct archive *archive, void *context, const void *
     return (la_ssize_t)size;
 }
 
-static enum sb_code fail(struct sb_zip_foreign *foreign, struct sb_error *err)
+static enum sb_code fail(struct sb_zip_foreign *foreign)
 {
     const char *text = archive_error_string(foreign->archive);
 
     if (foreign->failure.code) {
-        *err = foreign->failure;
-        return err->code;
+        *sb_error() = foreign->failure;
+        return sb_error()->code;
     }
-    return sb_fail(err, SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
+    return sb_fail(SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
                    text ? text : "no reason given");
 }
 
@@ -98,51 +98,50 @@ static bool is_known(unsigned method)
            method == 98; /* bzip2, zstd, ppmd */
 }
 
-static enum sb_code check_method(unsigned method, struct sb_error *err)
+static enum sb_code check_method(unsigned method)
 {
     const char *word = method_word(method);
 
     if (is_known(method))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "is compressed by method %u%s%s%s, which cannot be read here; left out: unpack "
                    "it with 7z",
                    method, word ? " (" : "", word ? word : "", word ? ")" : "");
 }
 
-static enum sb_code open_archive(struct sb_zip_foreign *foreign, struct sb_error *err)
+static enum sb_code open_archive(struct sb_zip_foreign *foreign)
 {
     foreign->archive = archive_read_new();
     if (!foreign->archive)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     /* The checksum is looked at where the bytes are used. */
     if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
         archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
         sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
         sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
-        return fail(foreign, err);
+        return fail(foreign);
     return SB_OK;
 }
 
 enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, int64_t packed,
-                                int64_t size, sb_zip_take *take, void *context,
-                                struct sb_error *err)
+                                int64_t size, sb_zip_take *take, void *context)
 {
     struct sb_zip_foreign *foreign;
 
     *out = NULL;
-    if (check_method(method, err))
-        return err->code;
+    if (check_method(method))
+        return sb_error()->code;
     foreign = calloc(1, sizeof(*foreign));
     if (!foreign)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     foreign->take = take;
     foreign->context = context;
     foreign->is_empty = size == 0;
     make_header(foreign->header, method, packed, size);
-    if (open_archive(foreign, err)) {
+    if (open_archive(foreign)) {
         sb_zip_foreign_free(foreign);
-        return err->code;
+        return sb_error()->code;
     }
     *out = foreign;
     return SB_OK;
@@ -158,7 +157,7 @@ void sb_zip_foreign_free(struct sb_zip_foreign *foreign)
 }
 
 enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, size_t capacity,
-                                 size_t *got, struct sb_error *err)
+                                 size_t *got)
 {
     la_ssize_t some;
 
@@ -167,7 +166,7 @@ enum sb_code sb_zip_foreign_read(struct sb_zip_foreign *foreign, uint8_t *out, s
         if (some == 0)
             break;
         if (some < 0)
-            return fail(foreign, err);
+            return fail(foreign);
     }
     return SB_OK;
 }

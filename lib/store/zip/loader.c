@@ -40,21 +40,21 @@ struct zip_loader {
 };
 
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
-                               const struct sb_zip_file *file, struct sb_error *err)
+                               const struct sb_zip_file *file)
 {
     struct zip_loader *loader = calloc(1, sizeof(*loader));
 
     *out = NULL;
     if (!loader)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     loader->base.source = source;
     loader->file = file;
     loader->window = malloc(WINDOW_SIZE);
     if (!loader->window)
-        sb_fail_memory(err);
-    if (!loader->window || sb_charset_open(&loader->naming.charset, sb_context_now->charset, err)) {
+        sb_fail_memory();
+    if (!loader->window || sb_charset_open(&loader->naming.charset, sb_context_now->charset)) {
         sb_zip_loader_free(&loader->base);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &loader->base;
     return SB_OK;
@@ -88,7 +88,7 @@ void sb_zip_loader_free(struct sb_loader *loader)
  * Single members get short reads; one that follows what was read last, long ones.
  */
 static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, const uint8_t **data,
-                         size_t *have, struct sb_error *err)
+                         size_t *have)
 {
     int64_t held_end = loader->window_at + (int64_t)loader->held;
     bool onward = at >= loader->window_at && at <= held_end + READ_THROUGH;
@@ -101,11 +101,11 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
         want = (int64_t)want > left ? (size_t)left : want;
         loader->window_at = at;
         loader->held = 0;
-        code = sb_file_read(loader->file->bytes, loader->window, want, at, &loader->held, err);
+        code = sb_file_read(loader->file->bytes, loader->window, want, at, &loader->held);
         if (code)
             return code;
         if (loader->held < size)
-            return sb_fail(err, SB_DAMAGED, "its bytes end early; left out");
+            return sb_fail(SB_DAMAGED, "its bytes end early; left out");
         held_end = at + (int64_t)loader->held;
     }
     *data = loader->window + (at - loader->window_at);
@@ -114,16 +114,15 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
 }
 
 /* The next packed bytes, which are then taken; none at their end. */
-static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data, size_t *size,
-                                struct sb_error *err)
+static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data, size_t *size)
 {
     *size = 0;
     if (loader->left == 0)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
-    if (look(loader, loader->at, 1, data, size, err))
-        return err->code;
+        return sb_fail_interrupt();
+    if (look(loader, loader->at, 1, data, size))
+        return sb_error()->code;
     if ((int64_t)*size > loader->left)
         *size = (size_t)loader->left;
     loader->at += (int64_t)*size;
@@ -131,10 +130,9 @@ static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data,
     return SB_OK;
 }
 
-static enum sb_code take_for_library(void *context, const uint8_t **data, size_t *size,
-                                     struct sb_error *err)
+static enum sb_code take_for_library(void *context, const uint8_t **data, size_t *size)
 {
-    return take_packed(context, data, size, err);
+    return take_packed(context, data, size);
 }
 
 static void give_back(struct zip_loader *loader, size_t size)
@@ -144,20 +142,19 @@ static void give_back(struct zip_loader *loader, size_t size)
 }
 
 enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *file,
-                               const struct sb_member *member, struct sb_zip_local *out,
-                               struct sb_error *err)
+                               const struct sb_member *member, struct sb_zip_local *out)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
     unsigned flags = sb_get_u16(header + 6);
     uint32_t packed = sb_get_u32(header + 18), size = sb_get_u32(header + 22);
 
     if (sb_get_u32(header) != SB_ZIP_LOCAL)
-        return sb_fail(err, SB_DAMAGED, "its local header is damaged; left out");
+        return sb_fail(SB_DAMAGED, "its local header is damaged; left out");
     if (sb_get_u16(header + 8) != place.method)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "its local header and the central directory name two methods; left out");
     if (flags & SB_ZIP_ENCRYPTED)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "its local header says that it is encrypted, the central directory does "
                        "not; left out");
     *out = (struct sb_zip_local){
@@ -166,7 +163,7 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
     };
     out->data = place.offset + SB_ZIP_LOCAL_SIZE + (int64_t)(out->name_size + out->extra_size);
     if (place.packed > file->end - out->data)
-        return sb_fail(err, SB_DAMAGED, "its bytes reach into the central directory; left out");
+        return sb_fail(SB_DAMAGED, "its bytes reach into the central directory; left out");
     if (flags & SB_ZIP_SIZES_AFTER)
         return SB_OK;
     if ((packed != SB_ZIP_IN_64 && packed != (uint64_t)place.packed) ||
@@ -179,36 +176,34 @@ enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *
 
 /* Is the name in the local header another one, also when it is read as one of DOS? */
 static enum sb_code check_name(struct zip_loader *loader, const struct sb_zip_place *place,
-                               const struct sb_zip_local *local, bool *differs,
-                               struct sb_error *err)
+                               const struct sb_zip_local *local, bool *differs)
 {
     struct sb_zip_name name = {.size = local->name_size, .dos = true};
     struct sb_buf *read = &loader->naming.name;
     const uint8_t *header;
     size_t have;
-    enum sb_code code =
-        look(loader, place->offset, SB_ZIP_LOCAL_SIZE + name.size, &header, &have, err);
+    enum sb_code code = look(loader, place->offset, SB_ZIP_LOCAL_SIZE + name.size, &header, &have);
 
     if (code)
         return code;
     *differs = sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, name.size) != place->name_check;
     if (!*differs)
         return SB_OK;
-    code = look(loader, place->offset, (size_t)(local->data - place->offset), &header, &have, err);
+    code = look(loader, place->offset, (size_t)(local->data - place->offset), &header, &have);
     if (code)
         return code;
     name.flags = sb_get_u16(header + 6);
     name.text = header + SB_ZIP_LOCAL_SIZE;
     name.extra = name.text + name.size;
     name.extra_size = local->extra_size;
-    code = sb_zip_name_read(&loader->naming, &name, err);
+    code = sb_zip_name_read(&loader->naming, &name);
     *differs = sb_zip_name_check(read->data, read->size) != place->name_check;
     return code;
 }
 
 /* Finds the member's bytes. */
 static enum sb_code begin(struct zip_loader *loader, const struct sb_member *member,
-                          struct sb_events *events, struct sb_error *err)
+                          struct sb_events *events)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
     struct sb_zip_local local;
@@ -217,21 +212,20 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     bool differs;
     enum sb_code code;
 
-    code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have, err);
+    code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have);
     if (code == SB_OK)
-        code = sb_zip_read_local(header, loader->file, member, &local, err);
+        code = sb_zip_read_local(header, loader->file, member, &local);
     if (code == SB_OK)
-        code = check_name(loader, &place, &local, &differs, err);
+        code = check_name(loader, &place, &local, &differs);
     if (code)
         return code;
     if (differs && sb_events_add(events, SB_WARNING, "name", member->entry.path,
                                  "its local header has another name than the central directory, "
-                                 "which is the one that counts",
-                                 err))
-        return err->code;
+                                 "which is the one that counts"))
+        return sb_error()->code;
     if (local.differs &&
-        sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs, err))
-        return err->code;
+        sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs))
+        return sb_error()->code;
     loader->method = place.method;
     loader->at = local.data;
     loader->left = place.packed;
@@ -241,45 +235,43 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     return SB_OK;
 }
 
-static enum sb_code begin_inflating(struct zip_loader *loader, struct sb_error *err)
+static enum sb_code begin_inflating(struct zip_loader *loader)
 {
     z_stream *z = &loader->inflater;
 
     z->next_in = NULL;
     z->avail_in = 0;
     if (!loader->inflates && inflateInit2(z, -MAX_WBITS) != Z_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (loader->inflates)
         inflateReset(z);
     loader->inflates = true;
     return SB_OK;
 }
 
-static enum sb_code begin_method(struct zip_loader *loader, const struct sb_member *member,
-                                 struct sb_error *err)
+static enum sb_code begin_method(struct zip_loader *loader, const struct sb_member *member)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
 
     if (loader->method == SB_ZIP_STORED)
         return SB_OK;
     if (loader->method == SB_ZIP_DEFLATED)
-        return begin_inflating(loader, err);
+        return begin_inflating(loader);
     free_decoders(loader);
     if (loader->method == SB_ZIP_DEFLATED_64)
-        return sb_zip_deflate64_new(&loader->deflate64, take_for_library, loader, err);
+        return sb_zip_deflate64_new(&loader->deflate64, take_for_library, loader);
     return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
-                              take_for_library, loader, err);
+                              take_for_library, loader);
 }
 
-static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got,
-                              struct sb_error *err)
+static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got)
 {
     const uint8_t *data;
     size_t size;
 
     for (*got = 0; *got < capacity; *got += size) {
-        if (take_packed(loader, &data, &size, err))
-            return err->code;
+        if (take_packed(loader, &data, &size))
+            return sb_error()->code;
         if (size == 0)
             break;
         if (size > capacity - *got) {
@@ -292,7 +284,7 @@ static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t ca
 }
 
 static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
-                                 size_t *got, struct sb_error *err)
+                                 size_t *got)
 {
     z_stream *z = &loader->inflater;
     const uint8_t *data;
@@ -303,8 +295,8 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
     z->avail_out = (uInt)capacity;
     while (z->avail_out > 0 && !loader->ended) {
         if (z->avail_in == 0) {
-            if (take_packed(loader, &data, &size, err))
-                return err->code;
+            if (take_packed(loader, &data, &size))
+                return sb_error()->code;
             if (size > 0) {
                 z->next_in = (Bytef *)data;
                 z->avail_in = (uInt)size;
@@ -313,11 +305,11 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
         /* Also without input: what it took before may give more than the last call could return. */
         rc = inflate(z, Z_NO_FLUSH);
         if (rc == Z_BUF_ERROR)
-            return sb_fail(err, SB_DAMAGED, "its compressed bytes end early; left out");
+            return sb_fail(SB_DAMAGED, "its compressed bytes end early; left out");
         if (rc == Z_MEM_ERROR)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         if (rc != Z_OK && rc != Z_STREAM_END)
-            return sb_fail(err, SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
+            return sb_fail(SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
                            z->msg ? z->msg : "no deflate stream");
         loader->ended = rc == Z_STREAM_END;
     }
@@ -327,78 +319,75 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
 
 /* The next decompressed bytes; fewer than capacity at the end only. capacity is at most 1 GiB. */
 static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
-                                size_t *got, struct sb_error *err)
+                                size_t *got)
 {
     enum sb_code code;
 
     *got = 0;
     if (loader->method == SB_ZIP_STORED)
-        code = copy_some(loader, out, capacity, got, err);
+        code = copy_some(loader, out, capacity, got);
     else if (loader->method == SB_ZIP_DEFLATED)
-        code = inflate_some(loader, out, capacity, got, err);
+        code = inflate_some(loader, out, capacity, got);
     else if (loader->deflate64)
-        code = sb_zip_deflate64_read(loader->deflate64, out, capacity, got, err);
+        code = sb_zip_deflate64_read(loader->deflate64, out, capacity, got);
     else
-        code = sb_zip_foreign_read(loader->foreign, out, capacity, got, err);
+        code = sb_zip_foreign_read(loader->foreign, out, capacity, got);
     if (code == SB_OK && !loader->file->no_check)
         loader->crc = (uint32_t)crc32(loader->crc, out, (uInt)*got);
     return code;
 }
 
 /* Nothing more must come out, and what did must have the right checksum. */
-static enum sb_code finish(struct zip_loader *loader, const struct sb_member *member, int64_t done,
-                           struct sb_error *err)
+static enum sb_code finish(struct zip_loader *loader, const struct sb_member *member, int64_t done)
 {
     uint32_t crc = loader->crc;
     uint8_t more;
     size_t got;
 
     if (done < member->entry.size)
-        return sb_fail(err, SB_DAMAGED, "is shorter than the zip says; left out");
-    if (unpack_some(loader, &more, 1, &got, err))
-        return err->code;
+        return sb_fail(SB_DAMAGED, "is shorter than the zip says; left out");
+    if (unpack_some(loader, &more, 1, &got))
+        return sb_error()->code;
     if (got > 0)
-        return sb_fail(err, SB_DAMAGED, "is longer than the zip says; left out");
+        return sb_fail(SB_DAMAGED, "is longer than the zip says; left out");
     loader->wrong_sum = !loader->file->no_check && crc != sb_zip_place_of(member).crc;
     if (loader->wrong_sum)
-        return sb_fail(err, SB_DAMAGED,
-                       "its bytes do not have the CRC-32 that the zip holds; left out");
+        return sb_fail(SB_DAMAGED, "its bytes do not have the CRC-32 that the zip holds; left out");
     return SB_OK;
 }
 
 /* What is wrong with the member alone does not end the work. */
 static enum sb_code judge(const struct zip_loader *loader, const struct sb_member *member,
-                          struct sb_events *events, struct sb_error *err)
+                          struct sb_events *events)
 {
     const char *kind = loader->wrong_sum ? "checksum" : "damaged";
 
-    if (err->code == SB_INVALID)
+    if (sb_error()->code == SB_INVALID)
         kind = "method";
-    else if (err->code != SB_DAMAGED)
-        return err->code;
-    if (sb_events_add(events, SB_PROBLEM, kind, member->entry.path, err->text, err))
-        return err->code;
+    else if (sb_error()->code != SB_DAMAGED)
+        return sb_error()->code;
+    if (sb_events_add(events, SB_PROBLEM, kind, member->entry.path, sb_error()->text))
+        return sb_error()->code;
     return SB_END;
 }
 
 enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                                size_t capacity, struct sb_events *events, struct sb_error *err)
+                                size_t capacity, struct sb_events *events)
 {
     struct zip_loader *zip = (struct zip_loader *)loader;
     size_t got;
 
     if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
-        unpack_some(zip, data, (size_t)member->entry.size, &got, err) ||
-        finish(zip, member, (int64_t)got, err))
-        return judge(zip, member, events, err);
+    if (begin(zip, member, events) || begin_method(zip, member) ||
+        unpack_some(zip, data, (size_t)member->entry.size, &got) ||
+        finish(zip, member, (int64_t)got))
+        return judge(zip, member, events);
     return SB_OK;
 }
 
 static enum sb_code stream_all(struct zip_loader *loader, const struct sb_member *member,
-                               sb_each_block *each, void *context, bool *refused,
-                               struct sb_error *err)
+                               sb_each_block *each, void *context, bool *refused)
 {
     int64_t done = 0;
     size_t got = 0;
@@ -407,20 +396,19 @@ static enum sb_code stream_all(struct zip_loader *loader, const struct sb_member
         int64_t left = member->entry.size - done;
 
         if (unpack_some(loader, loader->block,
-                        left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE, &got, err))
-            return err->code;
+                        left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE, &got))
+            return sb_error()->code;
         if (got == 0)
             break;
-        *refused = each(context, loader->block, got, err) != SB_OK;
+        *refused = each(context, loader->block, got) != SB_OK;
         if (*refused)
-            return err->code;
+            return sb_error()->code;
     }
-    return finish(loader, member, done, err);
+    return finish(loader, member, done);
 }
 
 enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *member,
-                                  sb_each_block *each, void *context, struct sb_events *events,
-                                  struct sb_error *err)
+                                  sb_each_block *each, void *context, struct sb_events *events)
 {
     struct zip_loader *zip = (struct zip_loader *)loader;
     bool refused = false;
@@ -428,9 +416,9 @@ enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *me
     if (!zip->block)
         zip->block = malloc(BLOCK_SIZE);
     if (!zip->block)
-        return sb_fail_memory(err);
-    if (begin(zip, member, events, err) || begin_method(zip, member, err) ||
-        stream_all(zip, member, each, context, &refused, err))
-        return refused ? err->code : judge(zip, member, events, err);
+        return sb_fail_memory();
+    if (begin(zip, member, events) || begin_method(zip, member) ||
+        stream_all(zip, member, each, context, &refused))
+        return refused ? sb_error()->code : judge(zip, member, events);
     return SB_OK;
 }

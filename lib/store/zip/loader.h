@@ -20,16 +20,15 @@ struct sb_zip_file {
 
 /* Keeps file. */
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
-                               const struct sb_zip_file *file, struct sb_error *err) SB_CHECKED;
+                               const struct sb_zip_file *file) SB_CHECKED;
 void sb_zip_loader_free(struct sb_loader *loader);
 
 /* As the functions of source.h. */
 enum sb_code sb_zip_loader_load(struct sb_loader *loader, struct sb_member *member, void *data,
-                                size_t capacity, struct sb_events *events,
-                                struct sb_error *err) SB_CHECKED;
+                                size_t capacity, struct sb_events *events) SB_CHECKED;
 enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *member,
-                                  sb_each_block *each, void *context, struct sb_events *events,
-                                  struct sb_error *err) SB_CHECKED;
+                                  sb_each_block *each, void *context,
+                                  struct sb_events *events) SB_CHECKED;
 
 /* Of a member's local header: SB_DAMAGED when there is none, or it cannot be that member's. */
 struct sb_zip_local {
@@ -39,7 +38,6 @@ struct sb_zip_local {
     const char *differs; /* NULL, or what it says other than the central directory */
 };
 enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *file,
-                               const struct sb_member *member, struct sb_zip_local *out,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_member *member, struct sb_zip_local *out) SB_CHECKED;
 
 #endif

@@ -57,8 +57,7 @@ static bool find_utf8_name(const struct sb_zip_name *name, struct sb_zip_extra *
     return false;
 }
 
-enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name,
-                              struct sb_error *err)
+enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name)
 {
     const char *text = (const char *)name->text;
     bool says_utf8 = name->flags & SB_ZIP_UTF8, has_utf8;
@@ -76,7 +75,7 @@ enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_
     else
         code = sb_buf_set(&naming->name, text, name->size);
     naming->failed = code == SB_INVALID;
-    return code == SB_NOMEM ? sb_fail_memory(err) : SB_OK;
+    return code == SB_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
 /* As unzip has it, which counts NTFS among these only where NT 5 wrote. */
@@ -253,15 +252,14 @@ static void set_extras(struct sb_member *member, const struct sb_zip_record *rec
 }
 
 enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
-                                struct sb_zip_clock *clock, struct sb_zip_naming *naming,
-                                struct sb_error *err)
+                                struct sb_zip_clock *clock, struct sb_zip_naming *naming)
 {
     const struct sb_zip_name name = {record->name,       record->name_size, record->extra,
                                      record->extra_size, record->flags,     is_of_dos(record)};
 
     *member = (struct sb_member){.dir_fd = -1};
-    if (sb_zip_name_read(naming, &name, err))
-        return err->code;
+    if (sb_zip_name_read(naming, &name))
+        return sb_error()->code;
     set_place(member, record, sb_zip_name_check(naming->name.data, naming->name.size));
     set_name(member, record, &naming->name);
     set_type(member, record);

@@ -32,8 +32,8 @@ struct sb_zip_naming {
  * loaders: entry.size and place[] are all that they look at.
  */
 enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_record *record,
-                                struct sb_zip_clock *clock, struct sb_zip_naming *naming,
-                                struct sb_error *err) SB_CHECKED;
+                                struct sb_zip_clock *clock,
+                                struct sb_zip_naming *naming) SB_CHECKED;
 
 /* A name, with the flags and extra fields of its header. */
 struct sb_zip_name {
@@ -50,8 +50,8 @@ struct sb_zip_name {
  * name as it is, where its flags say that it is UTF-8; else to this name decoded by
  * naming->charset, from DOS by CP437, or as it is. SB_NOMEM.
  */
-enum sb_code sb_zip_name_read(struct sb_zip_naming *naming, const struct sb_zip_name *name,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_zip_name_read(struct sb_zip_naming *naming,
+                              const struct sb_zip_name *name) SB_CHECKED;
 
 /*
  * Takes from the extra fields of a local header what only they hold: owners, in the files of old

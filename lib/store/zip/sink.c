@@ -91,12 +91,11 @@ static void free_sink(struct sb_sink *sink)
 }
 
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
 
     (void)item;
-    (void)err;
     if (member->entry.path_size == 0)
         return SB_END;
     if (member->entry.path_size + (member->entry.type == SB_DIR) <= SB_ZIP_NAME_MAX)
@@ -109,31 +108,29 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 /* Workers: deflating */
 
 /* Starts a stream, or starts it anew. */
-static enum sb_code begin_deflating(z_stream *deflater, bool *ready, int level,
-                                    struct sb_error *err)
+static enum sb_code begin_deflating(z_stream *deflater, bool *ready, int level)
 {
     if (*ready)
-        return deflateReset(deflater) == Z_OK ? SB_OK : sb_fail_memory(err);
+        return deflateReset(deflater) == Z_OK ? SB_OK : sb_fail_memory();
     *deflater = (z_stream){0};
     if (deflateInit2(deflater, level, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1,
                      Z_DEFAULT_STRATEGY) != Z_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *ready = true;
     return SB_OK;
 }
 
 /* Adds the deflated bytes to the output, unless they would not be fewer than they are. */
 static enum sb_code deflate_item(struct zip_batch *own, int level, struct sb_batch *batch,
-                                 const struct sb_item *item, struct sb_zip_written *member,
-                                 struct sb_error *err)
+                                 const struct sb_item *item, struct sb_zip_written *member)
 {
     z_stream *z = &own->deflater;
     struct sb_buf *out = &batch->output;
 
-    if (begin_deflating(z, &own->ready, level, err))
-        return err->code;
+    if (begin_deflating(z, &own->ready, level))
+        return sb_error()->code;
     if (sb_buf_reserve(out, item->data_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     z->next_in = (Bytef *)batch->data + item->data_at;
     z->avail_in = (uInt)item->data_size;
     z->next_out = (Bytef *)out->data + out->size;
@@ -146,8 +143,7 @@ static enum sb_code deflate_item(struct zip_batch *own, int level, struct sb_bat
     return SB_OK;
 }
 
-static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *batch, size_t index,
-                                struct sb_error *err)
+static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *batch, size_t index)
 {
     struct zip_batch *own = batch->own;
     struct sb_item *item = &batch->items[index];
@@ -168,16 +164,16 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
     member->crc =
         (uint32_t)crc32(0, (const Bytef *)batch->data + item->data_at, (uInt)item->data_size);
     if (sb_zip_add_local(out, member, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (entry->type == SB_FILE && item->data_size > 1 && !zip->store &&
-        deflate_item(own, zip->level, batch, item, member, err))
-        return err->code;
+        deflate_item(own, zip->level, batch, item, member))
+        return sb_error()->code;
     sb_zip_patch_local(out->data + rendered->at, member);
     rendered->size = out->size - rendered->at;
     return SB_OK;
 }
 
-static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     const struct zip_sink *zip = (const struct zip_sink *)sink;
     enum sb_code code = SB_OK;
@@ -185,48 +181,45 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch, struct 
     if (!batch->own)
         batch->own = calloc(1, sizeof(struct zip_batch));
     if (!batch->own)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_buf_clear(&batch->output);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = render_item(zip, batch, i, err);
+        code = render_item(zip, batch, i);
     return code;
 }
 
 /* The turn: what the central directory will hold */
 
 static enum sb_code add_row(struct zip_sink *zip, const struct sb_entry *entry,
-                            const struct sb_zip_written *member, struct sb_error *err)
+                            const struct sb_zip_written *member)
 {
     sqlite3_bind_blob(zip->add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_blob(zip->add, 2, member, sizeof(*member), SQLITE_STATIC);
     sqlite3_bind_int(zip->add, 3, S_ISDIR(member->mode));
-    return sb_database_step(zip->add, err);
+    return sb_database_step(zip->add);
 }
 
-static enum sb_code make_index(struct zip_sink *zip, struct sb_error *err)
+static enum sb_code make_index(struct zip_sink *zip)
 {
-    return sb_database_run(zip->db, "CREATE INDEX IF NOT EXISTS by_name ON members (name, seq)",
-                           err);
+    return sb_database_run(zip->db, "CREATE INDEX IF NOT EXISTS by_name ON members (name, seq)");
 }
 
 /* SB_NOENT, without text: there is no member of that name. */
-static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_zip_written *member,
-                             struct sb_error *err)
+static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_zip_written *member)
 {
     enum sb_code code = SB_OK;
 
     if (!zip->find) {
-        code = make_index(zip, err);
+        code = make_index(zip);
         if (code == SB_OK)
             code = sb_database_prepare(
                 zip->db, &zip->find,
-                "SELECT record FROM members WHERE name = ?1 AND NOT dir ORDER BY seq DESC LIMIT 1",
-                err);
+                "SELECT record FROM members WHERE name = ?1 AND NOT dir ORDER BY seq DESC LIMIT 1");
         if (code)
             return code;
     }
     sqlite3_bind_blob(zip->find, 1, name, (int)strlen(name), SQLITE_STATIC);
-    if (sb_database_row(zip->find, &code, err))
+    if (sb_database_row(zip->find, &code))
         memcpy(member, sqlite3_column_blob(zip->find, 0), sizeof(*member));
     else if (!code)
         code = SB_NOENT;
@@ -237,42 +230,42 @@ static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_z
 /* The turn: members that are streamed */
 
 static enum sb_code write_header(struct zip_sink *zip, struct sb_zip_written *member,
-                                 const struct sb_entry *entry, struct sb_error *err)
+                                 const struct sb_entry *entry)
 {
     member->offset = sb_outfile_size(zip->file);
     sb_buf_clear(&zip->header);
     if (sb_zip_add_local(&zip->header, member, entry->path, entry->path_size))
-        return sb_fail_memory(err);
-    return sb_outfile_write(zip->file, zip->header.data, zip->header.size, err);
+        return sb_fail_memory();
+    return sb_outfile_write(zip->file, zip->header.data, zip->header.size);
 }
 
-static enum sb_code make_block(struct zip_sink *zip, struct sb_error *err)
+static enum sb_code make_block(struct zip_sink *zip)
 {
     if (!zip->block)
         zip->block = malloc(BLOCK_SIZE);
-    return zip->block ? SB_OK : sb_fail_memory(err);
+    return zip->block ? SB_OK : sb_fail_memory();
 }
 
 static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *item,
-                                 const struct sb_zip_written *described, struct sb_error *err)
+                                 const struct sb_zip_written *described)
 {
     const struct sb_entry *entry = &item->member.entry;
     struct streamed *streamed = &zip->streamed;
 
-    if (make_block(zip, err))
-        return err->code;
+    if (make_block(zip))
+        return sb_error()->code;
     streamed->open = true;
     streamed->limit = entry->size;
     streamed->member = *described;
     streamed->member.method = zip->store ? SB_ZIP_STORED : SB_ZIP_DEFLATED;
     streamed->member.sizes_after = true;
     streamed->member.wide = entry->size < 0 || entry->size > NARROW_MAX;
-    if (!zip->store && begin_deflating(&streamed->deflater, &streamed->ready, zip->level, err))
-        return err->code;
-    return write_header(zip, &streamed->member, entry, err);
+    if (!zip->store && begin_deflating(&streamed->deflater, &streamed->ready, zip->level))
+        return sb_error()->code;
+    return write_header(zip, &streamed->member, entry);
 }
 
-static enum sb_code deflate_some(struct zip_sink *zip, int flush, struct sb_error *err)
+static enum sb_code deflate_some(struct zip_sink *zip, int flush)
 {
     z_stream *z = &zip->streamed.deflater;
     enum sb_code code = SB_OK;
@@ -282,44 +275,43 @@ static enum sb_code deflate_some(struct zip_sink *zip, int flush, struct sb_erro
         z->avail_out = (uInt)BLOCK_SIZE;
         deflate(z, flush);
         zip->streamed.member.packed += (int64_t)(BLOCK_SIZE - z->avail_out);
-        code = sb_outfile_write(zip->file, zip->block, BLOCK_SIZE - z->avail_out, err);
+        code = sb_outfile_write(zip->file, zip->block, BLOCK_SIZE - z->avail_out);
     } while (code == SB_OK && z->avail_out == 0);
     return code;
 }
 
 /* sb_each_block; size is at most 2 MiB. */
-static enum sb_code feed_stream(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code feed_stream(void *context, const void *data, size_t size)
 {
     struct zip_sink *zip = context;
     struct streamed *streamed = &zip->streamed;
     struct sb_zip_written *member = &streamed->member;
 
     if (streamed->limit >= 0 && (int64_t)size > streamed->limit - member->size)
-        return sb_fail(err, SB_CHANGED, "%s: a member has more bytes than the %lld it declares",
+        return sb_fail(SB_CHANGED, "%s: a member has more bytes than the %lld it declares",
                        zip->sink.name, (long long)streamed->limit);
     member->crc = (uint32_t)crc32(member->crc, data, (uInt)size);
     member->size += (int64_t)size;
     if (zip->store) {
         member->packed += (int64_t)size;
-        return sb_outfile_write(zip->file, data, size, err);
+        return sb_outfile_write(zip->file, data, size);
     }
     streamed->deflater.next_in = (Bytef *)data;
     streamed->deflater.avail_in = (uInt)size;
-    return deflate_some(zip, Z_NO_FLUSH, err);
+    return deflate_some(zip, Z_NO_FLUSH);
 }
 
-static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entry,
-                               struct sb_error *err)
+static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entry)
 {
     zip->streamed.open = false;
-    if (!zip->store && deflate_some(zip, Z_FINISH, err))
-        return err->code;
+    if (!zip->store && deflate_some(zip, Z_FINISH))
+        return sb_error()->code;
     sb_buf_clear(&zip->header);
     if (sb_zip_add_descriptor(&zip->header, &zip->streamed.member))
-        return sb_fail_memory(err);
-    if (sb_outfile_write(zip->file, zip->header.data, zip->header.size, err))
-        return err->code;
-    return add_row(zip, entry, &zip->streamed.member, err);
+        return sb_fail_memory();
+    if (sb_outfile_write(zip->file, zip->header.data, zip->header.size))
+        return sb_error()->code;
+    return add_row(zip, entry, &zip->streamed.member);
 }
 
 /*
@@ -327,36 +319,34 @@ static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entr
  * record leads to them.
  */
 static enum sb_code write_large(struct zip_sink *zip, struct sb_batch *batch, struct sb_item *item,
-                                const struct sb_zip_written *described, struct sb_error *err)
+                                const struct sb_zip_written *described)
 {
     int64_t start = sb_outfile_size(zip->file);
-    enum sb_code code = begin_stream(zip, item, described, err);
+    enum sb_code code = begin_stream(zip, item, described);
 
     if (code == SB_OK)
-        code = sb_item_stream(batch, item, feed_stream, zip, err);
+        code = sb_item_stream(batch, item, feed_stream, zip);
     if (code != SB_END)
-        return code ? code : end_stream(zip, &item->member.entry, err);
+        return code ? code : end_stream(zip, &item->member.entry);
     item->state = SB_ITEM_FAILED;
     zip->streamed.open = false;
-    code = sb_outfile_cut(zip->file, start, err);
+    code = sb_outfile_cut(zip->file, start);
     return code == SB_INVALID ? SB_OK : code;
 }
 
 static enum sb_code write_part(struct zip_sink *zip, const struct sb_batch *batch,
-                               const struct sb_item *item, const struct sb_zip_written *described,
-                               struct sb_error *err)
+                               const struct sb_item *item, const struct sb_zip_written *described)
 {
-    if (item->part_offset == 0 && begin_stream(zip, item, described, err))
-        return err->code;
-    if (feed_stream(zip, batch->data + item->data_at, item->data_size, err))
-        return err->code;
-    return item->part_last ? end_stream(zip, &item->member.entry, err) : SB_OK;
+    if (item->part_offset == 0 && begin_stream(zip, item, described))
+        return sb_error()->code;
+    if (feed_stream(zip, batch->data + item->data_at, item->data_size))
+        return sb_error()->code;
+    return item->part_last ? end_stream(zip, &item->member.entry) : SB_OK;
 }
 
 /* The turn: hard links */
 
-static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size,
-                              struct sb_error *err)
+static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size)
 {
     enum sb_code code = SB_OK;
 
@@ -364,9 +354,9 @@ static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size
         int64_t left = size - done;
         size_t part = left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE;
 
-        code = sb_outfile_read(zip->file, offset + done, zip->block, part, err);
+        code = sb_outfile_read(zip->file, offset + done, zip->block, part);
         if (code == SB_OK)
-            code = sb_outfile_write(zip->file, zip->block, part, err);
+            code = sb_outfile_write(zip->file, zip->block, part);
         done += (int64_t)part;
     }
     return code;
@@ -374,38 +364,37 @@ static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size
 
 /* Makes a hard link a file of its own, like the one that it links to. */
 static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch,
-                                    struct sb_item *item, struct sb_error *err)
+                                    struct sb_item *item)
 {
     struct sb_zip_written member = {.offset = 0};
     int64_t data;
-    enum sb_code code = find_row(zip, item->member.hard_link, &member, err);
+    enum sb_code code = find_row(zip, item->member.hard_link, &member);
 
     if (code == SB_NOENT)
         return sb_item_fail(batch, item, "hard link",
-                            "is a hard link to what is not in the output; left out", err);
+                            "is a hard link to what is not in the output; left out");
     if (code == SB_OK)
-        code = make_block(zip, err);
+        code = make_block(zip);
     if (code)
         return code;
     data = member.offset + (int64_t)member.header_size;
     if (member.packed > 0) {
-        code = sb_outfile_read(zip->file, data, zip->block, 1, err);
+        code = sb_outfile_read(zip->file, data, zip->block, 1);
         if (code == SB_INVALID)
             return sb_item_fail(batch, item, "hard link",
                                 "is a hard link, and a zip that goes to a pipe cannot be read "
-                                "again for its bytes; left out: write to a file",
-                                err);
+                                "again for its bytes; left out: write to a file");
     }
     member.sizes_after = false;
     member.wide = false;
     if (code == SB_OK)
-        code = write_header(zip, &member, &item->member.entry, err);
+        code = write_header(zip, &member, &item->member.entry);
     if (code == SB_OK)
-        code = copy_back(zip, data, member.packed, err);
+        code = copy_back(zip, data, member.packed);
     if (code)
         return code;
     item->member.entry.size = member.size;
-    return add_row(zip, &item->member.entry, &member, err);
+    return add_row(zip, &item->member.entry, &member);
 }
 
 /* The turn */
@@ -425,17 +414,17 @@ static void add_piece(struct pieces *pieces, const char *data, size_t size)
     pieces->size += (int64_t)size;
 }
 
-static enum sb_code write_pieces(struct zip_sink *zip, struct pieces *pieces, struct sb_error *err)
+static enum sb_code write_pieces(struct zip_sink *zip, struct pieces *pieces)
 {
     size_t count = pieces->count;
 
     pieces->count = 0;
     pieces->size = 0;
-    return count > 0 ? sb_outfile_write_pieces(zip->file, pieces->list, count, err) : SB_OK;
+    return count > 0 ? sb_outfile_write_pieces(zip->file, pieces->list, count) : SB_OK;
 }
 
 static enum sb_code add_rendered(struct zip_sink *zip, struct sb_batch *batch, size_t index,
-                                 struct pieces *pieces, struct sb_error *err)
+                                 struct pieces *pieces)
 {
     const struct sb_item *item = &batch->items[index];
     struct rendered *rendered = &((struct zip_batch *)batch->own)->items[index];
@@ -444,38 +433,38 @@ static enum sb_code add_rendered(struct zip_sink *zip, struct sb_batch *batch, s
     add_piece(pieces, batch->output.data + rendered->at, rendered->size);
     if (rendered->member.method == SB_ZIP_STORED)
         add_piece(pieces, batch->data + item->data_at, item->data_size);
-    return add_row(zip, &item->member.entry, &rendered->member, err);
+    return add_row(zip, &item->member.entry, &rendered->member);
 }
 
 static enum sb_code write_item(struct zip_sink *zip, struct sb_batch *batch, size_t index,
-                               struct pieces *pieces, struct sb_error *err)
+                               struct pieces *pieces)
 {
     struct sb_item *item = &batch->items[index];
     const struct sb_zip_written *described = &((struct zip_batch *)batch->own)->items[index].member;
     bool link = item->state == SB_ITEM_BARE && item->member.hard_link;
 
     if (item->state == SB_ITEM_READ || (item->state == SB_ITEM_BARE && !link))
-        return add_rendered(zip, batch, index, pieces, err);
+        return add_rendered(zip, batch, index, pieces);
     if (!link && item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
         return SB_OK;
-    if (write_pieces(zip, pieces, err))
-        return err->code;
+    if (write_pieces(zip, pieces))
+        return sb_error()->code;
     if (link)
-        return write_hard_link(zip, batch, item, err);
+        return write_hard_link(zip, batch, item);
     if (item->state == SB_ITEM_LARGE)
-        return write_large(zip, batch, item, described, err);
-    return write_part(zip, batch, item, described, err);
+        return write_large(zip, batch, item, described);
+    return write_part(zip, batch, item, described);
 }
 
-static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
     struct pieces pieces = {.count = 0};
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = write_item(zip, batch, i, &pieces, err);
-    return code ? code : write_pieces(zip, &pieces, err);
+        code = write_item(zip, batch, i, &pieces);
+    return code ? code : write_pieces(zip, &pieces);
 }
 
 /* The calling thread */
@@ -498,75 +487,74 @@ static void count_item(struct sb_sink *sink, const struct sb_item *item)
 }
 
 /* A name that came twice: only the last one is in the directory. */
-static enum sb_code drop_superseded(struct zip_sink *zip, struct sb_error *err)
+static enum sb_code drop_superseded(struct zip_sink *zip)
 {
 #define EARLIER                                                                                    \
     "EXISTS (SELECT 1 FROM members AS later WHERE later.name = members.name"                       \
     " AND later.seq > members.seq)"
-    enum sb_code code = make_index(zip, err);
+    enum sb_code code = make_index(zip);
 
     if (code == SB_OK)
-        code = sb_database_run(zip->db, "DELETE FROM members WHERE dir AND " EARLIER, err);
+        code = sb_database_run(zip->db, "DELETE FROM members WHERE dir AND " EARLIER);
     if (code == SB_OK)
-        code = sb_database_run(zip->db, "DELETE FROM members WHERE NOT dir AND " EARLIER, err);
+        code = sb_database_run(zip->db, "DELETE FROM members WHERE NOT dir AND " EARLIER);
     if (code == SB_OK)
         zip->sink.counts.superseded += sqlite3_changes(zip->db);
     return code;
 #undef EARLIER
 }
 
-static enum sb_code write_rows(struct zip_sink *zip, sqlite3_stmt *rows, int64_t *count,
-                               struct sb_error *err)
+static enum sb_code write_rows(struct zip_sink *zip, sqlite3_stmt *rows, int64_t *count)
 {
     struct sb_buf *out = &zip->header;
     struct sb_zip_written member;
     enum sb_code code = SB_OK;
 
     sb_buf_clear(out);
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         memcpy(&member, sqlite3_column_blob(rows, 1), sizeof(member));
         if (sb_zip_add_central(out, &member, sqlite3_column_blob(rows, 0),
                                (size_t)sqlite3_column_bytes(rows, 0)))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         ++*count;
         if (out->size < DIRECTORY_RUN)
             continue;
-        code = sb_outfile_write(zip->file, out->data, out->size, err);
+        code = sb_outfile_write(zip->file, out->data, out->size);
         sb_buf_clear(out);
     }
-    return code || out->size == 0 ? code : sb_outfile_write(zip->file, out->data, out->size, err);
+    return code || out->size == 0 ? code : sb_outfile_write(zip->file, out->data, out->size);
 }
 
-static enum sb_code write_directory(struct zip_sink *zip, struct sb_error *err)
+static enum sb_code write_directory(struct zip_sink *zip)
 {
     int64_t start = sb_outfile_size(zip->file), count = 0;
     sqlite3_stmt *rows;
     enum sb_code code =
-        sb_database_prepare(zip->db, &rows, "SELECT name, record FROM members ORDER BY seq", err);
+        sb_database_prepare(zip->db, &rows, "SELECT name, record FROM members ORDER BY seq");
 
     if (code)
         return code;
-    code = write_rows(zip, rows, &count, err);
+    code = write_rows(zip, rows, &count);
     sqlite3_finalize(rows);
     if (code)
         return code;
     sb_buf_clear(&zip->header);
     if (sb_zip_add_end(&zip->header, count, start, sb_outfile_size(zip->file) - start))
-        return sb_fail_memory(err);
-    return sb_outfile_write(zip->file, zip->header.data, zip->header.size, err);
+        return sb_fail_memory();
+    return sb_outfile_write(zip->file, zip->header.data, zip->header.size);
 }
 
-static enum sb_code commit(struct sb_sink *sink, struct sb_error *err)
+static enum sb_code commit(struct sb_sink *sink)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
     enum sb_code code;
 
     if (zip->streamed.open)
-        return sb_fail(err, SB_DAMAGED, "%s: the last member ends before its size", sink->name);
-    code = drop_superseded(zip, err);
+        return sb_fail(SB_DAMAGED, "%s: the last member ends before its size", sink->name);
+    code = drop_superseded(zip);
     if (code == SB_OK)
-        code = write_directory(zip, err);
-    return code ? code : sb_outfile_commit(zip->file, err);
+        code = write_directory(zip);
+    return code ? code : sb_outfile_commit(zip->file);
 }
 
 static const struct sb_sink_ops zip_ops = {
@@ -579,16 +567,15 @@ static const struct sb_sink_ops zip_ops = {
     .commit = commit,
 };
 
-static enum sb_code make_table(struct zip_sink *zip, const char *path, struct sb_error *err)
+static enum sb_code make_table(struct zip_sink *zip, const char *path)
 {
-    return SB_TABLES(&zip->db, path, err,
+    return SB_TABLES(&zip->db, path,
                      "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"
                      " record BLOB, dir INTEGER); BEGIN",
                      {&zip->add, "INSERT INTO members (name, record, dir) VALUES (?1, ?2, ?3)"});
 }
 
-enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options,
-                              struct sb_error *err)
+enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
     struct sb_stream_sink_options plain = *options;
     struct zip_sink *zip;
@@ -596,18 +583,18 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
 
     *out = NULL;
     if (options->level < 0 || options->level > Z_BEST_COMPRESSION)
-        return sb_fail(err, SB_INVALID, "%s: the levels of deflate are 1 to 9", options->path);
+        return sb_fail(SB_INVALID, "%s: the levels of deflate are 1 to 9", options->path);
     zip = calloc(1, sizeof(*zip));
     if (!zip)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     plain.filter = SB_FILTER_NONE;
     zip->notify = options->notify;
     zip->store = options->store;
     zip->level = options->level ? options->level : LEVEL_DEFAULT;
     zip->sink = (struct sb_sink){.ops = &zip_ops, .holds = SB_KEEPS_OWNER, .any_names = true};
-    code = sb_outfile_open(&zip->file, &plain, err);
+    code = sb_outfile_open(&zip->file, &plain);
     if (code == SB_OK)
-        code = make_table(zip, options->path, err);
+        code = make_table(zip, options->path);
     if (code) {
         free_sink(&zip->sink);
         return code;

@@ -45,59 +45,56 @@ static int64_t end_of(const struct sb_zip_record *record)
     return record->offset + SB_ZIP_LOCAL_SIZE + record->packed;
 }
 
-static enum sb_code overlap(const struct zip_source *zip, struct sb_error *err)
+static enum sb_code overlap(const struct zip_source *zip)
 {
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: members lie over each other, as in a zip bomb; nothing more is read of it",
                    zip->base.name);
 }
 
-static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert,
-                                struct sb_error *err)
+static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert)
 {
     struct sb_zip_walk walk;
     struct sb_zip_record record;
-    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.bytes, &zip->end, err);
+    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.bytes, &zip->end);
 
     while (code == SB_OK) {
-        code = sb_zip_walk_next(&walk, &record, err);
+        code = sb_zip_walk_next(&walk, &record);
         if (code || record.defect)
             continue;
         sqlite3_bind_int64(insert, 1, record.offset);
         sqlite3_bind_int64(insert, 2, end_of(&record));
-        code = sb_database_step(insert, err);
+        code = sb_database_step(insert);
     }
     sb_zip_walk_end(&walk);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3_stmt *select,
-                                   struct sb_error *err)
+static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3_stmt *select)
 {
     enum sb_code code = SB_OK;
 
-    for (int64_t end = 0; sb_database_row(select, &code, err);
-         end = sqlite3_column_int64(select, 1)) {
+    for (int64_t end = 0; sb_database_row(select, &code); end = sqlite3_column_int64(select, 1)) {
         if (sqlite3_column_int64(select, 0) < end)
-            return overlap(zip, err);
+            return overlap(zip);
     }
     return code;
 }
 
 /* Holds all members of a directory that is not in their order against each other. */
-static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error *err)
+static enum sb_code check_overlaps(const struct zip_source *zip)
 {
     sqlite3 *db;
     sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code = SB_TABLES(&db, zip->base.name, err,
-                                  "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN",
-                                  {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
-                                  {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
+    enum sb_code code =
+        SB_TABLES(&db, zip->base.name, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN",
+                  {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
+                  {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
 
     if (code == SB_OK)
-        code = fill_ranges(zip, insert, err);
+        code = fill_ranges(zip, insert);
     if (code == SB_OK)
-        code = compare_ranges(zip, select, err);
+        code = compare_ranges(zip, select);
     sqlite3_finalize(insert);
     sqlite3_finalize(select);
     sb_database_close(db);
@@ -105,50 +102,48 @@ static enum sb_code check_overlaps(const struct zip_source *zip, struct sb_error
 }
 
 /* Where the directory is in the order of the members, each is held against the one before. */
-static enum sb_code check_place(struct zip_source *zip, const struct sb_zip_record *record,
-                                struct sb_error *err)
+static enum sb_code check_place(struct zip_source *zip, const struct sb_zip_record *record)
 {
     if (zip->out_of_order)
         return SB_OK;
     if (record->offset < zip->last_end) {
         zip->out_of_order = true;
-        return check_overlaps(zip, err);
+        return check_overlaps(zip);
     }
     zip->last_end = end_of(record);
     return SB_OK;
 }
 
 static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_member *member,
-                                struct sb_zip_local *local, struct sb_error *err)
+                                struct sb_zip_local *local)
 {
     uint8_t header[SB_ZIP_LOCAL_SIZE];
     int64_t offset = sb_zip_place_of(member).offset;
     size_t got;
-    enum sb_code code = sb_file_read(file->bytes, header, sizeof(header), offset, &got, err);
+    enum sb_code code = sb_file_read(file->bytes, header, sizeof(header), offset, &got);
 
     if (code)
         return code;
     if (got < sizeof(header))
-        return sb_fail(err, SB_DAMAGED, "its local header ends early; left out");
-    return sb_zip_read_local(header, file, member, local, err);
+        return sb_fail(SB_DAMAGED, "its local header ends early; left out");
+    return sb_zip_read_local(header, file, member, local);
 }
 
 /* Owners that only the local header holds. Where it is damaged, that is reported with the bytes. */
-static enum sb_code complete(const struct zip_source *zip, struct sb_member *member,
-                             struct sb_error *err)
+static enum sb_code complete(const struct zip_source *zip, struct sb_member *member)
 {
     struct sb_zip_local local;
     uint8_t *extra;
     size_t got;
-    enum sb_code code = read_header(&zip->file, member, &local, err);
+    enum sb_code code = read_header(&zip->file, member, &local);
 
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
     extra = malloc(local.extra_size + 1);
     if (!extra)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = sb_file_read(zip->file.bytes, extra, local.extra_size,
-                        local.data - (int64_t)local.extra_size, &got, err);
+                        local.data - (int64_t)local.extra_size, &got);
     if (code == SB_OK)
         sb_zip_member_complete(member, extra, got);
     free(extra);
@@ -156,8 +151,7 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
 }
 
 /* Finds the bytes of a stored member. SB_END: it is left out, which was reported. */
-static enum sb_code locate(const struct zip_source *zip, struct sb_member *member,
-                           struct sb_error *err)
+static enum sb_code locate(const struct zip_source *zip, struct sb_member *member)
 {
     struct sb_zip_local local;
     enum sb_code code;
@@ -165,9 +159,9 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
     if (!zip->locate || member->entry.type == SB_DIR || member->special ||
         sb_zip_place_of(member).method != SB_ZIP_STORED)
         return SB_OK;
-    code = read_header(&zip->file, member, &local, err);
+    code = read_header(&zip->file, member, &local);
     if (code == SB_DAMAGED) {
-        sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", err->text);
+        sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s", sb_error()->text);
         return SB_END;
     }
     if (code)
@@ -187,10 +181,10 @@ static void heed_owner(const struct zip_source *zip, struct sb_entry *entry)
 
 /* SB_END: the record gives no member, which was reported. */
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
-                                struct sb_member *member, struct sb_error *err)
+                                struct sb_member *member)
 {
-    if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming, err))
-        return err->code;
+    if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming))
+        return sb_error()->code;
     zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
@@ -204,16 +198,16 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     if (record->two_sizes)
         sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
                   "is stored, but said to have another size; all of its bytes are taken");
-    if (check_place(zip, record, err))
-        return err->code;
+    if (check_place(zip, record))
+        return sb_error()->code;
     if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
         sb_report(zip->notify, SB_PROBLEM, "encrypted", member->entry.path,
                   "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
         return SB_END;
     }
-    if (sb_zip_record_is_partial(record) && complete(zip, member, err))
-        return err->code;
-    return locate(zip, member, err);
+    if (sb_zip_record_is_partial(record) && complete(zip, member))
+        return sb_error()->code;
+    return locate(zip, member);
 }
 
 static void check_count(const struct zip_source *zip)
@@ -236,15 +230,14 @@ static void report_names(const struct zip_source *zip)
                   zip->guessed == 1 ? " that is" : "s that are");
 }
 
-static enum sb_code next_member(struct sb_source *base, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
 {
     struct zip_source *zip = (struct zip_source *)base;
     struct sb_zip_record record;
     enum sb_code code;
 
     do {
-        code = sb_zip_walk_next(&zip->walk, &record, err);
+        code = sb_zip_walk_next(&zip->walk, &record);
         if (code == SB_END) {
             check_count(zip);
             report_names(zip);
@@ -252,17 +245,16 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
         if (code)
             return code;
         sb_count_up(&base->done, record.packed);
-        code = make_member(zip, &record, member, err);
+        code = make_member(zip, &record, member);
     } while (code == SB_END);
     return code;
 }
 
-static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out,
-                                struct sb_error *err)
+static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     struct zip_source *zip = (struct zip_source *)base;
 
-    return sb_zip_loader_new(out, base, &zip->file, err);
+    return sb_zip_loader_new(out, base, &zip->file);
 }
 
 static const struct sb_source_ops zip_ops = {
@@ -274,18 +266,18 @@ static const struct sb_source_ops zip_ops = {
     .stream = sb_zip_loader_stream,
 };
 
-static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end, struct sb_error *err)
+static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end)
 {
-    return input->pipe ? sb_zip_find_end(input->file, end, err)
-                       : sb_zip_open_volumes(&input->file, input->path, end, err);
+    return input->pipe ? sb_zip_find_end(input->file, end)
+                       : sb_zip_open_volumes(&input->file, input->path, end);
 }
 
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
-                          const struct sb_source_options *options, struct sb_error *err)
+                          const struct sb_source_options *options)
 {
-    if (sb_charset_open(&zip->naming.charset, sb_context_now->charset, err) ||
-        sb_input_spool(input, options->max_size, err) || find_end(input, &zip->end, err))
-        return err->code;
+    if (sb_charset_open(&zip->naming.charset, sb_context_now->charset) ||
+        sb_input_spool(input, options->max_size) || find_end(input, &zip->end))
+        return sb_error()->code;
     zip->file.bytes = input->file;
     zip->locate = options->locate && !input->file->parts; /* an index can point at one file only */
     zip->file.end = zip->end.start;
@@ -300,24 +292,24 @@ static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
         sb_report(zip->notify, SB_NOTE, "comment", NULL,
                   "%s: has a comment of %zu bytes, which is not taken along", zip->base.name,
                   zip->end.comment);
-    return sb_zip_walk_begin(&zip->walk, input->file, &zip->end, err);
+    return sb_zip_walk_begin(&zip->walk, input->file, &zip->end);
 }
 
 enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
+                                const struct sb_notify *notify)
 {
     struct zip_source *zip = calloc(1, sizeof(*zip));
 
     *out = NULL;
     if (!zip)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    if (begin(zip, input, options, err)) {
+    if (begin(zip, input, options)) {
         free_source(&zip->base);
-        return err->code;
+        return sb_error()->code;
     }
     *out = &zip->base;
     return SB_OK;

@@ -72,34 +72,33 @@ static void free_paths(struct paths *paths)
     free(paths->all);
 }
 
-static enum sb_code missing(const struct series *series, unsigned number, struct sb_error *err)
+static enum sb_code missing(const struct series *series, unsigned number)
 {
     char *name = name_of(series, number);
 
     if (!name)
-        return sb_fail_memory(err);
-    sb_fail(err, SB_FORMAT, "%s: is one of the files of a split zip, and %s is missing",
-            series->path, name);
+        return sb_fail_memory();
+    sb_fail(SB_FORMAT, "%s: is one of the files of a split zip, and %s is missing", series->path,
+            name);
     free(name);
-    return err->code;
+    return sb_error()->code;
 }
 
 /* Those that there are, from the first on, up to number `most` or the first that is missing. */
-static enum sb_code list(const struct series *series, unsigned most, struct paths *out,
-                         struct sb_error *err)
+static enum sb_code list(const struct series *series, unsigned most, struct paths *out)
 {
     for (unsigned number = 1; number <= most; number++) {
         char *name = name_of(series, number);
 
         if (!name)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         if (access(name, F_OK)) {
             free(name);
             break;
         }
-        if (sb_grow(&out->all, &out->capacity, out->count + 1, sizeof(*out->all), err)) {
+        if (sb_grow(&out->all, &out->capacity, out->count + 1, sizeof(*out->all))) {
             free(name);
-            return err->code;
+            return sb_error()->code;
         }
         out->all[out->count++] = name;
     }
@@ -107,14 +106,13 @@ static enum sb_code list(const struct series *series, unsigned most, struct path
 }
 
 /* Joins the files to *file, and finds the end of that. On failure *file is as before. */
-static enum sb_code join(struct sb_file **file, const struct paths *paths, struct sb_zip_end *end,
-                         struct sb_error *err)
+static enum sb_code join(struct sb_file **file, const struct paths *paths, struct sb_zip_end *end)
 {
     struct sb_file *joined = sb_file_ref(*file);
-    enum sb_code code = sb_file_join(&joined, paths->all, paths->count, err);
+    enum sb_code code = sb_file_join(&joined, paths->all, paths->count);
 
     if (code == SB_OK)
-        code = sb_zip_find_end(joined, end, err);
+        code = sb_zip_find_end(joined, end);
     if (code) {
         sb_file_free(joined);
         return code;
@@ -129,20 +127,20 @@ static enum sb_code join(struct sb_file **file, const struct paths *paths, struc
  * first of several only if the zip that those are begins with it.
  */
 static enum sb_code join_numbered(struct sb_file **file, const struct series *series,
-                                  struct sb_zip_end *end, enum sb_code alone, struct sb_error *err)
+                                  struct sb_zip_end *end, enum sb_code alone)
 {
     struct sb_file *whole = sb_file_ref(*file);
     struct sb_zip_end found = {0};
     struct sb_error failure;
     struct paths paths = {.count = 0};
-    enum sb_code code = list(series, UINT32_MAX, &paths, &failure);
+    enum sb_code code = INTO(&failure, list(series, UINT32_MAX, &paths));
 
     if (code == SB_OK && paths.count >= series->number)
-        code = join(&whole, &paths, &found, &failure);
+        code = INTO(&failure, join(&whole, &paths, &found));
     else if (code == SB_OK)
-        code = missing(series, (unsigned)paths.count + 1, &failure);
+        code = INTO(&failure, missing(series, (unsigned)paths.count + 1));
     if ((code == SB_FORMAT || code == SB_DAMAGED) && found.volumes == 0)
-        code = missing(series, (unsigned)paths.count + 1, &failure);
+        code = INTO(&failure, missing(series, (unsigned)paths.count + 1));
     if (code == SB_OK && (alone || found.base == 0)) {
         struct sb_file *one = *file;
 
@@ -152,7 +150,7 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
         *end = found;
         found.starts = NULL;
     } else if (alone) {
-        *err = failure;
+        *sb_error() = failure;
     } else {
         code = SB_OK;
     }
@@ -163,21 +161,20 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
 }
 
 /* How many files there are, as the last one says. 0: it is not the last one of several. */
-static enum sb_code count_volumes(struct series *series, unsigned *out, struct sb_error *err)
+static enum sb_code count_volumes(struct series *series, unsigned *out)
 {
     struct sb_zip_end end = {0};
-    struct sb_error ignored;
     struct sb_file *last;
     char *name = name_of(series, series->last);
 
     *out = 0;
     if (!name)
-        return sb_fail_memory(err);
-    if (sb_file_open(&last, name, "file of a split zip", err)) {
+        return sb_fail_memory();
+    if (sb_file_open(&last, name, "file of a split zip")) {
         free(name);
-        return err->code == SB_NOENT ? missing(series, series->last, err) : err->code;
+        return sb_error()->code == SB_NOENT ? missing(series, series->last) : sb_error()->code;
     }
-    (void)!sb_zip_find_end(last, &end, &ignored);
+    (void)!IGNORED(sb_zip_find_end(last, &end));
     *out = end.volumes > 1 ? end.volumes : 0;
     sb_zip_end_release(&end);
     sb_file_free(last);
@@ -186,57 +183,55 @@ static enum sb_code count_volumes(struct series *series, unsigned *out, struct s
 }
 
 static enum sb_code join_lettered(struct sb_file **file, struct series *series,
-                                  struct sb_zip_end *end, enum sb_code code, struct sb_error *err)
+                                  struct sb_zip_end *end, enum sb_code code)
 {
     struct sb_error failure;
     struct paths paths = {.count = 0};
     unsigned volumes = end->volumes;
 
-    if (series->number > 0 && count_volumes(series, &volumes, &failure)) {
-        *err = failure;
-        return err->code;
+    if (series->number > 0 && INTO(&failure, count_volumes(series, &volumes))) {
+        *sb_error() = failure;
+        return sb_error()->code;
     }
     if (code == SB_OK || volumes <= 1 || volumes > SB_ZIP_IN_64_SHORT)
         return code;
     series->last = volumes;
-    code = list(series, volumes, &paths, err);
+    code = list(series, volumes, &paths);
     if (code == SB_OK && paths.count < volumes)
-        code = missing(series, (unsigned)paths.count + 1, err);
+        code = missing(series, (unsigned)paths.count + 1);
     sb_zip_end_release(end);
     if (code == SB_OK)
-        code = join(file, &paths, end, err);
+        code = join(file, &paths, end);
     free_paths(&paths);
     return code;
 }
 
-enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path, struct sb_zip_end *end,
-                                 struct sb_error *err)
+enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path, struct sb_zip_end *end)
 {
     struct series series;
-    enum sb_code code = sb_zip_find_end(*file, end, err);
+    enum sb_code code = sb_zip_find_end(*file, end);
 
     if ((code && code != SB_FORMAT && code != SB_DAMAGED) || !parse(path, &series) ||
         (code == SB_OK && series.number != 1))
         return code;
-    return series.digits > 0 ? join_numbered(file, &series, end, code, err)
-                             : join_lettered(file, &series, end, code, err);
+    return series.digits > 0 ? join_numbered(file, &series, end, code)
+                             : join_lettered(file, &series, end, code);
 }
 
 bool sb_zip_is_volume(const char *path)
 {
     struct series series;
-    struct sb_error ignored;
     struct sb_file *first;
     uint8_t magic[4] = {0};
     size_t got = 0;
     bool found;
     char *name = parse(path, &series) ? name_of(&series, 1) : NULL;
 
-    found = name && sb_file_open(&first, name, "file of a split zip", &ignored) == SB_OK;
+    found = name && IGNORED(sb_file_open(&first, name, "file of a split zip")) == SB_OK;
     free(name);
     if (!found)
         return false;
-    (void)!sb_file_read(first, magic, sizeof(magic), 0, &got, &ignored);
+    (void)!IGNORED(sb_file_read(first, magic, sizeof(magic), 0, &got));
     sb_file_free(first);
     return sb_get_u32(magic) == SB_ZIP_LOCAL || sb_get_u32(magic) == SB_ZIP_DESCRIPTOR;
 }

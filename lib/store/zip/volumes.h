@@ -14,8 +14,8 @@
  * As sb_zip_find_end, and where the path names a file of several, *file becomes all of them.
  * SB_FORMAT, too: one of them is missing, which the text names.
  */
-enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path, struct sb_zip_end *end,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path,
+                                 struct sb_zip_end *end) SB_CHECKED;
 
 /* Is it the name of a file of several that nothing in it shows to be one? */
 bool sb_zip_is_volume(const char *path);

@@ -7,20 +7,19 @@
 
 #include <inttypes.h>
 
-static enum sb_code check_range(const struct sb_mover *mover, const char *archive, int64_t first,
-                                struct sb_error *err)
+static enum sb_code check_range(const struct sb_mover *mover, const char *archive, int64_t first)
 {
     uint32_t count = sb_mover_shard_count(mover);
 
     if (first == 0 || first < count)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: there is no shard %05" PRId64 "; shards, counted from 0: %" PRIu32, archive,
                    first, count);
 }
 
 enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *options,
-                       struct sb_defrag_counts *counts, struct sb_error *err)
+                       struct sb_defrag_counts *counts)
 {
     struct sb_mover_options opening = options->mover;
     struct sb_mover *mover;
@@ -28,20 +27,19 @@ enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *opti
 
     *counts = (struct sb_defrag_counts){0};
     opening.dry_run = options->dry_run;
-    if (!options->dry_run && !options->quick &&
-        sb_restore_first(archive, options->mover.notify, err))
-        return err->code;
-    code = sb_mover_open(&mover, archive, &opening, err);
+    if (!options->dry_run && !options->quick && sb_restore_first(archive, options->mover.notify))
+        return sb_error()->code;
+    code = sb_mover_open(&mover, archive, &opening);
     if (code)
         return code;
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++)
         sb_count_up(&counts->bytes_before, sb_mover_shard_size(mover, i));
     if (options->quick)
-        code = sb_defrag_quick(mover, options, counts, err);
+        code = sb_defrag_quick(mover, options, counts);
     else
-        code = check_range(mover, archive, options->first, err);
+        code = check_range(mover, archive, options->first);
     if (code == SB_OK && !options->quick)
-        code = sb_defrag_full(mover, options, counts, err);
+        code = sb_defrag_full(mover, options, counts);
     sb_mover_free(mover);
     return code;
 }

@@ -40,6 +40,6 @@ struct sb_defrag_counts {
  * not a shard's number.
  */
 enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *options,
-                       struct sb_defrag_counts *counts, struct sb_error *err) SB_CHECKED;
+                       struct sb_defrag_counts *counts) SB_CHECKED;
 
 #endif

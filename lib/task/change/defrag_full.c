@@ -42,8 +42,7 @@ struct batch {
     int64_t bytes;
 };
 
-static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *last,
-                               struct sb_error *err)
+static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *last)
 {
     struct sb_mover_file *to = closing->window + closing->count;
     size_t capacity = WINDOW_FILES - closing->count, count = 0;
@@ -53,7 +52,7 @@ static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *la
         capacity = closing->fetch;
     if (closing->fetch < WINDOW_FILES)
         closing->fetch *= 2;
-    code = sb_mover_fetch(closing->mover, last, false, to, capacity, &count, err);
+    code = sb_mover_fetch(closing->mover, last, false, to, capacity, &count);
     closing->all = count < capacity;
     while (count > 0 && to[count - 1].shard != closing->shard) {
         count--;
@@ -65,7 +64,7 @@ static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *la
     return code;
 }
 
-static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
+static enum sb_code fill_window(struct closing *closing)
 {
     struct sb_mover_file last = {.shard = closing->shard, .offset = -1};
     enum sb_code code = SB_OK;
@@ -73,7 +72,7 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
     if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
         return SB_OK;
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (closing->count > 0)
         last = closing->window[closing->count - 1];
     closing->count -= closing->at;
@@ -81,7 +80,7 @@ static enum sb_code fill_window(struct closing *closing, struct sb_error *err)
             closing->count * sizeof(*closing->window));
     closing->at = 0;
     while (code == SB_OK && !closing->all && closing->count < SB_MOVER_FILES)
-        code = fetch_some(closing, &last, err);
+        code = fetch_some(closing, &last);
     return code;
 }
 
@@ -123,18 +122,17 @@ static int64_t gap_ahead(const struct closing *closing)
 }
 
 /* Queues and commits a batch; the window then has the new addresses. */
-static enum sb_code move_batch(struct closing *closing, struct batch batch, int64_t to,
-                               struct sb_error *err)
+static enum sb_code move_batch(struct closing *closing, struct batch batch, int64_t to)
 {
     enum sb_code code = SB_OK;
     struct sb_mover_file *extent = closing->window + closing->at;
 
     for (size_t i = 0; code == SB_OK && i < batch.files; i++, extent++) {
-        code = sb_mover_move(closing->mover, extent, closing->shard, to, err);
+        code = sb_mover_move(closing->mover, extent, closing->shard, to);
         extent->offset = to;
         to += extent->size;
     }
-    return code ? code : sb_mover_commit(closing->mover, err);
+    return code ? code : sb_mover_commit(closing->mover);
 }
 
 /* Is it better to move what fits into the gap than, in two steps, a larger batch? */
@@ -145,7 +143,7 @@ static bool goes_directly(struct batch direct, struct batch larger)
 }
 
 /* One step: moves some files to the end of the closed part. */
-static enum sb_code close_some(struct closing *closing, struct sb_error *err)
+static enum sb_code close_some(struct closing *closing)
 {
     int64_t gap = gap_ahead(closing);
     struct batch direct = gather(closing, gap < SB_MOVER_BYTES ? gap : SB_MOVER_BYTES);
@@ -157,9 +155,9 @@ static enum sb_code close_some(struct closing *closing, struct sb_error *err)
     if (goes_directly(direct, batch))
         batch = direct;
     else
-        code = move_batch(closing, batch, closing->end, err);
+        code = move_batch(closing, batch, closing->end);
     if (code == SB_OK)
-        code = move_batch(closing, batch, closing->closed, err);
+        code = move_batch(closing, batch, closing->closed);
     if (code)
         return code;
     closing->closed += batch.bytes;
@@ -170,7 +168,7 @@ static enum sb_code close_some(struct closing *closing, struct sb_error *err)
 }
 
 /* The end of the last nonempty file of the shard. Any number of empty ones may be after it. */
-static enum sb_code find_end(struct closing *closing, struct sb_error *err)
+static enum sb_code find_end(struct closing *closing)
 {
     struct sb_mover_file last = {.shard = closing->shard + 1, .offset = -1};
     enum sb_code code;
@@ -178,8 +176,7 @@ static enum sb_code find_end(struct closing *closing, struct sb_error *err)
 
     closing->end = 0;
     do {
-        code =
-            sb_mover_fetch(closing->mover, &last, true, closing->window, FETCH_FIRST, &count, err);
+        code = sb_mover_fetch(closing->mover, &last, true, closing->window, FETCH_FIRST, &count);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             last = closing->window[i];
             if (last.shard == closing->shard && last.size > 0)
@@ -200,35 +197,35 @@ static void begin_shard(struct closing *closing, uint32_t shard)
     closing->all = false;
 }
 
-static enum sb_code close_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+static enum sb_code close_shard(struct closing *closing, uint32_t shard)
 {
     enum sb_code code;
 
     begin_shard(closing, shard);
-    code = find_end(closing, err);
+    code = find_end(closing);
     /* What is after the last file is cut off first: its space may be needed. */
     if (code == SB_OK)
-        code = sb_mover_shorten(closing->mover, shard, closing->end, err);
+        code = sb_mover_shorten(closing->mover, shard, closing->end);
     while (code == SB_OK) {
-        code = fill_window(closing, err);
+        code = fill_window(closing);
         if (code == SB_OK)
             pass_over(closing);
         if (code == SB_OK && closing->at < closing->count)
-            code = close_some(closing, err);
+            code = close_some(closing);
         else if (closing->all)
             break;
     }
-    return code ? code : sb_mover_shorten(closing->mover, shard, closing->closed, err);
+    return code ? code : sb_mover_shorten(closing->mover, shard, closing->closed);
 }
 
 /* What close_shard would move: everything after the first gap. */
-static enum sb_code count_shard(struct closing *closing, uint32_t shard, struct sb_error *err)
+static enum sb_code count_shard(struct closing *closing, uint32_t shard)
 {
     enum sb_code code;
 
     begin_shard(closing, shard);
     do {
-        code = fill_window(closing, err);
+        code = fill_window(closing);
         if (code)
             return code;
         pass_over(closing);
@@ -251,13 +248,13 @@ static bool has_gaps(const struct sb_mover *mover, uint32_t shard)
 
 /* Checks all permissions first, so that nothing is begun that cannot be finished. */
 static enum sb_code check_permissions(struct sb_mover *mover,
-                                      const struct sb_defrag_options *options, struct sb_error *err)
+                                      const struct sb_defrag_options *options)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(mover); i++) {
         if (is_wanted(options, i) && has_gaps(mover, i) && sb_mover_shard_used(mover, i) > 0)
-            code = sb_mover_may_write(mover, i, err);
+            code = sb_mover_may_write(mover, i);
     }
     return code;
 }
@@ -266,10 +263,10 @@ static enum sb_code check_permissions(struct sb_mover *mover,
  * How many shards will remain: those after the last file are removed, unless they are not selected.
  */
 static enum sb_code count_kept(struct sb_mover *mover, const struct sb_defrag_options *options,
-                               uint32_t *keep, struct sb_error *err)
+                               uint32_t *keep)
 {
     uint32_t filled;
-    enum sb_code code = sb_mover_shards_filled(mover, &filled, err);
+    enum sb_code code = sb_mover_shards_filled(mover, &filled);
 
     *keep = sb_mover_shard_count(mover);
     while (code == SB_OK && *keep > filled && is_wanted(options, *keep - 1))
@@ -278,7 +275,7 @@ static enum sb_code count_kept(struct sb_mover *mover, const struct sb_defrag_op
 }
 
 static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_options *options,
-                              struct sb_defrag_counts *counts, struct sb_error *err)
+                              struct sb_defrag_counts *counts)
 {
     struct closing closing = {.mover = mover, .counts = counts};
     enum sb_code code = SB_OK;
@@ -286,12 +283,12 @@ static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_opt
 
     closing.window = calloc(WINDOW_FILES, sizeof(*closing.window));
     if (!closing.window)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(mover); i++) {
         if (!is_wanted(options, i) || !has_gaps(mover, i))
             continue;
         before = sb_mover_shard_size(mover, i);
-        code = options->dry_run ? count_shard(&closing, i, err) : close_shard(&closing, i, err);
+        code = options->dry_run ? count_shard(&closing, i) : close_shard(&closing, i);
         if (code == SB_OK && options->shard_done)
             options->shard_done(options->mover.context, i, before, sb_mover_shard_used(mover, i));
     }
@@ -300,20 +297,20 @@ static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_opt
 }
 
 enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_options *options,
-                            struct sb_defrag_counts *counts, struct sb_error *err)
+                            struct sb_defrag_counts *counts)
 {
     uint32_t before = sb_mover_shard_count(mover), keep;
-    enum sb_code code = count_kept(mover, options, &keep, err);
+    enum sb_code code = count_kept(mover, options, &keep);
 
     if (code == SB_OK)
-        code = check_permissions(mover, options, err);
+        code = check_permissions(mover, options);
     if (code == SB_OK)
-        code = close_all(mover, options, counts, err);
+        code = close_all(mover, options, counts);
     if (code)
         return code;
     for (uint32_t i = 0; i < before; i++)
         sb_count_up(&counts->bytes_after, is_wanted(options, i) ? sb_mover_shard_used(mover, i)
                                                                 : sb_mover_shard_size(mover, i));
     counts->shards_removed = before - keep;
-    return options->dry_run ? SB_OK : sb_mover_drop_empty_shards(mover, keep, err);
+    return options->dry_run ? SB_OK : sb_mover_drop_empty_shards(mover, keep);
 }

@@ -8,6 +8,6 @@
 
 /* On an open mover; the caller frees it, and sets counts->bytes_before. */
 enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_options *options,
-                            struct sb_defrag_counts *counts, struct sb_error *err) SB_CHECKED;
+                            struct sb_defrag_counts *counts) SB_CHECKED;
 
 #endif

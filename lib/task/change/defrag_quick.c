@@ -47,57 +47,56 @@ static bool is_late(struct quick *quick)
     return quick->counts->out_of_time;
 }
 
-static enum sb_code flush(struct quick *quick, struct sb_error *err)
+static enum sb_code flush(struct quick *quick)
 {
     quick->queued_files = 0;
     quick->queued_bytes = 0;
     quick->time_went = true;
-    return quick->options->dry_run ? SB_OK : sb_mover_commit(quick->mover, err);
+    return quick->options->dry_run ? SB_OK : sb_mover_commit(quick->mover);
 }
 
 static enum sb_code move(struct quick *quick, const struct sb_mover_file *file, uint32_t shard,
-                         int64_t offset, struct sb_error *err)
+                         int64_t offset)
 {
     enum sb_code code = SB_OK;
 
     if (quick->queued_files == SB_MOVER_FILES ||
         (quick->queued_bytes > 0 && file->size > SB_MOVER_BYTES - quick->queued_bytes))
-        code = flush(quick, err);
+        code = flush(quick);
     if (code)
         return code;
     quick->queued_files++;
     sb_count_up(&quick->queued_bytes, file->size);
-    return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset, err);
+    return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset);
 }
 
 /* Ends the scan of a shard: what is after its last file is a gap too. */
-static enum sb_code finish_shard(struct quick *quick, uint32_t number, struct sb_error *err)
+static enum sb_code finish_shard(struct quick *quick, uint32_t number)
 {
     const struct shard *shard = &quick->shards[number];
     struct sb_gap gap = {.shard = number, .offset = shard->end};
 
     gap.size = sb_mover_shard_size(quick->mover, number) - shard->end;
-    return sb_gap_table_add(quick->gaps, &gap, err);
+    return sb_gap_table_add(quick->gaps, &gap);
 }
 
-static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_mover_file *file,
-                              struct sb_error *err)
+static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_mover_file *file)
 {
     struct sb_gap gap = {.shard = file->shard};
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && *at < file->shard)
-        code = finish_shard(quick, (*at)++, err);
+        code = finish_shard(quick, (*at)++);
     if (code || file->size == 0)
         return code;
     gap.offset = quick->shards[*at].end;
     gap.size = file->offset - gap.offset;
     quick->shards[*at].end = file->offset + file->size;
-    return sb_gap_table_add(quick->gaps, &gap, err);
+    return sb_gap_table_add(quick->gaps, &gap);
 }
 
 /* Finds the gaps, and the ends of shards. */
-static enum sb_code scan(struct quick *quick, struct sb_error *err)
+static enum sb_code scan(struct quick *quick)
 {
     struct sb_mover_file last = {.shard = quick->first, .offset = -1};
     uint32_t at = quick->first;
@@ -108,18 +107,18 @@ static enum sb_code scan(struct quick *quick, struct sb_error *err)
     quick->gaps = NULL;
     for (uint32_t i = quick->first; i < quick->count; i++)
         quick->shards[i].end = quick->shards[i].stays = quick->shards[i].comes = 0;
-    code = sb_gap_table_new(&quick->gaps, err);
+    code = sb_gap_table_new(&quick->gaps);
     while (code == SB_OK) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count, err);
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count);
         for (size_t i = 0; code == SB_OK && i < count; i++)
-            code = scan_file(quick, &at, &quick->fetched[i], err);
+            code = scan_file(quick, &at, &quick->fetched[i]);
         if (code || count == 0)
             break;
         last = quick->fetched[count - 1];
     }
     while (code == SB_OK && at < quick->count)
-        code = finish_shard(quick, at++, err);
-    return code ? code : sb_gap_table_finish(quick->gaps, err);
+        code = finish_shard(quick, at++);
+    return code ? code : sb_gap_table_finish(quick->gaps);
 }
 
 /* Can no file from this one on move, because no gap is left before it? */
@@ -131,8 +130,7 @@ static bool is_packed(const struct quick *quick, const struct sb_mover_file *fil
 }
 
 /* Moves the file to the first gap that fits, if that is before it. */
-static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *file,
-                             struct sb_error *err)
+static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *file)
 {
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
     struct shard *shard = &quick->shards[file->shard], *target;
@@ -149,7 +147,7 @@ static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *fi
     quick->moved++;
     quick->counts->moved_files++;
     sb_count_up(&quick->counts->moved_bytes, file->size);
-    return move(quick, file, gap.shard, gap.offset, err);
+    return move(quick, file, gap.shard, gap.offset);
 }
 
 /*
@@ -174,7 +172,7 @@ static void settle_ends(struct quick *quick, const struct sb_mover_file *stop)
 
 /* Moves some files; *stop is where the pass ends; NULL: not yet. */
 static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *files, size_t count,
-                              const struct sb_mover_file **stop, struct sb_error *err)
+                              const struct sb_mover_file **stop)
 {
     enum sb_code code = SB_OK;
 
@@ -185,13 +183,13 @@ static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *f
             *stop = &files[i];
             break;
         }
-        code = fill_gap(quick, &files[i], err);
+        code = fill_gap(quick, &files[i]);
     }
     return code;
 }
 
 /* Moves files from the end, one after the other, each into a gap. */
-static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
+static enum sb_code fill_gaps(struct quick *quick)
 {
     const struct sb_mover_file *before = NULL, *stop = NULL;
     struct sb_mover_file last;
@@ -201,18 +199,18 @@ static enum sb_code fill_gaps(struct quick *quick, struct sb_error *err)
     quick->moved = 0;
     do {
         quick->time_went = true;
-        code = sb_interrupted() ? sb_fail_interrupt(err)
-                                : sb_mover_fetch(quick->mover, before, true, quick->fetched,
-                                                 FETCH_MOST, &count, err);
+        code = sb_interrupted()
+                   ? sb_fail_interrupt()
+                   : sb_mover_fetch(quick->mover, before, true, quick->fetched, FETCH_MOST, &count);
         if (code || count == 0)
             break;
-        code = fill_from(quick, quick->fetched, count, &stop, err);
+        code = fill_from(quick, quick->fetched, count, &stop);
         last = quick->fetched[count - 1];
         before = &last;
     } while (code == SB_OK && !stop);
     if (code == SB_OK)
         settle_ends(quick, stop && stop->shard >= quick->first ? stop : NULL);
-    return code ? code : flush(quick, err);
+    return code ? code : flush(quick);
 }
 
 /* How many shards remain: at least one, and all that may not be changed. */
@@ -235,8 +233,7 @@ static void choose_shards_to_cut(struct quick *quick)
 }
 
 /* Empty files after the end of a shard would keep it: they move to the front of `to`. */
-static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
-                               struct sb_error *err)
+static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to)
 {
     struct sb_mover_file last = {
         .shard = shard, .offset = quick->shards[shard].end, .row = INT64_MAX};
@@ -246,11 +243,11 @@ static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
     if (shard != to)
         last = (struct sb_mover_file){.shard = shard, .offset = -1};
     while (code == SB_OK && count > 0) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count, err);
+        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             if (quick->fetched[i].shard != shard)
                 return SB_OK;
-            code = move(quick, &quick->fetched[i], to, 0, err);
+            code = move(quick, &quick->fetched[i], to, 0);
         }
         if (code == SB_OK && count > 0)
             last = quick->fetched[count - 1];
@@ -258,22 +255,22 @@ static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to,
     return code;
 }
 
-static enum sb_code shorten(struct quick *quick, struct sb_error *err)
+static enum sb_code shorten(struct quick *quick)
 {
     uint32_t kept = count_kept(quick);
     enum sb_code code = SB_OK;
 
     for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
         if (quick->shards[i].cut)
-            code = move_empty(quick, i, i < kept ? i : kept - 1, err);
+            code = move_empty(quick, i, i < kept ? i : kept - 1);
     }
     if (code == SB_OK)
-        code = flush(quick, err);
+        code = flush(quick);
     for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
         if (quick->shards[i].cut)
-            code = sb_mover_shorten(quick->mover, i, quick->shards[i].end, err);
+            code = sb_mover_shorten(quick->mover, i, quick->shards[i].end);
     }
-    return code ? code : sb_mover_drop_empty_shards(quick->mover, kept, err);
+    return code ? code : sb_mover_drop_empty_shards(quick->mover, kept);
 }
 
 static void report(struct quick *quick)
@@ -291,7 +288,7 @@ static void report(struct quick *quick)
     }
 }
 
-static enum sb_code prepare(struct quick *quick, struct sb_error *err)
+static enum sb_code prepare(struct quick *quick)
 {
     enum sb_code code = SB_OK;
 
@@ -303,11 +300,11 @@ static enum sb_code prepare(struct quick *quick, struct sb_error *err)
     quick->fetched = calloc(FETCH_MOST, sizeof(*quick->fetched));
     quick->shards = calloc(quick->count, sizeof(*quick->shards));
     if (!quick->fetched || !quick->shards)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; code == SB_OK && i < quick->count; i++) {
         quick->shards[i].before = sb_mover_shard_size(quick->mover, i);
         if (i >= quick->first && !quick->options->dry_run)
-            code = sb_mover_may_write(quick->mover, i, err);
+            code = sb_mover_may_write(quick->mover, i);
     }
     return code;
 }
@@ -316,40 +313,40 @@ static enum sb_code prepare(struct quick *quick, struct sb_error *err)
  * A pass makes gaps, also before files that found none: so passes are repeated until one moves
  * nothing.
  */
-static enum sb_code run_passes(struct quick *quick, struct sb_error *err)
+static enum sb_code run_passes(struct quick *quick)
 {
     enum sb_code code;
 
     do {
-        code = scan(quick, err);
+        code = scan(quick);
         if (code == SB_OK)
-            code = fill_gaps(quick, err);
+            code = fill_gaps(quick);
     } while (code == SB_OK && quick->moved > 0 && !quick->options->dry_run &&
              !quick->counts->out_of_time);
     return code;
 }
 
-static enum sb_code run(struct quick *quick, struct sb_error *err)
+static enum sb_code run(struct quick *quick)
 {
-    enum sb_code code = prepare(quick, err);
+    enum sb_code code = prepare(quick);
 
     if (code == SB_OK)
-        code = run_passes(quick, err);
+        code = run_passes(quick);
     if (code)
         return code;
     choose_shards_to_cut(quick);
     if (!quick->options->dry_run)
-        code = shorten(quick, err);
+        code = shorten(quick);
     if (code == SB_OK)
         report(quick);
     return code;
 }
 
 enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,
-                             struct sb_defrag_counts *counts, struct sb_error *err)
+                             struct sb_defrag_counts *counts)
 {
     struct quick quick = {.mover = mover, .options = options, .counts = counts};
-    enum sb_code code = run(&quick, err);
+    enum sb_code code = run(&quick);
 
     sb_gap_table_free(quick.gaps);
     free(quick.shards);

@@ -11,6 +11,6 @@
  * moved: the counts are those without a time limit.
  */
 enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,
-                             struct sb_defrag_counts *counts, struct sb_error *err) SB_CHECKED;
+                             struct sb_defrag_counts *counts) SB_CHECKED;
 
 #endif

@@ -20,10 +20,10 @@ bool sb_gap_is_before(const struct sb_gap *a, const struct sb_gap *b)
     return a->shard != b->shard ? a->shard < b->shard : a->offset < b->offset;
 }
 
-enum sb_code sb_gap_table_new(struct sb_gap_table **out, struct sb_error *err)
+enum sb_code sb_gap_table_new(struct sb_gap_table **out)
 {
     *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
+    return *out ? SB_OK : sb_fail_memory();
 }
 
 void sb_gap_table_free(struct sb_gap_table *table)
@@ -35,13 +35,12 @@ void sb_gap_table_free(struct sb_gap_table *table)
     free(table);
 }
 
-enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap,
-                              struct sb_error *err)
+enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap)
 {
     if (gap->size <= 0 || table->count == SB_GAPS_MOST)
         return SB_OK;
-    if (sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap), err))
-        return err->code;
+    if (sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap)))
+        return sb_error()->code;
     table->gaps[table->count++] = *gap;
     return SB_OK;
 }
@@ -53,7 +52,7 @@ static int64_t larger_child(const struct sb_gap_table *table, size_t node)
     return left > right ? left : right;
 }
 
-enum sb_code sb_gap_table_finish(struct sb_gap_table *table, struct sb_error *err)
+enum sb_code sb_gap_table_finish(struct sb_gap_table *table)
 {
     table->leaves = 1;
     while (table->leaves < table->count)
@@ -61,7 +60,7 @@ enum sb_code sb_gap_table_finish(struct sb_gap_table *table, struct sb_error *er
     free(table->largest);
     table->largest = calloc(table->leaves * 2, sizeof(*table->largest));
     if (!table->largest)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < table->count; i++)
         table->largest[table->leaves + i] = table->gaps[i].size;
     for (size_t node = table->leaves - 1; node > 0; node--)

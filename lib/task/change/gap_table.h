@@ -23,15 +23,14 @@ struct sb_gap {
 
 struct sb_gap_table;
 
-enum sb_code sb_gap_table_new(struct sb_gap_table **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_gap_table_new(struct sb_gap_table **out) SB_CHECKED;
 void sb_gap_table_free(struct sb_gap_table *table); /* NULL is allowed */
 
 /* The next gap by address. Empty ones, and those after the first million, are ignored. */
-enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap) SB_CHECKED;
 
 /* After the last add, before the first of the calls below. */
-enum sb_code sb_gap_table_finish(struct sb_gap_table *table, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_gap_table_finish(struct sb_gap_table *table) SB_CHECKED;
 
 /*
  * Takes size bytes (more than 0) from the front of the first gap that has so many, if it begins

@@ -20,36 +20,33 @@ struct move {
 };
 
 /* The root is a directory, whether it has a row or not. */
-static enum sb_code find(struct move *move, const char *path, size_t size, struct sb_entry *entry,
-                         struct sb_error *err)
+static enum sb_code find(struct move *move, const char *path, size_t size, struct sb_entry *entry)
 {
     if (size == 0) {
         *entry = (struct sb_entry){.path = path, .type = SB_DIR};
         return SB_OK;
     }
     if (move->writer)
-        return sb_writer_lookup(move->writer, path, size, entry, err);
-    return sb_archive_lookup(move->archive, path, size, entry, err);
+        return sb_writer_lookup(move->writer, path, size, entry);
+    return sb_archive_lookup(move->archive, path, size, entry);
 }
 
-static enum sb_code fail_missing(const char *text, struct sb_error *err)
+static enum sb_code fail_missing(const char *text)
 {
-    return sb_fail(err, SB_NOENT, "%s: no such file or directory in the archive",
-                   *text ? text : "''");
+    return sb_fail(SB_NOENT, "%s: no such file or directory in the archive", *text ? text : "''");
 }
 
-static enum sb_code normalize(const char *text, struct sb_buf *out, struct sb_error *err)
+static enum sb_code normalize(const char *text, struct sb_buf *out)
 {
     bool stripped;
 
     if (!*text)
-        return fail_missing(text, err);
-    return sb_name_normalize(text, out, &stripped) ? sb_fail_memory(err) : SB_OK;
+        return fail_missing(text);
+    return sb_name_normalize(text, out, &stripped) ? sb_fail_memory() : SB_OK;
 }
 
 /* The directory, and those above it that are missing; a dry run only looks. */
-static enum sb_code make_directories(struct move *move, const char *path, size_t size,
-                                     struct sb_error *err)
+static enum sb_code make_directories(struct move *move, const char *path, size_t size)
 {
     struct sb_entry entry;
     struct sb_buf dir = {0};
@@ -58,12 +55,12 @@ static enum sb_code make_directories(struct move *move, const char *path, size_t
     for (size_t end = 0; code == SB_OK && end < size; end++) {
         end += strcspn(path + end, "/");
         end = end < size ? end : size;
-        code = sb_buf_set(&dir, path, end) ? sb_fail_memory(err)
-                                           : find(move, dir.data, dir.size, &entry, err);
+        code =
+            sb_buf_set(&dir, path, end) ? sb_fail_memory() : find(move, dir.data, dir.size, &entry);
         if (code == SB_OK && entry.type != SB_DIR)
-            code = sb_fail(err, SB_INVALID, "%s: is no directory", dir.data);
+            code = sb_fail(SB_INVALID, "%s: is no directory", dir.data);
         else if (code == SB_NOENT)
-            code = move->writer ? sb_writer_make_dir(move->writer, dir.data, dir.size, err) : SB_OK;
+            code = move->writer ? sb_writer_make_dir(move->writer, dir.data, dir.size) : SB_OK;
     }
     sb_buf_release(&dir);
     return code;
@@ -78,44 +75,43 @@ static bool makes_destination(const struct sb_move_options *options)
            (options->into_directory || options->source_count > 1 || text[strlen(text) - 1] == '/');
 }
 
-static enum sb_code look_at_destination(struct move *move, struct sb_error *err)
+static enum sb_code look_at_destination(struct move *move)
 {
     const struct sb_move_options *options = move->options;
     const char *text = options->destination;
     struct sb_entry entry;
-    enum sb_code code = normalize(text, &move->destination, err);
+    enum sb_code code = normalize(text, &move->destination);
 
     if (code)
         return code;
-    code = find(move, move->destination.data, move->destination.size, &entry, err);
+    code = find(move, move->destination.data, move->destination.size, &entry);
     if (code && code != SB_NOENT)
         return code;
     if (code == SB_NOENT && makes_destination(options)) {
         move->into = true;
         return sb_name_problem(move->destination.data, move->destination.size)
                    ? SB_OK /* which is said of the first source */
-                   : make_directories(move, move->destination.data, move->destination.size, err);
+                   : make_directories(move, move->destination.data, move->destination.size);
     }
     move->into = code == SB_OK && entry.type == SB_DIR && !options->no_target_directory;
     if (move->into || (options->source_count == 1 && !options->into_directory))
         return SB_OK;
-    return sb_fail(err, code ? SB_NOENT : SB_INVALID, "%s: %s", text,
+    return sb_fail(code ? SB_NOENT : SB_INVALID, "%s: %s", text,
                    code ? "no such directory in the archive; -p makes it"
                         : "is no directory to move into");
 }
 
 /* A '/' after a name that does not exist yet means a directory. */
-static enum sb_code heed_slash(const struct move *move, const struct sb_entry *entry,
-                               struct sb_error *err)
+static enum sb_code heed_slash(const struct move *move, const struct sb_entry *entry)
 {
     const char *text = move->options->destination;
 
     if (move->into || entry->type == SB_DIR || text[strlen(text) - 1] != '/')
         return SB_OK;
-    return sb_fail(err, SB_NOENT, "%s: no such directory in the archive; -p makes it", text);
+    return sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", text);
 }
 
-static enum sb_code name_target(struct move *move, struct sb_error *err)
+static enum sb_code name_target(struct move *move)
 {
     const struct sb_buf *from = &move->from;
     size_t parent = sb_parent_size(from->data, from->size);
@@ -123,17 +119,17 @@ static enum sb_code name_target(struct move *move, struct sb_error *err)
     const char *problem;
 
     if (sb_buf_set(&move->to, move->destination.data, move->destination.size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (move->into && ((move->to.size && sb_buf_add_char(&move->to, '/')) ||
                        sb_buf_add(&move->to, from->data + base, from->size - base)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     problem = sb_name_problem(move->to.data, move->to.size);
     if (!problem)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: cannot be moved: its new name %s", from->data, problem);
+    return sb_fail(SB_INVALID, "%s: cannot be moved: its new name %s", from->data, problem);
 }
 
-static enum sb_code check_parent(struct move *move, struct sb_error *err)
+static enum sb_code check_parent(struct move *move)
 {
     const struct sb_buf *to = &move->to;
     size_t size = sb_parent_size(to->data, to->size);
@@ -142,16 +138,15 @@ static enum sb_code check_parent(struct move *move, struct sb_error *err)
     enum sb_code code = SB_NOMEM;
 
     if (sb_buf_set(&parent, to->data, size) == SB_OK)
-        code = find(move, parent.data, size, &entry, err);
+        code = find(move, parent.data, size, &entry);
     if (code == SB_NOMEM)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (code == SB_NOENT && move->options->parents)
-        code = make_directories(move, parent.data, size, err);
+        code = make_directories(move, parent.data, size);
     else if (code == SB_NOENT)
-        code = sb_fail(err, SB_NOENT, "%s: no such directory in the archive; -p makes it",
-                       parent.data);
+        code = sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", parent.data);
     else if (code == SB_OK && entry.type != SB_DIR)
-        code = sb_fail(err, SB_INVALID, "%s: is no directory", parent.data);
+        code = sb_fail(SB_INVALID, "%s: is no directory", parent.data);
     sb_buf_release(&parent);
     return code;
 }
@@ -167,67 +162,64 @@ static bool is_kept(enum sb_existing existing, const struct sb_entry *source,
 }
 
 /* Is the new name in use? *keep: then that file stays, and so does the source. */
-static enum sb_code look_at_target(struct move *move, const struct sb_entry *source, bool *keep,
-                                   struct sb_error *err)
+static enum sb_code look_at_target(struct move *move, const struct sb_entry *source, bool *keep)
 {
     enum sb_existing existing = move->options->existing;
     const char *to = move->to.data;
     struct sb_entry entry;
     bool given;
-    enum sb_code code = find(move, to, move->to.size, &entry, err);
+    enum sb_code code = find(move, to, move->to.size, &entry);
     bool there = code == SB_OK;
 
     if (code && code != SB_NOENT)
         return code;
-    code = sb_seen_add(move->made, to, move->to.size, &given, err);
+    code = sb_seen_add(move->made, to, move->to.size, &given);
     *keep = there ? is_kept(existing, source, &entry) : given && existing == SB_EXISTING_SKIP;
     if (code || *keep)
         return code;
     if (given)
-        return sb_fail(err, SB_EXISTS, "%s: would get the name of another one that is moved", to);
+        return sb_fail(SB_EXISTS, "%s: would get the name of another one that is moved", to);
     if (!there || source->type == SB_DIR || entry.type == SB_DIR || existing != SB_EXISTING_FAIL)
         return SB_OK;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: exists already; --existing=replace (-f) replaces it, --existing=skip "
                    "leaves both as they are",
                    to);
 }
 
-static enum sb_code check_source(struct move *move, const char *text, struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code check_source(struct move *move, const char *text, struct sb_entry *entry)
 {
     const struct sb_buf *from = &move->from, *to = &move->to;
-    enum sb_code code = normalize(text, &move->from, err);
+    enum sb_code code = normalize(text, &move->from);
 
     if (code)
         return code;
     if (from->size == 0)
-        return sb_fail(err, SB_INVALID, "%s: the root directory cannot be moved", text);
-    code = find(move, from->data, from->size, entry, err);
+        return sb_fail(SB_INVALID, "%s: the root directory cannot be moved", text);
+    code = find(move, from->data, from->size, entry);
     if (code)
-        return code == SB_NOENT ? fail_missing(text, err) : code;
-    code = heed_slash(move, entry, err);
+        return code == SB_NOENT ? fail_missing(text) : code;
+    code = heed_slash(move, entry);
     if (code == SB_OK)
-        code = name_target(move, err);
+        code = name_target(move);
     if (code)
         return code;
     if (from->size == to->size && memcmp(from->data, to->data, to->size) == 0)
-        return sb_fail(err, SB_INVALID, "%s: has that name already", text);
+        return sb_fail(SB_INVALID, "%s: has that name already", text);
     if (entry->type == SB_DIR && sb_name_within(to->data, to->size, from->data, from->size))
-        return sb_fail(err, SB_INVALID, "%s: a directory cannot go into itself, to %s", text,
-                       to->data);
-    return check_parent(move, err);
+        return sb_fail(SB_INVALID, "%s: a directory cannot go into itself, to %s", text, to->data);
+    return check_parent(move);
 }
 
-static enum sb_code move_one(struct move *move, const char *text, struct sb_error *err)
+static enum sb_code move_one(struct move *move, const char *text)
 {
     const struct sb_move_options *options = move->options;
     struct sb_entry entry;
     bool keep = false;
-    enum sb_code code = check_source(move, text, &entry, err);
+    enum sb_code code = check_source(move, text, &entry);
 
     if (code == SB_OK)
-        code = look_at_target(move, &entry, &keep, err);
+        code = look_at_target(move, &entry, &keep);
     if (code)
         return code;
     if (keep) {
@@ -241,36 +233,35 @@ static enum sb_code move_one(struct move *move, const char *text, struct sb_erro
         return SB_OK;
     move->changed = true;
     return sb_writer_rename(move->writer, move->from.data, move->from.size, move->to.data,
-                            move->to.size, err);
+                            move->to.size);
 }
 
-static enum sb_code move_all(struct move *move, struct sb_error *err)
+static enum sb_code move_all(struct move *move)
 {
     const struct sb_move_options *options = move->options;
-    enum sb_code code = look_at_destination(move, err);
+    enum sb_code code = look_at_destination(move);
 
     for (size_t i = 0; code == SB_OK && i < options->source_count; i++)
-        code = move_one(move, options->sources[i], err);
+        code = move_one(move, options->sources[i]);
     if (code == SB_OK && sb_interrupted())
-        code = sb_fail_interrupt(err);
+        code = sb_fail_interrupt();
     if (code == SB_OK && move->changed)
-        code = sb_writer_commit(move->writer, err);
+        code = sb_writer_commit(move->writer);
     return code;
 }
 
-enum sb_code sb_move(const char *archive, const struct sb_move_options *options,
-                     struct sb_error *err)
+enum sb_code sb_move(const char *archive, const struct sb_move_options *options)
 {
     struct sb_writer_options writing = {
         .mode = SB_APPEND, .index_only = true, .notify = options->notify};
     struct move move = {.options = options};
-    enum sb_code code = sb_seen_new(&move.made, archive, err);
+    enum sb_code code = sb_seen_new(&move.made, archive);
 
     if (code == SB_OK)
-        code = options->dry_run ? sb_archive_open(&move.archive, archive, err)
-                                : sb_writer_open(&move.writer, archive, &writing, err);
+        code = options->dry_run ? sb_archive_open(&move.archive, archive)
+                                : sb_writer_open(&move.writer, archive, &writing);
     if (code == SB_OK)
-        code = move_all(&move, err);
+        code = move_all(&move);
     sb_writer_free(move.writer);
     sb_archive_free(move.archive);
     sb_seen_free(move.made);

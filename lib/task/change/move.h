@@ -37,7 +37,6 @@ struct sb_move_options {
  * that would go into itself, the root, names that cannot be stored; SB_LIMIT for names that would
  * be too deep.
  */
-enum sb_code sb_move(const char *archive, const struct sb_move_options *options,
-                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_move(const char *archive, const struct sb_move_options *options) SB_CHECKED;
 
 #endif

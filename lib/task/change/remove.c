@@ -25,11 +25,11 @@ struct removal {
 };
 
 static enum sb_code find(struct removal *removal, const char *path, size_t size,
-                         struct sb_entry *entry, struct sb_error *err)
+                         struct sb_entry *entry)
 {
     if (removal->writer)
-        return sb_writer_lookup(removal->writer, path, size, entry, err);
-    return sb_archive_lookup(removal->archive, path, size, entry, err);
+        return sb_writer_lookup(removal->writer, path, size, entry);
+    return sb_archive_lookup(removal->archive, path, size, entry);
 }
 
 /* A file's contribution to the statistics, also if its row is unusable otherwise. */
@@ -46,29 +46,26 @@ static void report_removed(const struct removal *removal, const struct sb_entry 
         options->removed(options->context, entry->path, entry->path_size);
 }
 
-static enum sb_code drop(struct removal *removal, const struct sb_entry *entry,
-                         struct sb_error *err)
+static enum sb_code drop(struct removal *removal, const struct sb_entry *entry)
 {
     struct sb_entry file = *entry;
 
     if (entry->type == SB_DIR) {
         removal->counts.dirs++;
-        return removal->writer
-                   ? sb_writer_drop_dir(removal->writer, entry->path, entry->path_size, err)
-                   : SB_OK;
+        return removal->writer ? sb_writer_drop_dir(removal->writer, entry->path, entry->path_size)
+                               : SB_OK;
     }
     file.size = counted_size(entry);
     removal->counts.files++;
     sb_count_up(&removal->counts.bytes, file.size);
-    return removal->writer ? sb_writer_drop_file(removal->writer, &file, err) : SB_OK;
+    return removal->writer ? sb_writer_drop_file(removal->writer, &file) : SB_OK;
 }
 
 /*
  * A row with a defect is removed by its name, unless the name is the defect. The look-up
  * invalidates the entry's strings.
  */
-static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry,
-                                struct sb_error *err)
+static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry)
 {
     const char *defect = entry->defect;
     struct sb_buf name = {0};
@@ -76,9 +73,9 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
     enum sb_code code;
 
     if (sb_buf_set(&name, entry->path, entry->path_size) == SB_OK)
-        code = find(removal, name.data, name.size, &found, err);
+        code = find(removal, name.data, name.size, &found);
     else
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code == SB_NOENT) {
         sb_report(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
                   defect);
@@ -87,22 +84,21 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
         found.path = name.data;
         found.path_size = name.size;
         report_removed(removal, &found);
-        code = drop(removal, &found, err);
+        code = drop(removal, &found);
     }
     sb_buf_release(&name);
     return code;
 }
 
 /* SB_END: it is a directory that stays, which was reported. */
-static enum sb_code refuse_directory(struct removal *removal, const struct sb_entry *entry,
-                                     struct sb_error *err)
+static enum sb_code refuse_directory(struct removal *removal, const struct sb_entry *entry)
 {
     const struct sb_remove_options *options = removal->options;
     enum sb_code code = SB_OK;
     bool full = true;
 
     if (options->empty)
-        code = sb_archive_has_below(removal->archive, entry->path, &full, err);
+        code = sb_archive_has_below(removal->archive, entry->path, &full);
     if (code || !full)
         return code;
     sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
@@ -111,25 +107,24 @@ static enum sb_code refuse_directory(struct removal *removal, const struct sb_en
     return SB_END;
 }
 
-static enum sb_code take(struct removal *removal, const struct sb_entry *entry,
-                         struct sb_error *err)
+static enum sb_code take(struct removal *removal, const struct sb_entry *entry)
 {
     const struct sb_remove_options *options = removal->options;
     bool is_dir = entry->type == SB_DIR;
     enum sb_code code = SB_OK;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (!sb_filter_takes(options->filter, entry->path, entry->path_size, is_dir))
         return SB_OK;
     if (is_dir && !options->recursive)
-        code = refuse_directory(removal, entry, err);
+        code = refuse_directory(removal, entry);
     if (code)
         return code == SB_END ? SB_OK : code;
     if (entry->defect)
-        return drop_defect(removal, entry, err);
+        return drop_defect(removal, entry);
     report_removed(removal, entry);
-    return drop(removal, entry, err);
+    return drop(removal, entry);
 }
 
 static void report_missing(const struct removal *removal, const char *name)
@@ -139,7 +134,7 @@ static void report_missing(const struct removal *removal, const char *name)
                   "no such file or directory in the archive%s", sb_unmatched_hint(name));
 }
 
-static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
+static enum sb_code take_selected(struct removal *removal)
 {
     const struct sb_remove_options *options = removal->options;
     struct sb_select *select;
@@ -147,11 +142,11 @@ static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
     enum sb_code code;
 
     code = sb_select_new(&select, removal->archive, options->args, options->arg_count,
-                         options->recursive ? SB_REACH_SUBTREE : SB_REACH_ITSELF, err);
+                         options->recursive ? SB_REACH_SUBTREE : SB_REACH_ITSELF);
     while (code == SB_OK) {
-        code = sb_select_next(select, &entry, err);
+        code = sb_select_next(select, &entry);
         if (code == SB_OK)
-            code = take(removal, &entry, err);
+            code = take(removal, &entry);
     }
     for (size_t i = 0; code == SB_END && i < options->arg_count; i++) {
         if (sb_select_unmatched(select, i))
@@ -161,27 +156,27 @@ static enum sb_code take_selected(struct removal *removal, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code take_below(struct removal *removal, const char *directory, struct sb_error *err)
+static enum sb_code take_below(struct removal *removal, const char *directory)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true, .under = directory};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, removal->archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, removal->archive, &query);
 
     while (code == SB_OK) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK)
-            code = take(removal, &entry, err);
+            code = take(removal, &entry);
     }
     sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
 /* SB_INVALID for the root: an argument that became empty must not remove everything. */
-static enum sb_code refuse_root(const char *text, size_t size, struct sb_error *err)
+static enum sb_code refuse_root(const char *text, size_t size)
 {
     if (*text && size == 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: the root directory cannot be removed; '*' with -r removes all that is "
                        "in it",
                        text);
@@ -190,35 +185,34 @@ static enum sb_code refuse_root(const char *text, size_t size, struct sb_error *
 
 /* A dry run has looked all names up together; the writer does so itself. */
 static enum sb_code find_listed(struct removal *removal, const struct sb_listed_name *listed,
-                                size_t size, struct sb_entry *entry, struct sb_error *err)
+                                size_t size, struct sb_entry *entry)
 {
     if (size == 0)
         return SB_NOENT;
     if (removal->writer)
-        return sb_writer_lookup(removal->writer, listed->name, size, entry, err);
+        return sb_writer_lookup(removal->writer, listed->name, size, entry);
     *entry = listed->entry;
     return listed->there ? SB_OK : SB_NOENT;
 }
 
-static enum sb_code take_name(struct removal *removal, const struct sb_listed_name *listed,
-                              struct sb_error *err)
+static enum sb_code take_name(struct removal *removal, const struct sb_listed_name *listed)
 {
     size_t size = strlen(listed->name);
     struct sb_entry entry;
-    enum sb_code code = refuse_root(listed->given, size, err);
+    enum sb_code code = refuse_root(listed->given, size);
 
     if (code)
         return code;
-    code = find_listed(removal, listed, size, &entry, err);
+    code = find_listed(removal, listed, size, &entry);
     if (code == SB_NOENT) {
         report_missing(removal, listed->given);
         return SB_OK;
     }
     entry.path = listed->name;
     if (code == SB_OK)
-        code = take(removal, &entry, err);
+        code = take(removal, &entry);
     if (code == SB_OK && entry.type == SB_DIR && removal->options->recursive)
-        code = take_below(removal, listed->name, err);
+        code = take_below(removal, listed->name);
     return code;
 }
 
@@ -227,8 +221,7 @@ static enum sb_code take_name(struct removal *removal, const struct sb_listed_na
  * first look-ups had to wait, other connections read the pages of the rest ahead: they see the
  * index as it is, which remains so until the commit.
  */
-static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed, bool *slow,
-                               struct sb_error *err)
+static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed, bool *slow)
 {
     size_t count = sb_listed_count(listed), measured = *slow ? 0 : MEASURED;
     bool ahead = removal->writer && removal->options->threads > 1;
@@ -236,40 +229,40 @@ static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed
     enum sb_code code = SB_OK;
 
     if (!removal->writer)
-        code = sb_listed_look_up(listed, err);
+        code = sb_listed_look_up(listed);
     for (size_t i = 0; !code && i < count; i++) {
         if (ahead && i == measured) {
             *slow = *slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (*slow)
-                code = sb_listed_read_ahead(listed, i, err);
+                code = sb_listed_read_ahead(listed, i);
         }
         if (!code)
-            code = take_name(removal, sb_listed_at(listed, i), err);
+            code = take_name(removal, sb_listed_at(listed, i));
     }
     return code;
 }
 
-static enum sb_code take_listed(struct removal *removal, struct sb_error *err)
+static enum sb_code take_listed(struct removal *removal)
 {
     const struct sb_remove_options *options = removal->options;
     struct sb_listed *listed = NULL;
     struct sb_list *list;
     bool slow = false;
-    enum sb_code code = sb_list_open(&list, options->list, options->list_end, err);
+    enum sb_code code = sb_list_open(&list, options->list, options->list_end);
 
     if (code == SB_OK)
-        code = sb_listed_new(&listed, removal->archive, list, options->threads, err);
+        code = sb_listed_new(&listed, removal->archive, list, options->threads);
     while (code == SB_OK) {
-        code = sb_listed_take(listed, err);
+        code = sb_listed_take(listed);
         if (code == SB_OK)
-            code = take_batch(removal, listed, &slow, err);
+            code = take_batch(removal, listed, &slow);
     }
     sb_listed_free(listed);
     sb_list_free(list);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code refuse_roots(const struct sb_remove_options *options, struct sb_error *err)
+static enum sb_code refuse_roots(const struct sb_remove_options *options)
 {
     struct sb_buf name = {0};
     enum sb_code code = SB_OK;
@@ -277,26 +270,26 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options, struct
 
     for (size_t i = 0; code == SB_OK && i < options->arg_count; i++) {
         if (sb_name_normalize(options->args[i], &name, &stripped))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = refuse_root(options->args[i], name.size, err);
+            code = refuse_root(options->args[i], name.size);
     }
     sb_buf_release(&name);
     return code;
 }
 
-static enum sb_code open_both(struct removal *removal, const char *path, struct sb_error *err)
+static enum sb_code open_both(struct removal *removal, const char *path)
 {
     struct sb_writer_options writing = {
         .mode = SB_APPEND, .index_only = true, .removes = true, .notify = removal->options->notify};
     enum sb_code code = SB_OK;
 
     if (!removal->options->dry_run)
-        code = sb_writer_open(&removal->writer, path, &writing, err);
-    return code ? code : sb_archive_open(&removal->archive, path, err);
+        code = sb_writer_open(&removal->writer, path, &writing);
+    return code ? code : sb_archive_open(&removal->archive, path);
 }
 
-static enum sb_code commit(struct removal *removal, struct sb_error *err)
+static enum sb_code commit(struct removal *removal)
 {
     struct sb_remove_counts *counts = &removal->counts;
     struct sb_writer_counts written;
@@ -304,7 +297,7 @@ static enum sb_code commit(struct removal *removal, struct sb_error *err)
 
     if (!removal->writer || (counts->files == 0 && counts->dirs == 0))
         return SB_OK;
-    code = sb_writer_commit(removal->writer, err);
+    code = sb_writer_commit(removal->writer);
     if (code)
         return code;
     written = sb_writer_counts(removal->writer);
@@ -314,18 +307,18 @@ static enum sb_code commit(struct removal *removal, struct sb_error *err)
 }
 
 enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
-                       struct sb_remove_counts *counts, struct sb_error *err)
+                       struct sb_remove_counts *counts)
 {
     struct removal removal = {.options = options};
-    enum sb_code code = refuse_roots(options, err);
+    enum sb_code code = refuse_roots(options);
 
     *counts = (struct sb_remove_counts){0};
     if (code == SB_OK)
-        code = open_both(&removal, archive, err);
+        code = open_both(&removal, archive);
     if (code == SB_OK)
-        code = options->list ? take_listed(&removal, err) : take_selected(&removal, err);
+        code = options->list ? take_listed(&removal) : take_selected(&removal);
     if (code == SB_OK)
-        code = commit(&removal, err);
+        code = commit(&removal);
     sb_writer_free(removal.writer);
     sb_archive_free(removal.archive);
     if (code == SB_OK)

@@ -51,6 +51,6 @@ struct sb_remove_counts {
  * something left below it stays; one that becomes empty by the removal of its members stays too.
  */
 enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
-                       struct sb_remove_counts *counts, struct sb_error *err) SB_CHECKED;
+                       struct sb_remove_counts *counts) SB_CHECKED;
 
 #endif

@@ -23,76 +23,73 @@ static bool has_old_name(const struct upgrade *upgrade)
     return strcmp(upgrade->hold.file, upgrade->hold.path) != 0;
 }
 
-static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema, struct sb_error *err)
+static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema)
 {
     struct sb_upgrade_result *result = upgrade->result;
-    enum sb_code code =
-        sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, false, err);
+    enum sb_code code = sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, false);
 
     if (code != SB_OK)
         return code;
     if (*schema == SB_SCHEMA_NEWER)
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: schema %d.%d is newer than this program, which can only read it",
                        upgrade->hold.file, result->major, result->minor);
     if (*schema != SB_SCHEMA_03 || upgrade->options->dry_run)
         return SB_OK;
-    return sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, true, err);
+    return sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, true);
 }
 
 /* An index of an older schema is replaced, and its other names keep the old one. */
-static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schema,
-                                  struct sb_error *err)
+static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schema)
 {
     static const struct sb_hold_options options = {.to_change = false};
     struct sb_hold *hold = &upgrade->hold;
-    enum sb_code code = sb_hold_take(hold, err);
+    enum sb_code code = sb_hold_take(hold);
 
     upgrade->kept = true;
     if (code == SB_OK)
-        code = sb_hold_open(hold, &upgrade->db, &options, err);
+        code = sb_hold_open(hold, &upgrade->db, &options);
     if (code == SB_OK)
-        code = vet(upgrade, schema, err);
+        code = vet(upgrade, schema);
     if (code == SB_OK && *schema == SB_SCHEMA_03)
-        code = sb_hold_refuse_links(hold, err);
+        code = sb_hold_refuse_links(hold);
     if (code == SB_OK)
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index, err);
+        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
     upgrade->kept = code != SB_OK;
     return code;
 }
 
-static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema,
-                               struct sb_error *err)
+static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema)
 {
-    enum sb_code code = sb_hold_find(&upgrade->hold, path, true, err);
+    enum sb_code code = sb_hold_find(&upgrade->hold, path, true);
 
     if (code == SB_OK && !upgrade->hold.file)
-        code = sb_fail_errno(err, ENOENT, "%s", path);
+        code = sb_fail_errno(ENOENT, "%s", path);
     if (code)
         return code;
     if (!upgrade->options->dry_run) {
-        code = open_to_write(upgrade, schema, err);
+        code = open_to_write(upgrade, schema);
     } else {
-        code = sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ, err);
+        code = sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ);
         if (code == SB_OK)
-            code = vet(upgrade, schema, err);
+            code = vet(upgrade, schema);
     }
-    return code ? code : sb_register_parent_functions(upgrade->db, err);
+    return code ? code : sb_register_parent_functions(upgrade->db);
 }
 
 /* For schema 0.3: repairs what the index alone determines, in one transaction. */
-static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
+static enum sb_code repair(struct upgrade *upgrade)
 {
     bool dry_run = upgrade->options->dry_run;
     int64_t due;
-    enum sb_code code = sb_upgrade_objects(upgrade, upgrade->db, err);
+    enum sb_code code = sb_upgrade_objects(upgrade, upgrade->db);
 
     if (code == SB_OK)
-        code = sb_upgrade_statistics(upgrade, upgrade->db, dry_run, err);
+        code = sb_upgrade_statistics(upgrade, upgrade->db, dry_run);
     if (code == SB_OK)
-        code = sb_upgrade_config(upgrade, err);
+        code = sb_upgrade_config(upgrade);
     if (code == SB_OK)
-        code = sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due, err);
+        code = sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due);
     if (code != SB_OK)
         return code;
     if (due)
@@ -100,11 +97,11 @@ static enum sb_code repair(struct upgrade *upgrade, struct sb_error *err)
     if (dry_run)
         return SB_OK;
     sqlite3_busy_timeout(upgrade->db, sb_lock_wait(COMMIT_WAIT_MILLISECONDS));
-    return sb_database_run(upgrade->db, "COMMIT", err);
+    return sb_database_run(upgrade->db, "COMMIT");
 }
 
 /* Renames an index of schema 0.3 from the old name to the new one, which must be free. */
-static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
+static enum sb_code rename_index(struct upgrade *upgrade)
 {
     struct sb_hold *hold = &upgrade->hold;
     enum sb_code code;
@@ -112,29 +109,28 @@ static enum sb_code rename_index(struct upgrade *upgrade, struct sb_error *err)
     upgrade->result->renamed = true;
     if (upgrade->options->dry_run)
         return SB_OK;
-    code = sb_hold_begin(hold, upgrade->db, err);
+    code = sb_hold_begin(hold, upgrade->db);
     if (code == SB_OK)
-        code = sb_journal_refuse(hold->file, err);
+        code = sb_journal_refuse(hold->file);
     if (code == SB_OK)
-        code = sb_journal_refuse(hold->path, err);
+        code = sb_journal_refuse(hold->path);
     if (code == SB_OK)
-        code = sb_rename_new(hold->file, hold->path, err);
+        code = sb_rename_new(hold->file, hold->path);
     if (code)
         return code;
     /* The old name is the longer one. */
     memcpy(hold->file, hold->path, strlen(hold->path) + 1);
-    return sb_sync_directory_of(hold->path, err);
+    return sb_sync_directory_of(hold->path);
 }
 
 /* Is it an index of an older schema? */
 static bool is_outdated(const char *file)
 {
-    struct sb_error ignored;
     enum sb_schema schema;
     int major, minor;
     sqlite3 *db = NULL;
-    bool outdated = sb_database_open(&db, file, SB_DB_READ, &ignored) == SB_OK &&
-                    sb_schema_vet(db, &schema, &major, &minor, false, &ignored) == SB_OK &&
+    bool outdated = IGNORED(sb_database_open(&db, file, SB_DB_READ)) == SB_OK &&
+                    IGNORED(sb_schema_vet(db, &schema, &major, &minor, false)) == SB_OK &&
                     (schema == SB_SCHEMA_OLD || schema == SB_SCHEMA_02);
 
     sb_database_close(db);
@@ -142,11 +138,11 @@ static bool is_outdated(const char *file)
 }
 
 /* One that our own killed run left after its rename was settled with the note. */
-static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_error *err)
+static enum sb_code warn_of_old_name(const struct upgrade *upgrade)
 {
-    char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX, err);
+    char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX);
     struct sb_look look = {0};
-    enum sb_code code = old ? sb_look_at(old, &look, err) : err->code;
+    enum sb_code code = old ? sb_look_at(old, &look) : sb_error()->code;
 
     if (code == SB_OK && look.there)
         sb_report(upgrade->notify, SB_WARNING, "index", old,
@@ -156,7 +152,7 @@ static enum sb_code warn_of_old_name(const struct upgrade *upgrade, struct sb_er
     return code;
 }
 
-static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema)
 {
     bool renames = has_old_name(upgrade);
     enum sb_code code;
@@ -165,19 +161,19 @@ static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema, str
         upgrade->checksums = true;
         upgrade->result->rebuilt = true;
         upgrade->result->renamed = renames;
-        code = sb_upgrade_check_kept(upgrade, err);
+        code = sb_upgrade_check_kept(upgrade);
         if (code == SB_OK && !upgrade->options->dry_run)
-            code = sb_upgrade_rebuild(upgrade, schema, err);
+            code = sb_upgrade_rebuild(upgrade, schema);
     } else {
-        code = repair(upgrade, err);
+        code = repair(upgrade);
         if (code == SB_OK && renames)
-            code = rename_index(upgrade, err);
+            code = rename_index(upgrade);
     }
-    return code == SB_OK && !renames ? warn_of_old_name(upgrade, err) : code;
+    return code == SB_OK && !renames ? warn_of_old_name(upgrade) : code;
 }
 
 /* Under dry_run they are only counted; the oldest layout has no column for them. */
-static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema, struct sb_error *err)
+static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema)
 {
     if (!upgrade->checksums)
         return SB_OK;
@@ -186,15 +182,14 @@ static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema, struct 
                                    schema == SB_SCHEMA_OLD
                                        ? "SELECT count(*) FROM files"
                                        : "SELECT count(*) FROM files WHERE crc32c IS NULL",
-                                   0, &upgrade->result->checksums, err);
+                                   0, &upgrade->result->checksums);
     sb_database_close(upgrade->db);
     upgrade->db = NULL;
-    return sb_upgrade_sums(upgrade, err);
+    return sb_upgrade_sums(upgrade);
 }
 
 enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,
-                        const struct sb_notify *notify, struct sb_upgrade_result *result,
-                        struct sb_error *err)
+                        const struct sb_notify *notify, struct sb_upgrade_result *result)
 {
     struct upgrade upgrade = {
         .options = options, .notify = notify, .result = result, .checksums = options->checksums};
@@ -202,11 +197,11 @@ enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *optio
     enum sb_code code;
 
     *result = (struct sb_upgrade_result){0};
-    code = open_index(&upgrade, path, &schema, err);
+    code = open_index(&upgrade, path, &schema);
     if (code == SB_OK)
-        code = bring_up(&upgrade, schema, err);
+        code = bring_up(&upgrade, schema);
     if (code == SB_OK)
-        code = sums(&upgrade, schema, err);
+        code = sums(&upgrade, schema);
     sb_database_close(upgrade.db);
     sb_hold_drop(&upgrade.hold, upgrade.kept);
     return code;

@@ -52,7 +52,7 @@ struct sb_upgrade_result {
  * reported to notify as problems ("unreadable"), and the run continues.
  */
 enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,
-                        const struct sb_notify *notify, struct sb_upgrade_result *result,
-                        struct sb_error *err) SB_CHECKED;
+                        const struct sb_notify *notify,
+                        struct sb_upgrade_result *result) SB_CHECKED;
 
 #endif

@@ -21,19 +21,17 @@ struct upgrade {
 };
 
 /* upgrade_repair.c. In the caller's transaction on db, whose tables have schema 0.3. */
-enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db,
-                                struct sb_error *err) SB_CHECKED;
-enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
-                                   struct sb_error *err) SB_CHECKED;
-enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db) SB_CHECKED;
+enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db,
+                                   bool count_only) SB_CHECKED;
+enum sb_code sb_upgrade_config(struct upgrade *upgrade) SB_CHECKED;
 
 /* upgrade_rebuild.c: from an older schema, up to the removal of the old index. check_kept: with
  * keep_old, is its name free, or does it lead to the old index already? */
-enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade) SB_CHECKED;
+enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema) SB_CHECKED;
 
 /* upgrade_sums.c: opens the archive at upgrade->hold.path again. */
-enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_upgrade_sums(struct upgrade *upgrade) SB_CHECKED;
 
 #endif

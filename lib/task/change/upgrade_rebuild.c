@@ -52,39 +52,38 @@ struct copy {
     bool committed;
 };
 
-static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from, struct sb_error *err)
+static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from)
 {
     const char *name = (const char *)sqlite3_column_text(from, 0);
 
     if ((sqlite3_errcode(copy->made.db) & 0xff) != SQLITE_CONSTRAINT)
-        return sb_database_fail(copy->made.db, err);
-    return sb_fail(err, SB_DAMAGED, "%s: the row of %.300s cannot be taken over (%s)",
+        return sb_database_fail(copy->made.db);
+    return sb_fail(SB_DAMAGED, "%s: the row of %.300s cannot be taken over (%s)",
                    copy->upgrade->hold.file, name ? name : "?", sqlite3_errmsg(copy->made.db));
 }
 
 /* Copies every value unchanged, of whatever type. */
-static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns,
-                              struct sb_error *err)
+static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns)
 {
     sqlite3_stmt *from = NULL, *to = NULL;
-    enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read, err);
+    enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read);
 
     if (code == SB_OK)
-        code = sb_database_prepare(copy->made.db, &to, write, err);
-    while (sb_database_row(from, &code, err)) {
-        code = sb_database_bind_row(to, 1, from, 0, columns, err);
+        code = sb_database_prepare(copy->made.db, &to, write);
+    while (sb_database_row(from, &code)) {
+        code = sb_database_bind_row(to, 1, from, 0, columns);
         if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
-            code = fail_row(copy, from, err);
+            code = fail_row(copy, from);
         sqlite3_reset(to);
         if (code == SB_OK)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
     sqlite3_finalize(from);
     sqlite3_finalize(to);
     return code;
 }
 
-static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
+static enum sb_code copy_tables(struct copy *copy)
 {
     const struct tables *tables = copy->tables;
     int64_t nameless;
@@ -92,19 +91,19 @@ static enum sb_code copy_tables(struct copy *copy, struct sb_error *err)
         copy_rows(copy, tables->files,
                   "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns)"
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                  COLUMNS, err);
+                  COLUMNS);
 
     if (code == SB_OK)
         code = copy_rows(copy, tables->dirs,
                          "INSERT INTO dirs (path, num_subdirs, num_files, num_files_tree,"
                          " size_tree, mode, uid, gid, mtime_ns)"
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                         COLUMNS, err);
+                         COLUMNS);
     if (code == SB_OK && tables->config)
-        code = copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)",
-                         3, err);
+        code =
+            copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)", 3);
     if (code == SB_OK)
-        code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless, err);
+        code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless);
     if (code == SB_OK && nameless > 0)
         sb_report(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
                   "%lld rows without a name were left out", (long long)nameless);
@@ -121,27 +120,26 @@ static bool is_standard(const char *name)
 }
 
 /* Runs only the first statement of the text in the old schema. */
-static enum sb_code make_index(struct copy *copy, const char *sql, struct sb_error *err)
+static enum sb_code make_index(struct copy *copy, const char *sql)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(copy->made.db, &statement, sql, err);
+    enum sb_code code = sb_database_prepare(copy->made.db, &statement, sql);
 
     if (code == SB_OK && sqlite3_step(statement) != SQLITE_DONE)
-        code = sb_database_fail(copy->made.db, err);
+        code = sb_database_fail(copy->made.db);
     sqlite3_finalize(statement);
     return code;
 }
 
 /* Indexes that a user added; those of dropped tables cannot be kept. */
-static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
+static enum sb_code copy_user_indexes(struct copy *copy)
 {
     sqlite3_stmt *row;
     enum sb_code code = sb_database_prepare(
         copy->upgrade->db, &row,
-        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL",
-        err);
+        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL");
 
-    while (sb_database_row(row, &code, err)) {
+    while (sb_database_row(row, &code)) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         const char *table = (const char *)sqlite3_column_text(row, 1);
         const char *sql = (const char *)sqlite3_column_text(row, 2);
@@ -151,85 +149,83 @@ static enum sb_code copy_user_indexes(struct copy *copy, struct sb_error *err)
             sb_report(copy->upgrade->notify, SB_WARNING, "index", name,
                       "an index on 'directories', which is no more, was not taken over");
         else
-            code = make_index(copy, sql, err);
+            code = make_index(copy, sql);
     }
     sqlite3_finalize(row);
     return code;
 }
 
-static enum sb_code copy_analysis(struct copy *copy, struct sb_error *err)
+static enum sb_code copy_analysis(struct copy *copy)
 {
     int64_t has;
     enum sb_code code = sb_database_integer(
         copy->upgrade->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
-        &has, err);
+        &has);
 
-    return code == SB_OK && has ? sb_database_run(copy->made.db, "ANALYZE", err) : code;
+    return code == SB_OK && has ? sb_database_run(copy->made.db, "ANALYZE") : code;
 }
 
 /* A run that fails starts over: no journal. */
-static enum sb_code build(struct copy *copy, struct sb_error *err)
+static enum sb_code build(struct copy *copy)
 {
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_new_index_make(&copy->made, &upgrade->hold, "OFF", err);
+    enum sb_code code = sb_new_index_make(&copy->made, &upgrade->hold, "OFF");
 
     if (code == SB_OK)
-        code = copy_tables(copy, err);
+        code = copy_tables(copy);
     if (code == SB_OK)
-        code = sb_upgrade_objects(upgrade, copy->made.db, err);
+        code = sb_upgrade_objects(upgrade, copy->made.db);
     if (code == SB_OK)
-        code = sb_upgrade_statistics(upgrade, copy->made.db, false, err);
+        code = sb_upgrade_statistics(upgrade, copy->made.db, false);
     if (code == SB_OK)
-        code = copy_user_indexes(copy, err);
+        code = copy_user_indexes(copy);
     if (code == SB_OK)
-        code = copy_analysis(copy, err);
+        code = copy_analysis(copy);
     if (code == SB_OK)
         code = sb_database_run(
             copy->made.db,
             "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
-            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)",
-            err);
+            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)");
     /* These were made with the new index, and are not repairs. */
     upgrade->result->objects = 0;
     return code;
 }
 
 /* The new index gets the permissions of the old one. */
-static enum sb_code copy_permissions(const struct copy *copy, struct sb_error *err)
+static enum sb_code copy_permissions(const struct copy *copy)
 {
     const struct sb_new_index *made = &copy->made;
     struct stat status;
 
     if (fstat(copy->upgrade->hold.fd, &status) != 0)
-        return sb_fail_errno(err, errno, "%s", copy->upgrade->hold.file);
+        return sb_fail_errno(errno, "%s", copy->upgrade->hold.file);
     if (fchown(made->fd, status.st_uid, status.st_gid) != 0 && geteuid() == 0)
-        return sb_fail_errno(err, errno, "%s: cannot give it the old index's owner", made->path);
+        return sb_fail_errno(errno, "%s: cannot give it the old index's owner", made->path);
     if (fchmod(made->fd, status.st_mode & 0777) != 0)
-        return sb_fail_errno(err, errno, "%s", made->path);
+        return sb_fail_errno(errno, "%s", made->path);
     return SB_OK;
 }
 
 /* *there: a killed run has given the old index this name. */
-static enum sb_code look_for_kept(const struct upgrade *upgrade, const char *name, bool *there,
-                                  struct sb_error *err)
+static enum sb_code look_for_kept(const struct upgrade *upgrade, const char *name, bool *there)
 {
     struct sb_look kept, old;
-    enum sb_code code = sb_look_at(name, &kept, err);
+    enum sb_code code = sb_look_at(name, &kept);
 
     if (code == SB_OK)
-        code = sb_look_at(upgrade->hold.file, &old, err);
+        code = sb_look_at(upgrade->hold.file, &old);
     if (code)
         return code;
     *there = kept.there && old.there && sb_is_identical(&kept.identity, &old.identity);
     if (kept.there && !*there)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: exists, so the old index cannot be kept as that; move it away, or "
                        "leave out --keep-old",
                        name);
     return SB_OK;
 }
 
-enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade, struct sb_error *err)
+enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade)
 {
     enum sb_code code;
     bool there;
@@ -237,30 +233,30 @@ enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade, struct sb_error *err
 
     if (!upgrade->options->keep_old)
         return SB_OK;
-    name = sb_own_name(upgrade->hold.file, KEPT_END, err);
-    code = name ? look_for_kept(upgrade, name, &there, err) : err->code;
+    name = sb_own_name(upgrade->hold.file, KEPT_END);
+    code = name ? look_for_kept(upgrade, name, &there) : sb_error()->code;
     upgrade->result->kept = code == SB_OK;
     free(name);
     return code;
 }
 
 /* The old index gets a second name, which is on disk before it loses the first. */
-static enum sb_code keep_old(struct copy *copy, struct sb_error *err)
+static enum sb_code keep_old(struct copy *copy)
 {
     const struct upgrade *upgrade = copy->upgrade;
-    char *name = sb_own_name(upgrade->hold.file, KEPT_END, err);
+    char *name = sb_own_name(upgrade->hold.file, KEPT_END);
     enum sb_code code;
     bool there;
 
     if (!name)
-        return err->code;
-    code = look_for_kept(upgrade, name, &there, err);
+        return sb_error()->code;
+    code = look_for_kept(upgrade, name, &there);
     if (code == SB_OK && !there) {
         if (link(upgrade->hold.file, name) == 0) {
             copy->kept = name;
             return SB_OK;
         }
-        code = sb_fail_errno(err, errno, "%s: the old index cannot be kept as that", name);
+        code = sb_fail_errno(errno, "%s: the old index cannot be kept as that", name);
     }
     free(name);
     return code;
@@ -268,33 +264,31 @@ static enum sb_code keep_old(struct copy *copy, struct sb_error *err)
 
 static void take_name_back(const struct copy *copy)
 {
-    struct sb_error ignored;
     bool there;
 
-    if (look_for_kept(copy->upgrade, copy->kept, &there, &ignored) == SB_OK && there)
+    if (IGNORED(look_for_kept(copy->upgrade, copy->kept, &there)) == SB_OK && there)
         unlink(copy->kept);
 }
 
 /* The old one is locked until the new one has its place. */
-static enum sb_code put_in_place(struct copy *copy, struct sb_error *err)
+static enum sb_code put_in_place(struct copy *copy)
 {
     struct sb_new_index *made = &copy->made;
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_new_index_complete(made, &upgrade->hold, err);
+    enum sb_code code = sb_new_index_complete(made, &upgrade->hold);
 
     if (code)
         return code;
     sb_new_index_close(made);
     if (upgrade->options->keep_old)
-        code = keep_old(copy, err);
+        code = keep_old(copy);
     if (code)
         return code;
     return sb_new_index_place(&upgrade->hold, made->path, &made->fd, &made->identity,
-                              &copy->committed, err);
+                              &copy->committed);
 }
 
-enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
-                                struct sb_error *err)
+enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema)
 {
     struct copy copy = {
         .upgrade = upgrade,
@@ -302,14 +296,14 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema,
         .made = SB_NEW_INDEX_NONE,
     };
     struct sb_hold *hold = &upgrade->hold;
-    enum sb_code code = sb_note_begin(&hold->note, SB_AIM_REPLACE, &hold->index, err);
+    enum sb_code code = sb_note_begin(&hold->note, SB_AIM_REPLACE, &hold->index);
 
     if (code == SB_OK)
-        code = build(&copy, err);
+        code = build(&copy);
     if (code == SB_OK)
-        code = copy_permissions(&copy, err);
+        code = copy_permissions(&copy);
     if (code == SB_OK)
-        code = put_in_place(&copy, err);
+        code = put_in_place(&copy);
     upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold, 0);
     if (copy.kept && !copy.committed)
         take_name_back(&copy);

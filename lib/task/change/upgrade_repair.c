@@ -9,45 +9,44 @@
 
 #include <string.h>
 
-static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has,
-                               struct sb_error *err)
+static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has)
 {
     sqlite3_stmt *statement;
     enum sb_code code = sb_database_prepare(
-        db, &statement, "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2", err);
+        db, &statement, "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2");
 
     *has = false;
     if (code != SB_OK)
         return code;
     sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    *has = sb_database_row(statement, &code, err);
+    *has = sb_database_row(statement, &code);
     sqlite3_finalize(statement);
     return code;
 }
 
 static enum sb_code make_objects(struct upgrade *upgrade, sqlite3 *db, const char *type,
-                                 const struct sb_ddl_object *object, struct sb_error *err)
+                                 const struct sb_ddl_object *object)
 {
     enum sb_code code = SB_OK;
     bool has;
 
     for (; code == SB_OK && object->name; object++) {
-        code = has_object(db, type, object->name, &has, err);
+        code = has_object(db, type, object->name, &has);
         if (code != SB_OK || has)
             continue;
         upgrade->result->objects++;
         if (!upgrade->options->dry_run)
-            code = sb_database_run(db, object->sql, err);
+            code = sb_database_run(db, object->sql);
     }
     return code;
 }
 
-enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db, struct sb_error *err)
+enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db)
 {
-    enum sb_code code = make_objects(upgrade, db, "index", sb_ddl_indexes, err);
+    enum sb_code code = make_objects(upgrade, db, "index", sb_ddl_indexes);
 
-    return code == SB_OK ? make_objects(upgrade, db, "trigger", sb_ddl_triggers, err) : code;
+    return code == SB_OK ? make_objects(upgrade, db, "trigger", sb_ddl_triggers) : code;
 }
 
 /* Rows of files and dirs, merged in order of path, for the tree statistics. */
@@ -60,7 +59,7 @@ struct merge {
     struct sb_treestat *tree;
 };
 
-static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+static enum sb_code closed(void *context, const struct sb_treestat_dir *dir)
 {
     struct merge *merge = context;
     struct sb_upgrade_result *result = merge->upgrade->result;
@@ -83,7 +82,7 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
     sqlite3_bind_int64(merge->change, 4, sums->num_files);
     sqlite3_bind_int64(merge->change, 5, sums->num_files_tree);
     sqlite3_bind_int64(merge->change, 6, sums->size_tree);
-    return sb_database_step(merge->change, err);
+    return sb_database_step(merge->change);
 }
 
 /* -1, which is not a valid sum, for a value that is not a number. */
@@ -102,7 +101,7 @@ static const char *path_of(sqlite3_stmt *row, int column, size_t *size)
     return path ? path : "";
 }
 
-static enum sb_code take_dir(struct merge *merge, struct sb_error *err)
+static enum sb_code take_dir(struct merge *merge)
 {
     sqlite3_stmt *row = merge->dirs;
     struct sb_tree_sums stored = {stored_sum(row, 2), stored_sum(row, 3), stored_sum(row, 4),
@@ -110,10 +109,10 @@ static enum sb_code take_dir(struct merge *merge, struct sb_error *err)
     size_t size;
     const char *path = path_of(row, 0, &size);
 
-    return sb_treestat_dir(merge->tree, path, size, &stored, sqlite3_column_int64(row, 1), err);
+    return sb_treestat_dir(merge->tree, path, size, &stored, sqlite3_column_int64(row, 1));
 }
 
-static enum sb_code take_file(struct merge *merge, struct sb_error *err)
+static enum sb_code take_file(struct merge *merge)
 {
     sqlite3_stmt *row = merge->files;
     size_t size;
@@ -125,14 +124,14 @@ static enum sb_code take_file(struct merge *merge, struct sb_error *err)
                   "its size is not a number of bytes, and counts as 0");
         bytes = 0;
     }
-    return sb_treestat_file(merge->tree, path, size, bytes, err);
+    return sb_treestat_file(merge->tree, path, size, bytes);
 }
 
-static enum sb_code step(sqlite3_stmt *row, bool *more, struct sb_error *err)
+static enum sb_code step(sqlite3_stmt *row, bool *more)
 {
     enum sb_code code = SB_OK;
 
-    *more = sb_database_row(row, &code, err);
+    *more = sb_database_row(row, &code);
     return code;
 }
 
@@ -146,43 +145,43 @@ static bool dir_is_first(const struct merge *merge)
     return order < 0 || (order == 0 && dir_size <= file_size);
 }
 
-static enum sb_code merge_rows(struct merge *merge, struct sb_error *err)
+static enum sb_code merge_rows(struct merge *merge)
 {
     bool more_files, more_dirs;
-    enum sb_code code = step(merge->files, &more_files, err);
+    enum sb_code code = step(merge->files, &more_files);
 
     if (code == SB_OK)
-        code = step(merge->dirs, &more_dirs, err);
+        code = step(merge->dirs, &more_dirs);
     while (code == SB_OK && (more_files || more_dirs)) {
         if (more_dirs && (!more_files || dir_is_first(merge))) {
-            code = take_dir(merge, err);
+            code = take_dir(merge);
             if (code == SB_OK)
-                code = step(merge->dirs, &more_dirs, err);
+                code = step(merge->dirs, &more_dirs);
         } else {
-            code = take_file(merge, err);
+            code = take_file(merge);
             if (code == SB_OK)
-                code = step(merge->files, &more_files, err);
+                code = step(merge->files, &more_files);
         }
         if (code == SB_OK)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
-    return code == SB_OK ? sb_treestat_end(merge->tree, err) : code;
+    return code == SB_OK ? sb_treestat_end(merge->tree) : code;
 }
 
 /*
  * Rows whose path is not text are omitted: nothing can be below them, and they sort after all text.
  */
-static enum sb_code prepare_merge(struct merge *merge, struct sb_error *err)
+static enum sb_code prepare_merge(struct merge *merge)
 {
     enum sb_code code = SB_PREPARE(
-        merge->db, err,
+        merge->db,
         {&merge->files, "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path"},
         {&merge->dirs, "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
                        " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"});
     if (code != SB_OK)
         return code;
     merge->tree = sb_treestat_new(closed, merge);
-    return merge->tree ? SB_OK : sb_fail_memory(err);
+    return merge->tree ? SB_OK : sb_fail_memory();
 }
 
 /*
@@ -202,73 +201,70 @@ static const char apply_changes[] =
     " WHERE id IS NULL;"
     "DROP TABLE temp.changes";
 
-enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only,
-                                   struct sb_error *err)
+enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only)
 {
     struct merge merge = {.upgrade = upgrade, .db = db};
-    enum sb_code code = prepare_merge(&merge, err);
+    enum sb_code code = prepare_merge(&merge);
 
     if (code == SB_OK && !count_only) {
-        code = sb_database_run(db, make_changes, err);
+        code = sb_database_run(db, make_changes);
         if (code == SB_OK)
-            code = sb_database_prepare(
-                db, &merge.change, "INSERT INTO temp.changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)", err);
+            code = sb_database_prepare(db, &merge.change,
+                                       "INSERT INTO temp.changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
     }
     if (code == SB_OK)
-        code = merge_rows(&merge, err);
+        code = merge_rows(&merge);
     sb_treestat_free(merge.tree);
     sqlite3_finalize(merge.files);
     sqlite3_finalize(merge.dirs);
     sqlite3_finalize(merge.change);
     if (code == SB_OK && !count_only)
-        code = sb_database_run(db, apply_changes, err);
+        code = sb_database_run(db, apply_changes);
     return code;
 }
 
 /* The row is to have a number from lowest to highest: where it has not it gets `right`, or, should
  * that be NULL, it goes. */
 static enum sb_code repair_number(struct upgrade *upgrade, const char *key, int64_t lowest,
-                                  int64_t highest, const int64_t *right, bool *changed,
-                                  struct sb_error *err)
+                                  int64_t highest, const int64_t *right, bool *changed)
 {
     bool there, is_right;
-    enum sb_code code = sb_config_check(upgrade->db, key, lowest, highest, &there, &is_right, err);
+    enum sb_code code = sb_config_check(upgrade->db, key, lowest, highest, &there, &is_right);
 
     if (code != SB_OK || is_right || (!there && !right))
         return code;
     *changed = true;
     if (upgrade->options->dry_run)
         return SB_OK;
-    return right ? sb_config_put(upgrade->db, key, NULL, right, err)
-                 : sb_config_drop(upgrade->db, key, err);
+    return right ? sb_config_put(upgrade->db, key, NULL, right) : sb_config_drop(upgrade->db, key);
 }
 
 /* Its row is all that says of an index that it is an older one. */
-static enum sb_code accept_index(struct upgrade *upgrade, struct sb_error *err)
+static enum sb_code accept_index(struct upgrade *upgrade)
 {
     int64_t time;
-    enum sb_code code = sb_remade_read(upgrade->db, &time, err);
+    enum sb_code code = sb_remade_read(upgrade->db, &time);
 
     upgrade->result->accepted = !code && time != 0;
     if (code || time == 0 || upgrade->options->dry_run)
         return code;
-    return sb_config_drop(upgrade->db, SB_CONFIG_REMADE, err);
+    return sb_config_drop(upgrade->db, SB_CONFIG_REMADE);
 }
 
-enum sb_code sb_upgrade_config(struct upgrade *upgrade, struct sb_error *err)
+enum sb_code sb_upgrade_config(struct upgrade *upgrade)
 {
     static const int64_t enabled = 1, no_limit = INT64_MAX;
     struct sb_upgrade_result *result = upgrade->result;
     enum sb_code code =
-        repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers, err);
+        repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers);
 
     if (code == SB_OK)
-        code = repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit,
-                             err);
+        code =
+            repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit);
     if (code == SB_OK && upgrade->options->accept)
-        code = accept_index(upgrade, err);
+        code = accept_index(upgrade);
     if (code == SB_OK)
         code = repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
-                             &result->shard_count, err);
+                             &result->shard_count);
     return code;
 }

@@ -25,12 +25,12 @@ struct batch {
     bool more; /* it ended because it was full */
 };
 
-static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc, struct sb_error *err)
+static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc)
 {
     sqlite3_bind_int64(batch->put, 1, id);
     sqlite3_bind_int64(batch->put, 2, crc);
-    if (sb_database_step(batch->put, err))
-        return err->code;
+    if (sb_database_step(batch->put))
+        return sb_error()->code;
     batch->upgrade->result->checksums++;
     return SB_OK;
 }
@@ -56,7 +56,7 @@ static bool take_row(sqlite3_stmt *row, struct sb_checksum_extent *extent)
            extent->size <= INT64_MAX - extent->offset;
 }
 
-static enum sb_code next(void *context, struct sb_checksum_extent *extent, struct sb_error *err)
+static enum sb_code next(void *context, struct sb_checksum_extent *extent)
 {
     struct batch *batch = context;
 
@@ -66,7 +66,7 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
             return SB_END;
         }
         enum sb_code code = SB_OK;
-        if (!sb_database_row(batch->rows, &code, err))
+        if (!sb_database_row(batch->rows, &code))
             return code ? code : SB_END;
         bool usable = take_row(batch->rows, extent);
         batch->last = extent->id;
@@ -79,20 +79,20 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
         sb_count_up(&batch->bytes, extent->size);
         if (extent->size > 0)
             return SB_OK;
-        code = put_sum(batch, extent->id, 0, err);
+        code = put_sum(batch, extent->id, 0);
         if (code != SB_OK)
             return code;
     }
 }
 
 static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
-                         const struct sb_error *failure, struct sb_error *err)
+                         const struct sb_error *failure)
 {
     struct batch *batch = context;
 
     batch->all_files++;
     if (!failure)
-        return put_sum(batch, extent->id, crc, err);
+        return put_sum(batch, extent->id, crc);
     sb_report(batch->upgrade->notify, SB_PROBLEM, "unreadable", extent->name,
               "gets no checksum, for it cannot be read: %s", failure->text);
     return SB_OK;
@@ -108,16 +108,14 @@ static void passed(void *context, int64_t size)
         options->progress(options->progress_context, batch->all_bytes, batch->all_files);
 }
 
-static enum sb_code prepare(struct batch *batch, struct sb_error *err)
+static enum sb_code prepare(struct batch *batch)
 {
-    enum sb_code code =
-        sb_database_run(batch->db,
-                        "PRAGMA synchronous=EXTRA;"
-                        "CREATE TEMP TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER)",
-                        err);
+    enum sb_code code = sb_database_run(
+        batch->db, "PRAGMA synchronous=EXTRA;"
+                   "CREATE TEMP TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER)");
 
     if (code == SB_OK)
-        code = SB_PREPARE(batch->db, err,
+        code = SB_PREPARE(batch->db,
                           {&batch->rows, "SELECT rowid, path, shard, offset, size FROM main.files"
                                          " WHERE rowid > ?1 AND crc32c IS NULL ORDER BY rowid"},
                           {&batch->put, "INSERT INTO temp.sums VALUES (?1, ?2)"});
@@ -129,35 +127,34 @@ static enum sb_code prepare(struct batch *batch, struct sb_error *err)
  * readers. Shards are reopened for each batch: between two of them another writer may have moved
  * bytes.
  */
-static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
+static enum sb_code run_batch(struct batch *batch)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
     struct upgrade *upgrade = batch->upgrade;
     struct sb_archive *archive = NULL;
     struct sb_shards *shards = NULL;
-    enum sb_code code = sb_hold_begin(&upgrade->hold, batch->db, err);
+    enum sb_code code = sb_hold_begin(&upgrade->hold, batch->db);
 
     if (code != SB_OK)
         return code;
     batch->more = false;
     batch->files = 0;
     batch->bytes = 0;
-    code = sb_archive_open(&archive, upgrade->hold.path, err);
+    code = sb_archive_open(&archive, upgrade->hold.path);
     if (code == SB_OK)
-        code = sb_shards_open(&shards, archive, err);
+        code = sb_shards_open(&shards, archive);
     sqlite3_bind_int64(batch->rows, 1, batch->last);
     if (code == SB_OK)
-        code = sb_checksum(shards, &ops, batch, upgrade->options->threads, err);
+        code = sb_checksum(shards, &ops, batch, upgrade->options->threads);
     sqlite3_reset(batch->rows);
     if (code == SB_OK)
-        code = sb_database_run(batch->db,
-                               "UPDATE main.files SET crc32c = s.crc32c FROM temp.sums AS s"
-                               " WHERE files.rowid = s.id; DELETE FROM temp.sums",
-                               err);
+        code =
+            sb_database_run(batch->db, "UPDATE main.files SET crc32c = s.crc32c FROM temp.sums AS s"
+                                       " WHERE files.rowid = s.id; DELETE FROM temp.sums");
     if (code == SB_OK && !batch->more)
-        code = sb_config_drop(batch->db, SB_CONFIG_CHECKSUMS_DUE, err);
+        code = sb_config_drop(batch->db, SB_CONFIG_CHECKSUMS_DUE);
     if (code == SB_OK)
-        code = sb_database_run(batch->db, "COMMIT", err);
+        code = sb_database_run(batch->db, "COMMIT");
     if (code != SB_OK)
         sqlite3_exec(batch->db, "ROLLBACK", NULL, NULL, NULL);
     sb_shards_free(shards);
@@ -165,22 +162,22 @@ static enum sb_code run_batch(struct batch *batch, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_upgrade_sums(struct upgrade *upgrade, struct sb_error *err)
+enum sb_code sb_upgrade_sums(struct upgrade *upgrade)
 {
     struct batch batch = {.upgrade = upgrade, .last = INT64_MIN, .more = true};
     enum sb_schema schema;
     int major, minor;
-    enum sb_code code = sb_database_open(&batch.db, upgrade->hold.path, SB_DB_WRITE, err);
+    enum sb_code code = sb_database_open(&batch.db, upgrade->hold.path, SB_DB_WRITE);
 
     if (code == SB_OK)
-        code = sb_schema_vet(batch.db, &schema, &major, &minor, true, err);
+        code = sb_schema_vet(batch.db, &schema, &major, &minor, true);
     if (code == SB_OK && schema != SB_SCHEMA_03)
-        code = sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
+        code = sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
                        upgrade->hold.path);
     if (code == SB_OK)
-        code = prepare(&batch, err);
+        code = prepare(&batch);
     while (code == SB_OK && batch.more)
-        code = run_batch(&batch, err);
+        code = run_batch(&batch);
     sqlite3_finalize(batch.rows);
     sqlite3_finalize(batch.put);
     sb_database_close(batch.db);

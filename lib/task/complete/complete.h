@@ -22,21 +22,21 @@ struct sb_complete_options {
 
     /* A name that replaces `typed`, not NUL-terminated. It ends in '/' if more of it follows, as
      * that of a directory. */
-    enum sb_code (*each)(void *context, const char *name, size_t size, struct sb_error *err);
+    enum sb_code (*each)(void *context, const char *name, size_t size);
     void *context;
 };
 
 /* Members, as paths: those directly below the directory that was typed. */
-enum sb_code sb_complete_members(struct sb_store *store, const struct sb_complete_options *options,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_complete_members(struct sb_store *store,
+                                 const struct sb_complete_options *options) SB_CHECKED;
 
 /* Rows, as ROW or ROW/COLUMN: by name where the table has `names`, or finds rows by names; else by
  * number. */
-enum sb_code sb_complete_rows(struct sb_table *table, const struct sb_complete_options *options,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_complete_rows(struct sb_table *table,
+                              const struct sb_complete_options *options) SB_CHECKED;
 
 /* Columns; where rows differ, those of the first rows. */
-enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complete_options *options,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_complete_columns(struct sb_table *table,
+                                 const struct sb_complete_options *options) SB_CHECKED;
 
 #endif

@@ -28,20 +28,19 @@ bool sb_found_fits(const struct sb_found *found, const char *name, size_t size)
 }
 
 /* False: it came before, or there is no memory. */
-static bool remember(struct sb_found *found, struct sb_error *err)
+static bool remember(struct sb_found *found)
 {
     char *copy = strdup(found->text.data);
     char **node = copy ? tsearch(copy, &found->names, compare) : NULL;
 
-    err->code = node ? SB_OK : sb_fail_memory(err);
+    sb_error()->code = node ? SB_OK : sb_fail_memory();
     if (node && *node == copy)
         return true;
     free(copy);
     return false;
 }
 
-enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size, bool open,
-                          struct sb_error *err)
+enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size, bool open)
 {
     const struct sb_complete_options *options = found->options;
     enum sb_code code;
@@ -50,11 +49,11 @@ enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size,
         return SB_OK;
     if (sb_buf_set(&found->text, options->typed, found->kept) ||
         sb_buf_add(&found->text, name, size) || (open && sb_buf_add_char(&found->text, '/')))
-        return sb_fail_memory(err);
-    if (!remember(found, err))
-        return err->code;
-    code = options->each(options->context, found->text.data, found->text.size, err);
+        return sb_fail_memory();
+    if (!remember(found))
+        return sb_error()->code;
+    code = options->each(options->context, found->text.data, found->text.size);
     if (!code && ++found->count >= options->limit)
-        code = err->code = SB_END;
+        code = sb_error()->code = SB_END;
     return code;
 }

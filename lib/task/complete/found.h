@@ -26,7 +26,7 @@ bool sb_found_fits(const struct sb_found *found, const char *name, size_t size);
 
 /* Adds a name that fits; others, and those that came before, are left out. SB_END: there are as
  * many as are wanted. */
-enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size, bool open,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size,
+                          bool open) SB_CHECKED;
 
 #endif

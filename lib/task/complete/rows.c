@@ -12,42 +12,39 @@
 #define ROWS_LOOKED_AT 64 /* for their columns, where rows differ */
 #define DIGITS_MOST    18 /* of a number that an int64_t holds */
 
-static enum sb_code row_of(struct sb_table *table, int64_t number, int64_t *row,
-                           struct sb_error *err)
+static enum sb_code row_of(struct sb_table *table, int64_t number, int64_t *row)
 {
     *row = number;
-    return table->ops->row ? table->ops->row(table, number, row, err) : SB_OK;
+    return table->ops->row ? table->ops->row(table, number, row) : SB_OK;
 }
 
-static enum sb_code add_columns(struct sb_found *found, struct sb_table *table, int64_t row,
-                                struct sb_error *err)
+static enum sb_code add_columns(struct sb_found *found, struct sb_table *table, int64_t row)
 {
     uint32_t count;
-    enum sb_code code = sb_table_columns(table, row, &count, err);
+    enum sb_code code = sb_table_columns(table, row, &count);
 
     for (uint32_t i = 0; !code && i < count; i++) {
         const char *name = sb_table_column(table, i).name;
 
         if (*name)
-            code = sb_found_add(found, name, strlen(name), false, err);
+            code = sb_found_add(found, name, strlen(name), false);
     }
     return code;
 }
 
-enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complete_options *options,
-                                 struct sb_error *err)
+enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complete_options *options)
 {
     struct sb_found found;
     int64_t count = 0, row;
-    enum sb_code code = table->ops->count(table, &count, err);
+    enum sb_code code = table->ops->count(table, &count);
 
     sb_found_begin(&found, options, 0);
     if (count > (table->varied ? ROWS_LOOKED_AT : 1))
         count = table->varied ? ROWS_LOOKED_AT : 1;
     for (int64_t i = 0; !code && i < count; i++) {
-        code = row_of(table, i, &row, err);
+        code = row_of(table, i, &row);
         if (!code)
-            code = add_columns(&found, table, row, err);
+            code = add_columns(&found, table, row);
     }
     sb_found_end(&found);
     return code == SB_END ? SB_OK : code;
@@ -55,40 +52,37 @@ enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complet
 
 /* The rest after the slash is what a column begins with. */
 static enum sb_code add_columns_of(const struct sb_complete_options *options,
-                                   struct sb_table *table, int64_t row, const char *slash,
-                                   struct sb_error *err)
+                                   struct sb_table *table, int64_t row, const char *slash)
 {
     struct sb_found found;
     enum sb_code code;
 
     sb_found_begin(&found, options, (size_t)(slash + 1 - options->typed));
-    code = add_columns(&found, table, row, err);
+    code = add_columns(&found, table, row);
     sb_found_end(&found);
     return code;
 }
 
-static enum sb_code name_of(struct sb_table *table, int64_t row, struct sb_buf *out,
-                            struct sb_error *err)
+static enum sb_code name_of(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     if (table->names)
-        return sb_record_name(table->names, row, out, err);
+        return sb_record_name(table->names, row, out);
     sb_buf_clear(out);
-    return table->ops->row_name(table, row, out, err);
+    return table->ops->row_name(table, row, out);
 }
 
-static enum sb_code complete_named(struct sb_table *table, struct sb_found *found,
-                                   struct sb_error *err)
+static enum sb_code complete_named(struct sb_table *table, struct sb_found *found)
 {
     struct sb_buf name = {0};
     int64_t count, row;
-    enum sb_code code = table->ops->count(table, &count, err);
+    enum sb_code code = table->ops->count(table, &count);
 
     for (int64_t i = 0; !code && i < count; i++) {
-        code = row_of(table, i, &row, err);
+        code = row_of(table, i, &row);
         if (!code)
-            code = name_of(table, row, &name, err);
+            code = name_of(table, row, &name);
         if (!code)
-            code = sb_found_add(found, name.data, name.size, false, err);
+            code = sb_found_add(found, name.data, name.size, false);
     }
     sb_buf_release(&name);
     return code;
@@ -96,8 +90,7 @@ static enum sb_code complete_named(struct sb_table *table, struct sb_found *foun
 
 /* A key may hold a '/' itself. */
 static enum sb_code complete_columns_of_keys(struct sb_table *table,
-                                             const struct sb_complete_options *options,
-                                             struct sb_error *err)
+                                             const struct sb_complete_options *options)
 {
     const char *slash = strchr(options->typed, '/');
     enum sb_code code = SB_OK;
@@ -106,16 +99,15 @@ static enum sb_code complete_columns_of_keys(struct sb_table *table,
         struct sb_row_key key = {options->typed, (size_t)(slash - options->typed)};
         int64_t row, bytes;
 
-        code = table->ops->find_rows(table, &key, 1, &row, &bytes, err);
+        code = table->ops->find_rows(table, &key, 1, &row, &bytes);
         if (!code && row != SB_NO_ROW)
-            code = add_columns_of(options, table, row, slash, err);
+            code = add_columns_of(options, table, row, slash);
     }
     return code;
 }
 
 /* Those of as many digits as were typed, then of one more, and so on; without any, all. */
-static enum sb_code add_numbers(struct sb_found *found, int64_t first, int64_t count,
-                                struct sb_error *err)
+static enum sb_code add_numbers(struct sb_found *found, int64_t first, int64_t count)
 {
     int64_t many = *found->begin ? 1 : count;
     enum sb_code code = SB_OK;
@@ -125,7 +117,7 @@ static enum sb_code add_numbers(struct sb_found *found, int64_t first, int64_t c
         for (int64_t i = first; i < first + many && i < count; i++) {
             int size = snprintf(text, sizeof(text), "%" PRId64, i);
 
-            code = sb_found_add(found, text, (size_t)size, true, err);
+            code = sb_found_add(found, text, (size_t)size, true);
             if (code)
                 return code;
         }
@@ -137,37 +129,36 @@ static enum sb_code add_numbers(struct sb_found *found, int64_t first, int64_t c
 
 static enum sb_code complete_numbered(struct sb_table *table,
                                       const struct sb_complete_options *options,
-                                      struct sb_found *found, struct sb_error *err)
+                                      struct sb_found *found)
 {
     const char *slash = strchr(options->typed, '/');
     size_t digits = strspn(options->typed, "0123456789");
     int64_t number = digits > 0 && digits <= DIGITS_MOST ? strtoll(options->typed, NULL, 10) : 0;
     int64_t count, row;
-    enum sb_code code = table->ops->count(table, &count, err);
+    enum sb_code code = table->ops->count(table, &count);
 
     if (code || digits > DIGITS_MOST || options->typed[digits] != (slash ? '/' : '\0'))
         return code;
     if (!slash)
-        return add_numbers(found, number, count, err);
+        return add_numbers(found, number, count);
     if (digits == 0 || number >= count)
         return SB_OK;
-    code = row_of(table, number, &row, err);
-    return code ? code : add_columns_of(options, table, row, slash, err);
+    code = row_of(table, number, &row);
+    return code ? code : add_columns_of(options, table, row, slash);
 }
 
-enum sb_code sb_complete_rows(struct sb_table *table, const struct sb_complete_options *options,
-                              struct sb_error *err)
+enum sb_code sb_complete_rows(struct sb_table *table, const struct sb_complete_options *options)
 {
     struct sb_found found;
     enum sb_code code = SB_OK;
 
     sb_found_begin(&found, options, 0);
     if (table->ops->find_rows)
-        code = complete_columns_of_keys(table, options, err);
+        code = complete_columns_of_keys(table, options);
     if (!code && (table->names || table->ops->find_rows))
-        code = complete_named(table, &found, err);
+        code = complete_named(table, &found);
     else if (!code && table->ops->columns)
-        code = complete_numbered(table, options, &found, err);
+        code = complete_numbered(table, options, &found);
     sb_found_end(&found);
     return code == SB_END ? SB_OK : code;
 }

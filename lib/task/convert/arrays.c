@@ -45,8 +45,7 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
 }
 
 static enum sb_code open_table(struct sb_store **store, struct sb_table **table, uint32_t *columns,
-                               const struct sb_convert_options *options, const char *path,
-                               struct sb_error *err)
+                               const struct sb_convert_options *options, const char *path)
 {
     enum sb_code code;
 
@@ -54,16 +53,16 @@ static enum sb_code open_table(struct sb_store **store, struct sb_table **table,
     *table = NULL;
     if (!has_only_arrays(options, path))
         return sb_fail(
-            err, SB_INVALID,
+            SB_INVALID,
             "%s: is no Syrah file, and each array of one becomes a bag; convert it alone", path);
-    code = sb_convert_open_input(store, options, path, err);
+    code = sb_convert_open_input(store, options, path);
     if (!code)
-        code = sb_store_table(*store, table, err);
-    return code ? code : sb_table_columns(*table, 0, columns, err);
+        code = sb_store_table(*store, table);
+    return code ? code : sb_table_columns(*table, 0, columns);
 }
 
 static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_table *other,
-                                       uint32_t count, struct sb_error *err)
+                                       uint32_t count)
 {
     bool same = arrays->all == count;
 
@@ -75,11 +74,11 @@ static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_ta
     }
     if (same)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: has other arrays than %s, or of other types", other->name,
+    return sb_fail(SB_INVALID, "%s: has other arrays than %s, or of other types", other->name,
                    arrays->first->name);
 }
 
-static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error *err)
+static enum sb_code compare_inputs(const struct arrays *arrays)
 {
     const struct sb_convert_options *options = arrays->options;
     enum sb_code code = SB_OK;
@@ -89,16 +88,16 @@ static enum sb_code compare_inputs(const struct arrays *arrays, struct sb_error 
         struct sb_table *other;
         uint32_t count;
 
-        code = open_table(&store, &other, &count, options, options->inputs[i], err);
+        code = open_table(&store, &other, &count, options, options->inputs[i]);
         if (!code)
-            code = compare_with_first(arrays, other, count, err);
+            code = compare_with_first(arrays, other, count);
         sb_table_free(other);
         sb_store_free(store);
     }
     return code;
 }
 
-static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
+static enum sb_code choose(struct arrays *arrays)
 {
     const struct sb_convert_options *options = arrays->options;
     uint32_t count = arrays->all;
@@ -107,13 +106,13 @@ static enum sb_code choose(struct arrays *arrays, struct sb_error *err)
         const char *name = options->arrays[i];
 
         if (arrays->first->ops->find(arrays->first, name, strlen(name)) < 0)
-            return sb_fail(err, SB_INVALID, "%s: has no array '%s'; ls shows which it has",
+            return sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            arrays->first->name, name);
     }
     arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
     arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
     if (!arrays->wanted || !arrays->names)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; i < count; i++) {
         const char *name = sb_table_column(arrays->first, i).name;
 
@@ -131,14 +130,14 @@ static bool is_bag_name(const char *name)
     return *name && *name != '.' && !strpbrk(name, "/@,");
 }
 
-static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_error *err)
+static enum sb_code name_bag(struct arrays *arrays, uint32_t number)
 {
     const struct sb_convert_options *options = arrays->options;
     struct sb_column array = sb_table_column(arrays->first, number);
     const char *type = array.dtype != SB_DTYPE_NONE ? sb_dtype_word(array.dtype) : "npy";
 
     if (!is_bag_name(array.name))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
                        "then OUTPUT is the bag itself",
                        arrays->first->name, array.name);
@@ -147,12 +146,11 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number, struct sb_e
                           array.form == SB_FORM_BYTES ? "" : ".",
                           array.form == SB_FORM_BYTES ? "" : type,
                           options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
-        return sb_fail_memory(err);
-    if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path, err))
-        return err->code;
+        return sb_fail_memory();
+    if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path))
+        return sb_error()->code;
     if (!options->force && !options->append && access(arrays->path.data, F_OK) == 0)
-        return sb_fail(err, SB_EXISTS, "%s: is there already; --force replaces it",
-                       arrays->path.data);
+        return sb_fail(SB_EXISTS, "%s: is there already; --force replaces it", arrays->path.data);
     return SB_OK;
 }
 
@@ -165,12 +163,12 @@ static void add_result(struct sb_convert_result *sum, const struct sb_convert_re
     sum->problems += one->problems;
 }
 
-static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct sb_error *err)
+static enum sb_code convert_array(struct arrays *arrays, uint32_t number)
 {
     const char *name = sb_table_column(arrays->first, number).name;
     struct sb_convert_options one = *arrays->options;
     struct sb_convert_result result = {0};
-    enum sb_code code = name_bag(arrays, number, err);
+    enum sb_code code = name_bag(arrays, number);
 
     if (code)
         return code;
@@ -179,82 +177,82 @@ static enum sb_code convert_array(struct arrays *arrays, uint32_t number, struct
     one.array_count = 1;
     one.item_arrays = arrays->names;
     one.item_array_count = arrays->count;
-    code = sb_convert(&one, &result, err);
+    code = sb_convert(&one, &result);
     add_result(arrays->result, &result);
     return code;
 }
 
-static enum sb_code check_output(const struct sb_convert_options *options, struct sb_error *err)
+static enum sb_code check_output(const struct sb_convert_options *options)
 {
     const struct sb_convert_records *records = &options->records;
     struct stat st;
     bool there = stat(options->output, &st) == 0;
 
     if (records->keys)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: each array becomes a bag of its own, and --keys is for one; choose "
                        "it with --array=NAME",
                        options->inputs[0]);
     if (there ? S_ISDIR(st.st_mode)
               : !sb_is_bag_name(options->output) && strcmp(options->output, "-") != 0)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: each array becomes a bag of its own: give a directory for them and "
                    "--to=bagz, or choose one with --array=NAME",
                    options->inputs[0]);
 }
 
-static enum sb_code convert_each(struct arrays *arrays, struct sb_error *err)
+static enum sb_code convert_each(struct arrays *arrays)
 {
     const struct sb_convert_options *options = arrays->options;
     bool made = false;
-    enum sb_code code = check_output(options, err);
+    enum sb_code code = check_output(options);
 
     for (size_t i = 0; !code && i < arrays->count; i++)
-        code = name_bag(arrays, arrays->wanted[i], err);
+        code = name_bag(arrays, arrays->wanted[i]);
     if (!code && !options->transfer.dry_run) {
         made = mkdir(options->output, 0777) == 0;
         if (!made && errno != EEXIST)
-            code = sb_fail_errno(err, errno, "%s", options->output);
+            code = sb_fail_errno(errno, "%s", options->output);
     }
     for (size_t i = 0; !code && i < arrays->count; i++)
-        code = convert_array(arrays, arrays->wanted[i], err);
+        code = convert_array(arrays, arrays->wanted[i]);
     if (code && made)
         rmdir(options->output);
     return code;
 }
 
 /* A single array may be converted to the output itself, if that has the name of a bag. */
-static enum sb_code convert_only(struct arrays *arrays, struct sb_error *err)
+static enum sb_code convert_only(struct arrays *arrays)
 {
     struct sb_convert_options one = *arrays->options;
     const char *name = sb_table_column(arrays->first, 0).name;
 
-    if (sb_part_name(one.output, one.share, true, &arrays->path, err))
-        return err->code;
+    if (sb_part_name(one.output, one.share, true, &arrays->path))
+        return sb_error()->code;
     one.output = arrays->path.data;
     one.arrays = &name;
     one.array_count = 1;
-    return sb_convert(&one, arrays->result, err);
+    return sb_convert(&one, arrays->result);
 }
 
 enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
-                               struct sb_convert_result *result, struct sb_error *err)
+                               struct sb_convert_result *result)
 {
     struct arrays arrays = {.options = options, .result = result};
     struct stat st;
     enum sb_code code =
-        open_table(&arrays.store, &arrays.first, &arrays.all, options, options->inputs[0], err);
+        open_table(&arrays.store, &arrays.first, &arrays.all, options, options->inputs[0]);
 
     if (!code)
-        code = compare_inputs(&arrays, err);
+        code = compare_inputs(&arrays);
     if (!code)
-        code = choose(&arrays, err);
+        code = choose(&arrays);
     if (!code)
         code = arrays.all == 1 && sb_is_bag_name(options->output) &&
                        !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode))
-                   ? convert_only(&arrays, err)
-                   : convert_each(&arrays, err);
+                   ? convert_only(&arrays)
+                   : convert_each(&arrays);
     sb_table_free(arrays.first);
     sb_store_free(arrays.store);
     free(arrays.wanted);

@@ -21,6 +21,6 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options);
  * one is not a Syrah file.
  */
 enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
-                               struct sb_convert_result *result, struct sb_error *err) SB_CHECKED;
+                               struct sb_convert_result *result) SB_CHECKED;
 
 #endif

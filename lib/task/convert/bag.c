@@ -23,23 +23,22 @@ struct bags {
     int64_t bytes_done, files_done; /* of the inputs before */
 };
 
-static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_over(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
     (void)size;
-    (void)err;
     return SB_OK;
 }
 
 /* The first nonempty record of a shard. SB_END: there is none. */
 static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int64_t records,
-                               struct sb_extent *out, struct sb_error *err)
+                               struct sb_extent *out)
 {
     for (int64_t i = 0; i < records; i++) {
         struct sb_place place = {.shard = shard, .index = i};
         size_t good;
-        enum sb_code code = sb_bag_extents(reader, place, 1, out, &good, err);
+        enum sb_code code = sb_bag_extents(reader, place, 1, out, &good);
 
         if (code || out->size > 0)
             return code;
@@ -50,21 +49,21 @@ static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int
 /*
  * One dictionary must decode the whole bag: that of its first record must be the new one's, if any.
  */
-static enum sb_code hold_against(struct sb_bag *bag, struct sb_error *err)
+static enum sb_code hold_against(struct sb_bag *bag)
 {
     struct sb_bag_reader *reader;
     struct sb_extent extent;
-    enum sb_code code = sb_bag_reader_new(&reader, bag, err);
+    enum sb_code code = sb_bag_reader_new(&reader, bag);
 
     if (!code)
         code = SB_END;
     for (uint32_t i = 0; code == SB_END && i < sb_bag_shard_count(bag); i++)
-        code = find_bytes(reader, i, sb_bag_shard(bag, i)->records, &extent, err);
+        code = find_bytes(reader, i, sb_bag_shard(bag, i)->records, &extent);
     if (!code)
-        code = sb_bag_stream(reader, &extent, pass_over, NULL, err);
+        code = sb_bag_stream(reader, &extent, pass_over, NULL);
     sb_bag_reader_free(reader);
     if (code == SB_DAMAGED)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: its records cannot be read by the dictionary that is to be used for "
                        "more; --dictionary must be that of the bag",
                        sb_bag_name(bag));
@@ -73,18 +72,17 @@ static enum sb_code hold_against(struct sb_bag *bag, struct sb_error *err)
 
 /* The bag's writer reports what keeps it from being opened. */
 static enum sb_code check_appended(const struct sb_convert_options *options,
-                                   struct sb_dictionary *dictionary, struct sb_error *err)
+                                   struct sb_dictionary *dictionary)
 {
     const struct sb_bag_writer_options *write = &options->records.write;
     struct sb_bag_options read = {
         .compression = write->compression, .dictionary = dictionary, .limits = write->limits};
-    struct sb_error ignored;
     struct sb_bag *bag;
     enum sb_code code;
 
-    if (sb_bag_open(&bag, options->output, &read, NULL, &ignored))
+    if (IGNORED(sb_bag_open(&bag, options->output, &read, NULL)))
         return SB_OK;
-    code = hold_against(bag, err);
+    code = hold_against(bag);
     sb_bag_free(bag);
     return code;
 }
@@ -95,8 +93,7 @@ static enum sb_code check_appended(const struct sb_convert_options *options,
  * single dictionary would decode them all.
  */
 static enum sb_code convert_dictionary(struct sb_dictionary **out,
-                                       const struct sb_convert_options *options,
-                                       struct sb_error *err)
+                                       const struct sb_convert_options *options)
 {
     const char *path = options->records.dictionary;
     enum sb_code code;
@@ -104,8 +101,8 @@ static enum sb_code convert_dictionary(struct sb_dictionary **out,
     *out = NULL;
     if (!path)
         return SB_OK;
-    code = sb_dictionary_read(out, path, err);
-    return code || !options->append ? code : check_appended(options, *out, err);
+    code = sb_dictionary_read(out, path);
+    return code || !options->append ? code : check_appended(options, *out);
 }
 
 bool sb_convert_is_of_bags(const struct sb_convert_options *options)
@@ -134,11 +131,11 @@ static struct sb_bag_writer_options writer_of(const struct sb_convert_options *o
 /* Without a number of shards of their own they use that of the records. */
 static enum sb_code keys_of(struct sb_bag_writer_options *keys,
                             const struct sb_convert_options *options,
-                            const struct sb_notify *notify, struct sb_error *err)
+                            const struct sb_notify *notify)
 {
     const struct sb_bag_writer_options *write = &options->records.write;
     struct sb_shard_pattern pattern;
-    enum sb_code code = sb_shard_pattern_parse(&pattern, options->records.keys, err);
+    enum sb_code code = sb_shard_pattern_parse(&pattern, options->records.keys);
 
     *keys = (struct sb_bag_writer_options){.path = options->records.keys,
                                            .force = options->force,
@@ -156,10 +153,9 @@ static int64_t count_existing(const char *path, const struct sb_bag_writer_optio
 {
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
     struct sb_bag *bag;
-    struct sb_error ignored;
     int64_t count;
 
-    if (sb_bag_open(&bag, path, &read, NULL, &ignored))
+    if (IGNORED(sb_bag_open(&bag, path, &read, NULL)))
         return -1;
     count = sb_bag_count(bag);
     sb_bag_free(bag);
@@ -168,7 +164,7 @@ static int64_t count_existing(const char *path, const struct sb_bag_writer_optio
 
 /* After both are open for writing, which settles what a killed run left of them. */
 static enum sb_code check_pair(const struct sb_convert_options *options,
-                               const struct sb_bag_writer_options *keys, struct sb_error *err)
+                               const struct sb_bag_writer_options *keys)
 {
     int64_t records, names;
 
@@ -179,11 +175,11 @@ static enum sb_code check_pair(const struct sb_convert_options *options,
     if (records < 0 || names < 0 || records == names)
         return SB_OK;
     if (names < records)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has %" PRId64 " keys, and %s %" PRId64
                        " records; append to a bag with a key for each of them",
                        keys->path, names, options->output, records);
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: has %" PRId64 " keys, and %s %" PRId64
                    " records; make it anew by convert --records=:%" PRId64,
                    keys->path, names, options->output, records, records);
@@ -191,24 +187,24 @@ static enum sb_code check_pair(const struct sb_convert_options *options,
 
 enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **dictionary,
                                  const struct sb_convert_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     struct sb_bag_sink_options wanted = {
         .writer = writer_of(options, notify), .level = options->level, .notify = notify};
     struct sb_bag_writer_options keys;
-    enum sb_code code = convert_dictionary(dictionary, options, err);
+    enum sb_code code = convert_dictionary(dictionary, options);
 
     if (code)
         return code;
     if (options->records.keys) {
-        code = keys_of(&keys, options, notify, err);
+        code = keys_of(&keys, options, notify);
         wanted.keys = &keys;
     }
     wanted.dictionary = *dictionary;
     if (!code)
-        code = sb_sink_open_bag(out, &wanted, err);
+        code = sb_sink_open_bag(out, &wanted);
     if (!code && wanted.keys) {
-        code = check_pair(options, &keys, err);
+        code = check_pair(options, &keys);
         if (code) {
             sb_sink_free(*out);
             *out = NULL;
@@ -230,8 +226,7 @@ static void report_progress(void *context, int64_t bytes, int64_t total, int64_t
 
 /* Reports missing numbers, and counts the others. */
 static enum sb_code count_chosen(struct bags *bags, const char *input,
-                                 struct sb_record_choice *choice, int64_t *count,
-                                 struct sb_error *err)
+                                 struct sb_record_choice *choice, int64_t *count)
 {
     struct sb_record_run run;
     enum sb_code code;
@@ -240,9 +235,9 @@ static enum sb_code count_chosen(struct bags *bags, const char *input,
     if (*count >= 0)
         return SB_OK;
     *count = 0;
-    while ((code = sb_record_choice_next(choice, &run, err)) != SB_END) {
+    while ((code = sb_record_choice_next(choice, &run)) != SB_END) {
         if (code == SB_INVALID)
-            sb_report(bags->notify, SB_PROBLEM, "missing", input, "%s", err->text);
+            sb_report(bags->notify, SB_PROBLEM, "missing", input, "%s", sb_error()->text);
         else if (code)
             return code;
         else
@@ -263,8 +258,7 @@ static void close_chosen(struct chosen *chosen)
     sb_bag_free(chosen->bag);
 }
 
-static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input,
-                                struct sb_error *err)
+static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input)
 {
     struct sb_record_choice_options capacity;
     const struct sb_record_choice_options *choice =
@@ -273,37 +267,36 @@ static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, 
 
     *chosen = (struct chosen){0};
     code = sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
-                       bags->notify, err);
+                       bags->notify);
     if (!code && choice)
-        code = sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag), err);
+        code = sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag));
     if (code)
         close_chosen(chosen);
     return code;
 }
 
-static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count,
-                                struct sb_error *err)
+static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count)
 {
     struct chosen chosen;
-    enum sb_code code = open_chosen(&chosen, bags, input, err);
+    enum sb_code code = open_chosen(&chosen, bags, input);
 
     if (code)
         return code;
     *count = sb_bag_count(chosen.bag);
     if (chosen.choice)
-        code = count_chosen(bags, bags->options->inputs[input], chosen.choice, count, err);
+        code = count_chosen(bags, bags->options->inputs[input], chosen.choice, count);
     close_chosen(&chosen);
     return code;
 }
 
-static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_error *err)
+static enum sb_code count_inputs(struct bags *bags, int64_t *total)
 {
     enum sb_code code = SB_OK;
     int64_t count;
 
     *total = 0;
     for (size_t i = 0; !code && i < bags->options->input_count; i++) {
-        code = count_input(bags, i, &count, err);
+        code = count_input(bags, i, &count);
         if (!code)
             *total += count;
     }
@@ -311,8 +304,7 @@ static enum sb_code count_inputs(struct bags *bags, int64_t *total, struct sb_er
 }
 
 /* Must the total number of records be known? */
-static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool *needs,
-                                struct sb_error *err)
+static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool *needs)
 {
     bool interleaved = writer->layout == SB_LAYOUT_INTERLEAVED;
     bool bounded = writer->shard_records > 0 || writer->shard_bytes > 0;
@@ -322,23 +314,23 @@ static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool
     *needs = false;
     if (strcmp(writer->path, "-") == 0)
         return SB_OK;
-    code = sb_shard_pattern_parse(&pattern, writer->path, err);
+    code = sb_shard_pattern_parse(&pattern, writer->path);
     if (!code && pattern.is_set)
         *needs = pattern.shards > 0 ? !interleaved && !bounded : interleaved;
     return code;
 }
 
 /* A list of numbers can be read only once: they are counted while they are spooled. */
-static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_error *err)
+static enum sb_code count_list(struct bags *bags, int64_t *total)
 {
     const char *input = bags->options->inputs[0];
     struct chosen chosen;
-    enum sb_code code = open_chosen(&chosen, bags, 0, err);
+    enum sb_code code = open_chosen(&chosen, bags, 0);
 
     if (code)
         return code;
     bags->numbers.bytes.beside = bags->options->output;
-    code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify, err);
+    code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify);
     close_chosen(&chosen);
     *total = sb_limit_spool_count(&bags->numbers);
     bags->counted = (struct sb_record_choice_options){
@@ -347,30 +339,30 @@ static enum sb_code count_list(struct bags *bags, int64_t *total, struct sb_erro
     return code;
 }
 
-static enum sb_code count_before(struct bags *bags, int64_t *total, struct sb_error *err)
+static enum sb_code count_before(struct bags *bags, int64_t *total)
 {
     bool is_list = bags->choice && bags->choice->list;
 
-    return is_list && bags->options->input_count == 1 ? count_list(bags, total, err)
-                                                      : count_inputs(bags, total, err);
+    return is_list && bags->options->input_count == 1 ? count_list(bags, total)
+                                                      : count_inputs(bags, total);
 }
 
-static enum sb_code open_writer(struct bags *bags, struct sb_error *err)
+static enum sb_code open_writer(struct bags *bags)
 {
     const struct sb_convert_options *options = bags->options;
     struct sb_bag_writer_options writer = writer_of(options, bags->notify);
     bool needs;
-    enum sb_code code = needs_total(&writer, &needs, err);
+    enum sb_code code = needs_total(&writer, &needs);
 
     writer.total = -1;
     if (!code && needs)
-        code = count_before(bags, &writer.total, err);
+        code = count_before(bags, &writer.total);
     if (!code)
-        code = convert_dictionary(&bags->dictionary, options, err);
-    return code ? code : sb_bag_writer_open(&bags->writer, &writer, err);
+        code = convert_dictionary(&bags->dictionary, options);
+    return code ? code : sb_bag_writer_open(&bags->writer, &writer);
 }
 
-static enum sb_code add_input(struct bags *bags, size_t input, struct sb_error *err)
+static enum sb_code add_input(struct bags *bags, size_t input)
 {
     const struct sb_convert_options *options = bags->options;
     const struct sb_bag_options *read = options->records.read;
@@ -386,57 +378,56 @@ static enum sb_code add_input(struct bags *bags, size_t input, struct sb_error *
         .progress = report_progress,
         .context = bags,
     };
-    enum sb_code code = open_chosen(&chosen, bags, input, err);
+    enum sb_code code = open_chosen(&chosen, bags, input);
 
     if (code)
         return code;
     wanted.choice = chosen.choice;
-    code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts, err);
+    code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts);
     bags->bytes_done += counts.bytes;
     bags->files_done += counts.records;
     close_chosen(&chosen);
     return code;
 }
 
-static enum sb_code check_result(const struct bags *bags, struct sb_error *err)
+static enum sb_code check_result(const struct bags *bags)
 {
     const struct sb_convert_options *options = bags->options;
 
     if (bags->result->problems == 0)
         return SB_OK;
     if (options->transfer.strict)
-        return sb_fail(err, SB_INVALID,
-                       "%s: not everything can be read; given up because of --strict",
+        return sb_fail(SB_INVALID, "%s: not everything can be read; given up because of --strict",
                        options->output);
     if (options->force && sb_bag_writer_records(bags->writer) == 0)
-        return sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+        return sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->inputs[0], options->output);
     return SB_OK;
 }
 
-static enum sb_code add_inputs(struct bags *bags, struct sb_error *err)
+static enum sb_code add_inputs(struct bags *bags)
 {
     const struct sb_convert_options *options = bags->options;
-    enum sb_code code = open_writer(bags, err);
+    enum sb_code code = open_writer(bags);
 
     for (size_t i = 0; !code && i < options->input_count; i++) {
         if (sb_convert_part_has(bags->part, i))
-            code = add_input(bags, i, err);
+            code = add_input(bags, i);
     }
     if (!code)
-        code = check_result(bags, err);
+        code = check_result(bags);
     if (!code)
-        code = sb_bag_writer_commit(bags->writer, err);
+        code = sb_bag_writer_commit(bags->writer);
     sb_bag_writer_free(bags->writer);
     sb_dictionary_free(bags->dictionary);
     sb_limit_spool_release(&bags->numbers);
     return code;
 }
 
-static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
+static enum sb_code count_would_be(struct bags *bags)
 {
     int64_t *records = &bags->result->counts.files;
-    enum sb_code code = count_inputs(bags, records, err);
+    enum sb_code code = count_inputs(bags, records);
 
     if (!code)
         sb_report(bags->notify, SB_NOTE, "would-store", bags->options->output,
@@ -446,7 +437,7 @@ static enum sb_code count_would_be(struct bags *bags, struct sb_error *err)
 
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                              const struct sb_convert_part *part, const struct sb_notify *notify,
-                             struct sb_convert_result *result, struct sb_error *err)
+                             struct sb_convert_result *result)
 {
     struct bags bags = {.options = options,
                         .part = part,
@@ -457,8 +448,8 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
     enum sb_code code;
 
     if (options->transfer.dry_run)
-        return count_would_be(&bags, err);
-    code = add_inputs(&bags, err);
+        return count_would_be(&bags);
+    code = add_inputs(&bags);
     result->counts.files = bags.files_done;
     result->counts.bytes = bags.bytes_done;
     result->members = bags.files_done;

@@ -39,7 +39,7 @@ static struct sb_cache_writer_options writer_of(const struct sb_convert_options 
 }
 
 enum sb_code sb_convert_open_cache(struct sb_sink **out, const struct sb_convert_options *options,
-                                   const struct sb_notify *notify, struct sb_error *err)
+                                   const struct sb_notify *notify)
 {
     struct sb_cache_sink_options wanted = {
         .writer = writer_of(options, notify),
@@ -49,7 +49,7 @@ enum sb_code sb_convert_open_cache(struct sb_sink **out, const struct sb_convert
         .notify = notify,
     };
 
-    return sb_sink_open_cache(out, &wanted, err);
+    return sb_sink_open_cache(out, &wanted);
 }
 
 static void report_progress(void *context, int64_t bytes, int64_t total, int64_t rows)
@@ -62,8 +62,7 @@ static void report_progress(void *context, int64_t bytes, int64_t total, int64_t
 }
 
 /* Adds one input, or all that are compacted together. */
-static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count,
-                               struct sb_error *err)
+static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count)
 {
     const char *const *dirs = (const char *const *)&caches->options->inputs[first];
     struct sb_recache_options wanted = {
@@ -78,78 +77,75 @@ static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count
     };
     struct sb_cache *cache;
     int64_t rows, live = 0;
-    enum sb_code code = sb_cache_open(&cache, dirs, count, caches->notify, err);
+    enum sb_code code = sb_cache_open(&cache, dirs, count, caches->notify);
 
     if (code)
         return code;
     if (caches->writer)
-        code = sb_recache(cache, caches->writer, &wanted, &caches->counts, err);
+        code = sb_recache(cache, caches->writer, &wanted, &caches->counts);
     else
-        code = sb_cache_count(cache, &rows, &live, err);
+        code = sb_cache_count(cache, &rows, &live);
     caches->counts.rows += live;
     sb_cache_free(cache);
     return code;
 }
 
-static enum sb_code add_part(struct caches *caches, const struct sb_convert_part *part,
-                             struct sb_error *err)
+static enum sb_code add_part(struct caches *caches, const struct sb_convert_part *part)
 {
     size_t count = part->end_input - part->first_input;
     enum sb_code code = SB_OK;
 
     if (caches->options->cache.compact && count > 0)
-        return add_inputs(caches, part->first_input, count, err);
+        return add_inputs(caches, part->first_input, count);
     for (size_t i = part->first_input; !code && i < part->end_input; i++)
-        code = add_inputs(caches, i, 1, err);
+        code = add_inputs(caches, i, 1);
     return code;
 }
 
-static enum sb_code check_result(const struct caches *caches, struct sb_error *err)
+static enum sb_code check_result(const struct caches *caches)
 {
     const struct sb_convert_options *options = caches->options;
 
     if (caches->result->problems == 0)
         return SB_OK;
     if (options->transfer.strict)
-        return sb_fail(err, SB_INVALID,
-                       "%s: not everything can be read; given up because of --strict",
+        return sb_fail(SB_INVALID, "%s: not everything can be read; given up because of --strict",
                        options->output);
     if (caches->counts.rows == 0)
-        return sb_fail(err, SB_DAMAGED, "%s: nothing of it could be read; %s is not written",
+        return sb_fail(SB_DAMAGED, "%s: nothing of it could be read; %s is not written",
                        options->inputs[0], options->output);
     return SB_OK;
 }
 
-static enum sb_code write_cache(struct caches *caches, const struct sb_convert_part *part,
-                                struct sb_error *err)
+static enum sb_code write_cache(struct caches *caches, const struct sb_convert_part *part)
 {
     struct sb_cache_writer_options writer = writer_of(caches->options, caches->notify);
-    enum sb_code code = sb_cache_writer_open(&caches->writer, &writer, err);
+    enum sb_code code = sb_cache_writer_open(&caches->writer, &writer);
 
     if (!code)
-        code = add_part(caches, part, err);
+        code = add_part(caches, part);
     if (!code)
-        code = check_result(caches, err);
+        code = check_result(caches);
     if (!code)
-        code = sb_cache_writer_commit(caches->writer, err);
+        code = sb_cache_writer_commit(caches->writer);
     sb_cache_writer_free(caches->writer);
     return code;
 }
 
 enum sb_code sb_convert_caches(const struct sb_convert_options *options,
                                const struct sb_convert_part *part, const struct sb_notify *notify,
-                               struct sb_convert_result *result, struct sb_error *err)
+                               struct sb_convert_result *result)
 {
     struct caches caches = {.options = options, .notify = notify, .result = result};
     enum sb_code code;
 
     if (options->transfer.dry_run) {
-        code = add_part(&caches, part, err);
+        code = add_part(&caches, part);
         if (!code)
             sb_report(notify, SB_NOTE, "would-store", options->output,
                       "would be given %" PRId64 " keys", caches.counts.rows);
     } else {
-        code = write_cache(&caches, part, err);
+        code = write_cache(&caches, part);
     }
     result->counts.files = result->members = caches.counts.rows;
     result->counts.bytes = caches.counts.bytes;

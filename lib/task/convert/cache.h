@@ -16,10 +16,10 @@ bool sb_convert_is_of_caches(const struct sb_convert_options *options);
  */
 enum sb_code sb_convert_caches(const struct sb_convert_options *options,
                                const struct sb_convert_part *part, const struct sb_notify *notify,
-                               struct sb_convert_result *result, struct sb_error *err) SB_CHECKED;
+                               struct sb_convert_result *result) SB_CHECKED;
 
 /* The output cache, as a sink. */
 enum sb_code sb_convert_open_cache(struct sb_sink **out, const struct sb_convert_options *options,
-                                   const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                   const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -59,24 +59,24 @@ static bool makes_records(const struct sb_convert_options *options)
 
 /* Counts the records of an input that an earlier run has converted. */
 static enum sb_code convert_count_records(const struct sb_convert_options *options,
-                                          const char *path, int64_t *count, struct sb_error *err)
+                                          const char *path, int64_t *count)
 {
     struct sb_source *source = NULL;
     struct sb_member member;
     struct sb_store *store;
-    enum sb_code code = sb_convert_count_file(options, path, count, err);
+    enum sb_code code = sb_convert_count_file(options, path, count);
 
     if (code || *count >= 0)
         return code;
     *count = 0;
     if (!options->records.framed_input && !(sb_container_can(options->from) & SB_CAN_RECORDS))
         return SB_OK;
-    code = sb_convert_open_input(&store, options, path, err);
+    code = sb_convert_open_input(&store, options, path);
     if (code)
         return code;
-    code = sb_convert_open_source(&source, store, options, NULL, NULL, err);
+    code = sb_convert_open_source(&source, store, options, NULL, NULL);
     while (!code)
-        code = sb_source_next(source, &member, err);
+        code = sb_source_next(source, &member);
     if (code == SB_END)
         *count = source->records;
     sb_source_free(source);
@@ -84,32 +84,31 @@ static enum sb_code convert_count_records(const struct sb_convert_options *optio
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code compare(const char *keys, int64_t key_count, int64_t records,
-                            struct sb_error *err)
+static enum sb_code compare(const char *keys, int64_t key_count, int64_t records)
 {
     if (key_count == records)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: has %" PRId64 " keys, and there are %" PRId64
                    " records; give the keys that were made with them",
                    keys, key_count, records);
 }
 
 static enum sb_code check_keys(const struct sb_record_names *names,
-                               const struct sb_convert_options *options, struct sb_error *err)
+                               const struct sb_convert_options *options)
 {
     int64_t sum = 0;
 
     for (size_t i = 0; i < options->input_count; i++) {
         int64_t count;
 
-        if (sb_convert_count_file(options, options->inputs[i], &count, err))
-            return err->code;
+        if (sb_convert_count_file(options, options->inputs[i], &count))
+            return sb_error()->code;
         if (count < 0)
             return SB_OK;
         sum += count;
     }
-    return compare(options->records.keys, sb_record_names_count(names), sum, err);
+    return compare(options->records.keys, sb_record_names_count(names), sum);
 }
 
 /*
@@ -117,18 +116,18 @@ static enum sb_code check_keys(const struct sb_record_names *names,
  * are bags in files: SB_INVALID if there are more or fewer of them than keys.
  */
 static enum sb_code convert_names(struct sb_record_names **out,
-                                  const struct sb_convert_options *options, struct sb_error *err)
+                                  const struct sb_convert_options *options)
 {
     const struct sb_convert_records *records = &options->records;
     bool read = records->keys && !makes_records(options); /* else they are written */
     enum sb_code code;
 
     if (!read)
-        return sb_record_names_by_format(
-            out, records->name_format ? records->name_format : SB_RECORD_NAME_FORMAT, err);
-    code = sb_record_names_by_keys(out, records->keys, NULL, options->notify, err);
+        return sb_record_names_by_format(out, records->name_format ? records->name_format
+                                                                   : SB_RECORD_NAME_FORMAT);
+    code = sb_record_names_by_keys(out, records->keys, NULL, options->notify);
     if (!code)
-        code = check_keys(*out, options, err);
+        code = check_keys(*out, options);
     if (code) {
         sb_record_names_free(*out);
         *out = NULL;
@@ -194,7 +193,7 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
         wanted->progress(wanted->context, bytes, total, files);
 }
 
-static enum sb_code convert_archive(struct convert *convert, struct sb_error *err)
+static enum sb_code convert_archive(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_archive_source_options source_options = {
@@ -203,35 +202,32 @@ static enum sb_code convert_archive(struct convert *convert, struct sb_error *er
         .notify = &convert->notify,
     };
     struct sb_source *source;
-    enum sb_code code = sb_source_open_archive(&source, options->archive, &source_options, err);
+    enum sb_code code = sb_source_open_archive(&source, options->archive, &source_options);
 
     if (code)
         return code;
     convert->transfer.stored_names = true;
     convert->result->begun = true;
-    code = sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members,
-                       err);
+    code = sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members);
     sb_source_free(source);
     return code;
 }
 
 static enum sb_code transfer(struct convert *convert, struct sb_source *source, size_t number,
-                             bool by_name, struct sb_error *err)
+                             bool by_name)
 {
     int64_t *members = &convert->result->members;
     enum sb_code code;
 
     if (!convert->output.run)
-        return sb_transfer(source, convert->output.sink, &convert->transfer, members, err);
-    code = sb_checkpoint_begin(convert->output.run, number, by_name, source, err);
+        return sb_transfer(source, convert->output.sink, &convert->transfer, members);
+    code = sb_checkpoint_begin(convert->output.run, number, by_name, source);
     return code ? code
-                : sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members,
-                                         err);
+                : sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members);
 }
 
 /* A wrapped bag or cache is as many sources as it has files. */
-static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, int64_t *records,
-                               struct sb_error *err)
+static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, int64_t *records)
 {
     struct sb_source_options source = sb_convert_source_options(convert->options, convert->names);
     struct sb_wrap wrap = {
@@ -242,12 +238,12 @@ static enum sb_code wrap_files(struct convert *convert, struct sb_store *store, 
         .members = &convert->result->members,
     };
 
-    return sb_wrap_files(&wrap, store, convert->first_record, records, err);
+    return sb_wrap_files(&wrap, store, convert->first_record, records);
 }
 
 /* SB_OK and NULL: neighbours decide. Across several inputs, they are to be the same samples. */
 static enum sb_code open_samples(struct convert *convert, struct sb_store *store,
-                                 struct sb_source **out, struct sb_error *err)
+                                 struct sb_source **out)
 {
     const struct sb_convert_options *options = convert->options;
     bool alone = options->input_count == 1;
@@ -258,14 +254,14 @@ static enum sb_code open_samples(struct convert *convert, struct sb_store *store
     convert->sample_order.beside = convert->transfer.beside;
     if (alone)
         convert->sample_order.share = options->share;
-    code = sb_convert_open_samples(out, store, options, &convert->sample_order, &catalog, err);
+    code = sb_convert_open_samples(out, store, options, &convert->sample_order, &catalog);
     convert->transfer.neighbours = *out && alone ? NULL : &convert->neighbours;
     convert->transfer.sample_share = convert->sample_order.share;
     return code;
 }
 
 static enum sb_code convert_opened(struct convert *convert, struct sb_store *store, size_t number,
-                                   int64_t *records, struct sb_error *err)
+                                   int64_t *records)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_options cut = *options;
@@ -276,22 +272,22 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
     cut.records.choice =
         sb_convert_part_choice(&convert->part, number, options->records.choice, &capacity);
     if (options->wrap && sb_store_can(store, SB_CAN_PARTS))
-        return wrap_files(convert, store, records, err);
+        return wrap_files(convert, store, records);
     if (sb_store_can(store, SB_CAN_ITEMS) && makes_records(options) && options->array_count != 1)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: each array becomes a bag of its own, which is not done from a pipe; "
                        "choose one with --array=NAME",
                        sb_store_name(store));
     if (options->wrap)
-        code = sb_wrap_input(convert->output.sink, store, err);
+        code = sb_wrap_input(convert->output.sink, store);
     if (!code && options->samples)
-        code = open_samples(convert, store, &source, err);
+        code = open_samples(convert, store, &source);
     convert->transfer.stored_names = source || sb_store_archive(store);
     if (!code && !source)
-        code = sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify, err);
+        code = sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify);
     if (!code) {
         convert->result->begun = true;
-        code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME), err);
+        code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME));
         *records = source->records;
     }
     sb_source_free(source);
@@ -307,28 +303,28 @@ static void pass_records(struct convert *convert, int64_t records)
     sb_record_names_place(convert->names, convert->first_record, 1);
 }
 
-static enum sb_code convert_input(struct convert *convert, size_t number, struct sb_error *err)
+static enum sb_code convert_input(struct convert *convert, size_t number)
 {
     struct sb_store *store;
     int64_t records = 0;
     enum sb_code code =
-        sb_convert_open_input(&store, convert->options, convert->options->inputs[number], err);
+        sb_convert_open_input(&store, convert->options, convert->options->inputs[number]);
 
     if (code)
         return code;
     convert->streamed = convert->streamed || sb_store_is_stream(store);
-    code = convert_opened(convert, store, number, &records, err);
+    code = convert_opened(convert, store, number, &records);
     pass_records(convert, records);
     sb_store_free(store);
     return code;
 }
 
 /* Another run converts this input; only the numbers of its records matter here. */
-static enum sb_code pass_input(struct convert *convert, size_t number, struct sb_error *err)
+static enum sb_code pass_input(struct convert *convert, size_t number)
 {
     int64_t records;
     enum sb_code code =
-        convert_count_records(convert->options, convert->options->inputs[number], &records, err);
+        convert_count_records(convert->options, convert->options->inputs[number], &records);
 
     if (!code)
         pass_records(convert, records);
@@ -344,7 +340,7 @@ static bool replaces_by_nothing(const struct convert *convert)
 }
 
 /* An empty tree or tar that was given by name is accepted. */
-static enum sb_code refuse_empty_stream(const struct convert *convert, struct sb_error *err)
+static enum sb_code refuse_empty_stream(const struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     bool kept = convert->output.run && sb_checkpoint_kept(convert->output.run);
@@ -352,9 +348,9 @@ static enum sb_code refuse_empty_stream(const struct convert *convert, struct sb
     if (!options->force || !convert->streamed || convert->result->members > 0 || kept ||
         strcmp(options->output, "-") == 0)
         return SB_OK;
-    return sb_fail_empty(err, options->input_count > 1               ? "what INPUTs hold"
-                              : strcmp(options->inputs[0], "-") == 0 ? "standard input"
-                                                                     : options->inputs[0]);
+    return sb_fail_empty(options->input_count > 1               ? "what INPUTs hold"
+                         : strcmp(options->inputs[0], "-") == 0 ? "standard input"
+                                                                : options->inputs[0]);
 }
 
 static void release_output(struct convert *convert, bool failed)
@@ -377,7 +373,7 @@ static bool numbers_matter(const struct convert *convert, size_t input)
 }
 
 /* If the last input is read first, the first row of each name wins. */
-static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err)
+static enum sb_code convert_inputs(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     bool backwards = options->merge && options->transfer.duplicates == SB_DUPLICATE_LAST;
@@ -389,35 +385,35 @@ static enum sb_code convert_inputs(struct convert *convert, struct sb_error *err
         if (!sb_convert_part_has(&convert->part, i) ||
             (convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
             if (numbers_matter(convert, i))
-                code = pass_input(convert, i, err);
+                code = pass_input(convert, i);
             continue;
         }
         convert->transfer.merged_number = i;
         if (options->prefixes)
             convert->transfer.prefix = options->prefixes[i];
-        code = convert_input(convert, i, err);
+        code = convert_input(convert, i);
     }
     return code;
 }
 
 /* The run of items of each share. */
 static enum sb_code choose_items(const struct convert *convert, struct sb_table *table,
-                                 struct sb_record_choice_options *out, struct sb_error *err)
+                                 struct sb_record_choice_options *out)
 {
     const struct sb_record_choice_options *wanted = convert->options->records.choice;
     struct sb_share share = convert->options->share;
     int64_t count;
-    enum sb_code code = table->ops->count(table, &count, err);
+    enum sb_code code = table->ops->count(table, &count);
 
     *out = wanted ? *wanted : (struct sb_record_choice_options){.sample = -1};
-    return code || share.count == 0 ? code : sb_record_choice_share(out, share, count, err);
+    return code || share.count == 0 ? code : sb_record_choice_share(out, share, count);
 }
 
 /*
  * Bags that are read side by side are one source of items: only of values, whose types are in the
  * bags' names (beside.h).
  */
-static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err)
+static enum sb_code convert_zipped(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     const struct sb_beside_options how = {
@@ -426,28 +422,28 @@ static enum sb_code convert_zipped(struct convert *convert, struct sb_error *err
     struct sb_record_choice_options items = {0};
     struct sb_source *source = NULL;
     struct sb_table *table;
-    enum sb_code code = sb_table_of_bags(&table, options->inputs, options->input_count, &how,
-                                         &convert->notify, err);
+    enum sb_code code =
+        sb_table_of_bags(&table, options->inputs, options->input_count, &how, &convert->notify);
 
     if (code)
         return code;
     wanted.records = options->records.choice || options->share.count > 0 ? &items : NULL;
     wanted.raw_arrays = wanted.unsized = true;
     wanted.whole_items = false;
-    code = choose_items(convert, table, &items, err);
+    code = choose_items(convert, table, &items);
     if (code)
         sb_table_free(table);
     else
-        code = sb_source_of_table(&source, table, &wanted, &convert->notify, err);
+        code = sb_source_of_table(&source, table, &wanted, &convert->notify);
     if (!code)
-        code = transfer(convert, source, 0, false, err);
+        code = transfer(convert, source, 0, false);
     if (!code)
         convert->first_record = source->records;
     sb_source_free(source);
     return code;
 }
 
-static enum sb_code open_output(struct convert *convert, struct sb_error *err)
+static enum sb_code open_output(struct convert *convert)
 {
     const struct sb_convert_output_use use = {
         .dry_run = convert->transfer.dry_run,
@@ -456,42 +452,41 @@ static enum sb_code open_output(struct convert *convert, struct sb_error *err)
         .progress = progress,
         .context = convert,
     };
-    enum sb_code code = sb_convert_output_open(&convert->output, convert->options, &use, err);
+    enum sb_code code = sb_convert_output_open(&convert->output, convert->options, &use);
 
     convert->result->done = code == SB_END;
     return code;
 }
 
-static enum sb_code run(struct convert *convert, struct sb_error *err)
+static enum sb_code run(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     bool was_there = access(options->output, F_OK) == 0;
     int64_t key_count;
-    enum sb_code code = convert_names(&convert->names, options, err);
+    enum sb_code code = convert_names(&convert->names, options);
 
     convert->first_record = 0;
     if (!code)
-        code = open_output(convert, err);
+        code = open_output(convert);
     if (!code && convert->output.run && convert->transfer.seen)
-        code = sb_checkpoint_see(convert->output.run, convert->transfer.seen, err);
+        code = sb_checkpoint_see(convert->output.run, convert->transfer.seen);
     if (!code && options->archive)
-        code = convert_archive(convert, err);
+        code = convert_archive(convert);
     if (!code)
-        code = convert_is_zipped(options) ? convert_zipped(convert, err)
-                                          : convert_inputs(convert, err);
+        code = convert_is_zipped(options) ? convert_zipped(convert) : convert_inputs(convert);
     key_count = code ? -1 : sb_record_names_count(convert->names);
     if (key_count >= 0)
-        code = compare(options->records.keys, key_count, convert->first_record, err);
+        code = compare(options->records.keys, key_count, convert->first_record);
     if (convert->transfer.seen)
         sb_seen_shrink(convert->transfer.seen);
     if (!code && replaces_by_nothing(convert))
-        code = sb_fail(err, SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+        code = sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
                        options->output);
     if (!code)
-        code = refuse_empty_stream(convert, err);
+        code = refuse_empty_stream(convert);
     if (!code && !convert->transfer.dry_run)
-        code = sb_convert_output_commit(&convert->output, err);
+        code = sb_convert_output_commit(&convert->output);
     release_output(convert, code != SB_OK && !convert->result->done);
     /* Removes a directory that was made in vain; rmdir keeps one with files in it. */
     if (code && !was_there && sb_convert_takes(options) & SB_TO_TREE)
@@ -538,7 +533,7 @@ static bool arrange_names(struct convert *convert)
 }
 
 /* The set of names belongs to one run. */
-static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error *err)
+static enum sb_code run_once(struct convert *convert, bool dry)
 {
     struct sb_seen *seen = NULL;
     bool looks_up = convert->options->merge ? arrange_merge(convert) : arrange_names(convert);
@@ -547,15 +542,15 @@ static enum sb_code run_once(struct convert *convert, bool dry, struct sb_error 
     convert->transfer.dry_run = dry;
     convert->transfer.beside = dry ? "." : convert->options->output;
     if (looks_up)
-        code = sb_seen_new(&seen, convert->transfer.beside, err);
+        code = sb_seen_new(&seen, convert->transfer.beside);
     convert->transfer.seen = seen;
     if (!code && convert->options->samples)
-        code = sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, &convert->notify,
-                                   err);
+        code =
+            sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, &convert->notify);
     if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
-        code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside, err);
+        code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside);
     if (!code)
-        code = run(convert, err);
+        code = run(convert);
     if (convert->transfer.taken)
         convert->result->kept_stored = sb_taken_kept(convert->transfer.taken);
     sb_taken_free(convert->transfer.taken);
@@ -581,52 +576,51 @@ static bool looks_first(const struct sb_convert_options *options)
 }
 
 /* Checks where outputs may be written. */
-static enum sb_code check_paths(const struct sb_convert_options *options, struct sb_error *err)
+static enum sb_code check_paths(const struct sb_convert_options *options)
 {
     const struct sb_convert_records *records = &options->records;
     unsigned takes = records->framed_output ? 0 : sb_convert_takes(options);
     enum sb_code code =
-        sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+        sb_convert_paths_check(options->inputs, options->input_count, options->output);
 
     if (!code && !(takes & (SB_TO_INDEX | SB_TO_TREE)))
-        code = sb_convert_spare_archive(options->output, sb_convert_output_word(options), err);
+        code = sb_convert_spare_archive(options->output, sb_convert_output_word(options));
     if (!code && takes & SB_TO_RECORDS && records->keys)
         code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
-                                       records->keys, "bag of keys", err);
+                                       records->keys, "bag of keys");
     if (!code && records->dictionary)
         code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
-                                       records->dictionary, "dictionary", err);
+                                       records->dictionary, "dictionary");
     return code;
 }
 
-static enum sb_code convert_part(struct convert *convert, struct sb_error *err)
+static enum sb_code convert_part(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_result *result = convert->result;
-    enum sb_code code = sb_convert_part_plan(&convert->part, options, &convert->notify, err);
+    enum sb_code code = sb_convert_part_plan(&convert->part, options, &convert->notify);
 
     if (!code && sb_convert_is_of_bags(options)) {
-        code = sb_convert_bags(options, &convert->part, &convert->notify, result, err);
+        code = sb_convert_bags(options, &convert->part, &convert->notify, result);
         goto out;
     }
     if (!code && sb_convert_is_of_caches(options)) {
-        code = sb_convert_caches(options, &convert->part, &convert->notify, result, err);
+        code = sb_convert_caches(options, &convert->part, &convert->notify, result);
         goto out;
     }
     if (!code && looks_first(options)) {
-        code = run_once(convert, true, err);
+        code = run_once(convert, true);
         *result = (struct sb_convert_result){.problems = result->problems};
     }
     if (!code)
-        code = run_once(convert, options->transfer.dry_run, err);
+        code = run_once(convert, options->transfer.dry_run);
 out:
     sb_convert_part_release(&convert->part);
     return code;
 }
 
 /* What lies in a tree that is read or written may be an input itself. */
-static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert_options *options,
-                               struct sb_error *err)
+static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert_options *options)
 {
     bool trees = sb_convert_takes(options) & SB_TO_TREE;
     enum sb_code code = SB_OK;
@@ -634,14 +628,13 @@ static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert
     for (size_t i = 0; !trees && i < options->input_count; i++)
         trees = sb_convert_abilities(options, options->inputs[i]) & SB_CAN_WALK;
     if (trees && options->archive)
-        code = sb_own_files_add(own, sb_archive_path(options->archive), NULL, err);
+        code = sb_own_files_add(own, sb_archive_path(options->archive), NULL);
     for (size_t i = 0; trees && !code && i < options->input_count; i++)
-        code = sb_own_files_add(own, options->inputs[i], NULL, err);
+        code = sb_own_files_add(own, options->inputs[i], NULL);
     return code;
 }
 
-enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
-                        struct sb_error *err)
+enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result)
 {
     struct sb_convert_options with_own = *options;
     struct sb_own_files *own;
@@ -651,7 +644,7 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
 
     *result = (struct sb_convert_result){0};
     if (sb_convert_is_of_arrays(options))
-        return sb_convert_arrays(options, result, err);
+        return sb_convert_arrays(options, result);
     convert.notify = (struct sb_notify){.call = forward, .context = &convert};
     convert.transfer.notify = &convert.notify;
     convert.transfer.problems = &result->problems;
@@ -661,19 +654,19 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
-    code = sb_own_files_new(&own, err);
+    code = sb_own_files_new(&own);
     with_own.own = own;
     options = &with_own;
     if (!code)
-        code = check_paths(options, err);
+        code = check_paths(options);
     if (!code)
-        code = own_inputs(own, options, err);
+        code = own_inputs(own, options);
     if (!code && options->merge && !options->append)
-        code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify, err);
+        code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify);
     if (!code)
-        code = sb_recode_check(&options->transfer.recode, err);
+        code = sb_recode_check(&options->transfer.recode);
     if (!code)
-        code = convert_part(&convert, err);
+        code = convert_part(&convert);
     sb_own_files_free(own);
     return result->done ? SB_OK : code;
 }

@@ -137,8 +137,8 @@ struct sb_convert_result {
  * bytes may have been written to standard output. SB_INVALID also if output and inputs conflict;
  * SB_EXISTS before any input is read.
  */
-enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_convert(const struct sb_convert_options *options,
+                        struct sb_convert_result *result) SB_CHECKED;
 
 /* The kind of output, as SB_TO_ bits, and as a word for messages. */
 unsigned sb_convert_takes(const struct sb_convert_options *options);

@@ -26,7 +26,7 @@ struct extents {
     int64_t size;
 };
 
-static enum sb_code size_shard(struct extents *extents, uint32_t shard, struct sb_error *err)
+static enum sb_code size_shard(struct extents *extents, uint32_t shard)
 {
     struct stat st;
     enum sb_code code;
@@ -34,65 +34,63 @@ static enum sb_code size_shard(struct extents *extents, uint32_t shard, struct s
     if (extents->any_size && extents->sized == shard)
         return SB_OK;
     if (shard >= extents->shard_count)
-        return sb_fail(err, SB_DAMAGED, "there is no shard %" PRIu32 "; shards end at %" PRIu32,
-                       shard, extents->shard_count - 1);
-    code = sb_shards_stat(extents->shards, shard, &st, err);
+        return sb_fail(SB_DAMAGED, "there is no shard %" PRIu32 "; shards end at %" PRIu32, shard,
+                       extents->shard_count - 1);
+    code = sb_shards_stat(extents->shards, shard, &st);
     extents->any_size = code == SB_OK;
     extents->sized = shard;
     extents->size = code == SB_OK ? st.st_size : 0;
     return code;
 }
 
-static enum sb_code check_bounds(struct extents *extents, const struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code check_bounds(struct extents *extents, const struct sb_entry *entry)
 {
     enum sb_code code;
 
     if (entry->type == SB_DIR)
         return SB_OK;
-    code = size_shard(extents, entry->shard, err);
+    code = size_shard(extents, entry->shard);
     if (code || entry->offset + entry->size <= extents->size)
         return code;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: ends at %" PRId64 ", and shard %" PRIu32 " has %" PRId64 " bytes",
                    entry->path, entry->offset + entry->size, entry->shard, extents->size);
 }
 
 /* Puts the line number before the error. */
-static enum sb_code blame_line(const struct extents *extents, int64_t number, struct sb_error *err)
+static enum sb_code blame_line(const struct extents *extents, int64_t number)
 {
-    struct sb_error inner = *err;
+    struct sb_error inner = *sb_error();
 
     if (inner.code != SB_INVALID && inner.code != SB_DAMAGED)
         return inner.code;
-    return sb_fail(err, inner.code, "%s: line %" PRId64 ": %s", extents->list_name, number,
-                   inner.text);
+    return sb_fail(inner.code, "%s: line %" PRId64 ": %s", extents->list_name, number, inner.text);
 }
 
-static enum sb_code read_list(struct extents *extents, struct sb_error *err)
+static enum sb_code read_list(struct extents *extents)
 {
     struct sb_line_parser *parser = NULL;
     struct sb_list *list = NULL;
     struct sb_entry entry;
     const char *line;
     size_t size;
-    enum sb_code code = sb_line_parser_new(&parser, err);
+    enum sb_code code = sb_line_parser_new(&parser);
 
     if (!code)
-        code = sb_list_open(&list, extents->options->list, '\n', err);
+        code = sb_list_open(&list, extents->options->list, '\n');
     if (!code && extents->options->force)
         sb_list_must_name(list);
     for (int64_t number = 1; !code; number++) {
-        code = sb_list_next(list, &line, &size, err);
+        code = sb_list_next(list, &line, &size);
         if (code || size == 0)
             continue;
-        code = sb_line_parse(parser, line, size, &entry, err);
+        code = sb_line_parse(parser, line, size, &entry);
         if (!code)
-            code = check_bounds(extents, &entry, err);
+            code = check_bounds(extents, &entry);
         if (code)
-            code = blame_line(extents, number, err);
+            code = blame_line(extents, number);
         if (!code)
-            code = sb_index_rows_add(extents->rows, number, &entry, NULL, err);
+            code = sb_index_rows_add(extents->rows, number, &entry, NULL);
     }
     sb_list_free(list);
     sb_line_parser_free(parser);
@@ -100,15 +98,14 @@ static enum sb_code read_list(struct extents *extents, struct sb_error *err)
 }
 
 /* Runs a query that returns a row (an id, a path and another id) if something is wrong. */
-static enum sb_code refuse_any(struct extents *extents, const char *query, const char *what,
-                               struct sb_error *err)
+static enum sb_code refuse_any(struct extents *extents, const char *query, const char *what)
 {
     sqlite3 *db = sb_index_rows_database(extents->rows);
     sqlite3_stmt *row;
-    enum sb_code code = sb_database_prepare(db, &row, query, err);
+    enum sb_code code = sb_database_prepare(db, &row, query);
 
-    if (sb_database_row(row, &code, err))
-        code = sb_fail(err, SB_INVALID, "%s: line %lld: %s %s %lld", extents->list_name,
+    if (sb_database_row(row, &code))
+        code = sb_fail(SB_INVALID, "%s: line %lld: %s %s %lld", extents->list_name,
                        (long long)sqlite3_column_int64(row, 0),
                        (const char *)sqlite3_column_text(row, 1), what,
                        (long long)sqlite3_column_int64(row, 2));
@@ -116,19 +113,19 @@ static enum sb_code refuse_any(struct extents *extents, const char *query, const
     return code;
 }
 
-static enum sb_code check_names(struct extents *extents, struct sb_error *err)
+static enum sb_code check_names(struct extents *extents)
 {
     enum sb_code code = refuse_any(extents,
                                    "SELECT max(id), path, min(id) FROM files GROUP BY path"
                                    " HAVING count(*) > 1 LIMIT 1",
-                                   "has the name of line", err);
+                                   "has the name of line");
 
     if (code)
         return code;
     return refuse_any(extents,
                       "SELECT id, path, id FROM files WHERE path IN (SELECT path FROM dirs)"
                       " LIMIT 1",
-                      "is the name of a directory too; see line", err);
+                      "is the name of a directory too; see line");
 }
 
 static bool is_link(struct extents *extents, uint32_t shard)
@@ -154,8 +151,7 @@ struct reach {
     int64_t crc; /* -1: unknown */
 };
 
-static enum sb_code check_overlap(struct extents *extents, sqlite3_stmt *row, struct reach *last,
-                                  struct sb_error *err)
+static enum sb_code check_overlap(struct extents *extents, sqlite3_stmt *row, struct reach *last)
 {
     struct reach this = {
         .id = sqlite3_column_int64(row, EXTENT_ID),
@@ -170,14 +166,14 @@ static enum sb_code check_overlap(struct extents *extents, sqlite3_stmt *row, st
     bool shares = this.offset == last->offset && this.size == last->size && this.crc == last->crc;
 
     if (overlaps && !(shares && is_link(extents, (uint32_t)this.shard)))
-        return sb_fail(err, SB_DAMAGED, "%s: line %" PRId64 ": %s shares bytes with line %" PRId64,
+        return sb_fail(SB_DAMAGED, "%s: line %" PRId64 ": %s shares bytes with line %" PRId64,
                        extents->list_name, this.id,
                        (const char *)sqlite3_column_text(row, EXTENT_PATH), last->id);
     *last = this;
     return SB_OK;
 }
 
-static enum sb_code check_overlaps(struct extents *extents, struct sb_error *err)
+static enum sb_code check_overlaps(struct extents *extents)
 {
     sqlite3 *db = sb_index_rows_database(extents->rows);
     struct reach last = {.shard = -1};
@@ -185,32 +181,31 @@ static enum sb_code check_overlaps(struct extents *extents, struct sb_error *err
     enum sb_code code = sb_database_prepare(db, &row,
                                             "SELECT id, path, shard, offset, size, crc32c"
                                             " FROM files WHERE size > 0"
-                                            " ORDER BY shard, offset, size, id",
-                                            err);
+                                            " ORDER BY shard, offset, size, id");
 
-    while (sb_database_row(row, &code, err))
-        code = check_overlap(extents, row, &last, err);
+    while (sb_database_row(row, &code))
+        code = check_overlap(extents, row, &last);
     sqlite3_finalize(row);
     return code;
 }
 
-static enum sb_code open_ends(struct extents *extents, struct sb_error *err)
+static enum sb_code open_ends(struct extents *extents)
 {
     const struct sb_extents_options *options = extents->options;
     struct sb_writer_options writer = {.mode = options->force ? SB_REPLACE : SB_CREATE,
                                        .in_place = true};
-    enum sb_code code = sb_writer_open(&extents->writer, options->archive, &writer, err);
+    enum sb_code code = sb_writer_open(&extents->writer, options->archive, &writer);
 
     if (!code)
-        code = sb_writer_open_shards(extents->writer, &extents->shards, err);
+        code = sb_writer_open_shards(extents->writer, &extents->shards);
     if (!code)
-        code = sb_index_rows_new(&extents->rows, options->archive, err);
+        code = sb_index_rows_new(&extents->rows, options->archive);
     if (!code)
         extents->shard_count = sb_writer_shard_count(extents->writer);
     return code;
 }
 
-static enum sb_code read_checksums(struct extents *extents, struct sb_error *err)
+static enum sb_code read_checksums(struct extents *extents)
 {
     const struct sb_extents_options *options = extents->options;
     struct sb_index_sums sums = {
@@ -220,16 +215,16 @@ static enum sb_code read_checksums(struct extents *extents, struct sb_error *err
         .progress = options->progress,
         .context = options->context,
     };
-    enum sb_code code = sb_index_rows_checksum(extents->rows, &sums, err);
+    enum sb_code code = sb_index_rows_checksum(extents->rows, &sums);
 
     if (!code && options->strict && extents->problems > 0)
-        code = sb_fail(err, SB_INVALID, "%s: bytes do not match; given up because of --strict",
+        code = sb_fail(SB_INVALID, "%s: bytes do not match; given up because of --strict",
                        options->archive);
     return code;
 }
 
 enum sb_code sb_extents_index(const struct sb_extents_options *options,
-                              struct sb_sink_counts *counts, struct sb_error *err)
+                              struct sb_sink_counts *counts)
 {
     bool is_stdin = strcmp(options->list, "-") == 0;
     struct extents extents = {.options = options,
@@ -237,22 +232,21 @@ enum sb_code sb_extents_index(const struct sb_extents_options *options,
     enum sb_code code;
 
     sb_count_problems(&extents.counter, options->notify, &extents.problems);
-    code = open_ends(&extents, err);
+    code = open_ends(&extents);
     if (!code)
-        code = read_list(&extents, err);
+        code = read_list(&extents);
     if (!code)
-        code = check_names(&extents, err);
+        code = check_names(&extents);
     if (!code)
-        code = check_overlaps(&extents, err);
+        code = check_overlaps(&extents);
     if (!code && options->checksums)
-        code = read_checksums(&extents, err);
+        code = read_checksums(&extents);
     if (!code)
-        code =
-            sb_index_rows_write(extents.rows, extents.writer, &extents.counter.notify, counts, err);
+        code = sb_index_rows_write(extents.rows, extents.writer, &extents.counter.notify, counts);
     if (!code && options->dry_run)
         sb_report(options->notify, SB_NOTE, "would-store", options->archive, "would be made");
     else if (!code)
-        code = sb_writer_commit(extents.writer, err);
+        code = sb_writer_commit(extents.writer);
     sb_index_rows_free(extents.rows);
     sb_shards_free(extents.shards);
     sb_writer_free(extents.writer);

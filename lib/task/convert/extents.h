@@ -29,6 +29,6 @@ struct sb_extents_options {
  * SB_NOENT without any shard.
  */
 enum sb_code sb_extents_index(const struct sb_extents_options *options,
-                              struct sb_sink_counts *counts, struct sb_error *err) SB_CHECKED;
+                              struct sb_sink_counts *counts) SB_CHECKED;
 
 #endif

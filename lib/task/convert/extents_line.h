@@ -13,7 +13,7 @@
 
 struct sb_line_parser;
 
-enum sb_code sb_line_parser_new(struct sb_line_parser **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_line_parser_new(struct sb_line_parser **out) SB_CHECKED;
 void sb_line_parser_free(struct sb_line_parser *parser); /* NULL is allowed */
 
 /*
@@ -22,6 +22,6 @@ void sb_line_parser_free(struct sb_line_parser *parser); /* NULL is allowed */
  * what is wrong with the line.
  */
 enum sb_code sb_line_parse(struct sb_line_parser *parser, const char *line, size_t size,
-                           struct sb_entry *entry, struct sb_error *err) SB_CHECKED;
+                           struct sb_entry *entry) SB_CHECKED;
 
 #endif

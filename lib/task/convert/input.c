@@ -4,30 +4,30 @@
 
 /* Refuses to choose something that the store does not have. */
 static enum sb_code refuse_choice(const struct sb_store *store,
-                                  const struct sb_convert_options *options, struct sb_error *err)
+                                  const struct sb_convert_options *options)
 {
     if (options->records.choice && !sb_store_can(store, SB_CAN_NUMBERS))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: has no numbered records: --records and -T are for bags and Syrah files",
                        sb_store_name(store));
     if (options->array_count > 0 && !sb_store_can(store, SB_CAN_ARRAYS))
-        return sb_fail(err, SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
+        return sb_fail(SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
                        sb_store_name(store));
     return SB_OK;
 }
 
 enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
-                                   const char *path, struct sb_error *err)
+                                   const char *path)
 {
     const struct sb_store_options how = {
         .from.kind = options->records.framed_input ? sb_framing_kind(options->records.framing)
                                                    : options->from,
         .notify = options->notify,
     };
-    enum sb_code code = sb_store_open(out, path, &how, err);
+    enum sb_code code = sb_store_open(out, path, &how);
 
     if (!code)
-        code = refuse_choice(*out, options, err);
+        code = refuse_choice(*out, options);
     if (code) {
         sb_store_free(*out);
         *out = NULL;
@@ -75,15 +75,14 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
 
 enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *store,
                                     const struct sb_convert_options *options,
-                                    struct sb_record_names *names, const struct sb_notify *notify,
-                                    struct sb_error *err)
+                                    struct sb_record_names *names, const struct sb_notify *notify)
 {
     struct sb_source_options wanted = sb_convert_source_options(options, names);
 
     /* When arrays become records of a bag, those with a shape keep it. */
     if (sb_store_can(store, SB_CAN_KEYS))
         wanted.raw_arrays = options->wrap;
-    return sb_store_source(store, out, &wanted, notify, err);
+    return sb_store_source(store, out, &wanted, notify);
 }
 
 unsigned sb_convert_abilities(const struct sb_convert_options *options, const char *path)
@@ -103,25 +102,25 @@ bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_
 }
 
 static enum sb_code count_records(struct sb_store *store, const struct sb_convert_options *options,
-                                  int64_t *count, struct sb_error *err)
+                                  int64_t *count)
 {
     struct sb_table *table = NULL;
     struct sb_bag *bag = NULL;
-    enum sb_code code = sb_store_bag(store, &bag, options->records.read, 0, err);
+    enum sb_code code = sb_store_bag(store, &bag, options->records.read, 0);
 
     if (!code && !bag)
-        code = sb_store_table(store, &table, err);
+        code = sb_store_table(store, &table);
     if (bag)
         *count = sb_bag_count(bag);
     if (table)
-        code = table->ops->count(table, count, err);
+        code = table->ops->count(table, count);
     sb_table_free(table);
     sb_bag_free(bag);
     return code;
 }
 
 enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
-                                   int64_t *count, struct sb_error *err)
+                                   int64_t *count)
 {
     const struct sb_store_options how = {.from.kind = options->from};
     struct sb_store *store;
@@ -130,10 +129,10 @@ enum sb_code sb_convert_count_file(const struct sb_convert_options *options, con
     *count = -1;
     if (!(sb_convert_abilities(options, path) & SB_CAN_NUMBERS))
         return SB_OK;
-    code = sb_store_open(&store, path, &how, err);
+    code = sb_store_open(&store, path, &how);
     if (code)
         return code;
-    code = count_records(store, options, count, err);
+    code = count_records(store, options, count);
     sb_store_free(store);
     return code;
 }

@@ -9,7 +9,7 @@
 
 /* As sb_store_open. SB_INVALID for one without records, if records are selected. */
 enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
-                                   const char *path, struct sb_error *err) SB_CHECKED;
+                                   const char *path) SB_CHECKED;
 
 /* names: of records; NULL: use their numbers. */
 struct sb_source_options sb_convert_source_options(const struct sb_convert_options *options,
@@ -18,8 +18,8 @@ struct sb_source_options sb_convert_source_options(const struct sb_convert_optio
 /* As sb_store_source. */
 enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *store,
                                     const struct sb_convert_options *options,
-                                    struct sb_record_names *names, const struct sb_notify *notify,
-                                    struct sb_error *err) SB_CHECKED;
+                                    struct sb_record_names *names,
+                                    const struct sb_notify *notify) SB_CHECKED;
 
 /* The order that the output needs, or else keeps. */
 enum sb_member_order sb_convert_order(const struct sb_convert_options *options);
@@ -31,6 +31,6 @@ bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_
 
 /* Records of bags, items of a Syrah file; -1: known only after reading it. */
 enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
-                                   int64_t *count, struct sb_error *err) SB_CHECKED;
+                                   int64_t *count) SB_CHECKED;
 
 #endif

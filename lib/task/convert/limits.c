@@ -60,18 +60,17 @@ static void key_bag_free(struct key_bag *keys)
     free(keys);
 }
 
-static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options,
-                                 struct sb_error *err)
+static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options)
 {
     struct key_bag *keys = calloc(1, sizeof(*keys));
     enum sb_code code;
 
     *out = NULL;
     if (!keys)
-        return sb_fail_memory(err);
-    code = sb_bag_writer_open(&keys->writer, options, err);
+        return sb_fail_memory();
+    code = sb_bag_writer_open(&keys->writer, options);
     if (!code && sb_bag_writer_compresses(keys->writer))
-        code = sb_encoder_new(&keys->encoder, NULL, 0, err);
+        code = sb_encoder_new(&keys->encoder, NULL, 0);
     if (code)
         key_bag_free(keys);
     else
@@ -79,63 +78,62 @@ static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_write
     return code;
 }
 
-static enum sb_code hand_on(struct key_bag *keys, struct sb_error *err)
+static enum sb_code hand_on(struct key_bag *keys)
 {
     enum sb_code code =
-        sb_bag_writer_add(keys->writer, keys->waiting.data, keys->sizes, keys->count, err);
+        sb_bag_writer_add(keys->writer, keys->waiting.data, keys->sizes, keys->count);
 
     sb_buf_clear(&keys->waiting);
     keys->count = 0;
     return code;
 }
 
-static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t size,
-                                struct sb_error *err)
+static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t size)
 {
     size_t before = keys->waiting.size;
     enum sb_code code = SB_OK;
 
     if (keys->encoder)
-        code = sb_encode(keys->encoder, name, size, &keys->waiting, err);
+        code = sb_encode(keys->encoder, name, size, &keys->waiting);
     else if (sb_buf_add(&keys->waiting, name, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code)
         return code;
     keys->sizes[keys->count++] = keys->waiting.size - before;
-    return keys->count == NAMES_AT_ONCE ? hand_on(keys, err) : SB_OK;
+    return keys->count == NAMES_AT_ONCE ? hand_on(keys) : SB_OK;
 }
 
-static enum sb_code key_bag_commit(struct key_bag *keys, struct sb_error *err)
+static enum sb_code key_bag_commit(struct key_bag *keys)
 {
-    enum sb_code code = keys->count > 0 ? hand_on(keys, err) : SB_OK;
+    enum sb_code code = keys->count > 0 ? hand_on(keys) : SB_OK;
 
-    return code ? code : sb_bag_writer_commit(keys->writer, err);
+    return code ? code : sb_bag_writer_commit(keys->writer);
 }
 
 /* Opens the file for the limits of the current shard. */
-static enum sb_code open_limits(struct limits *limits, struct sb_error *err)
+static enum sb_code open_limits(struct limits *limits)
 {
     struct sb_stream_sink_options options = {.force = limits->options->force,
                                              .notify = limits->options->notify};
     struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = sb_limits_name(limits->path.data, &name) ? sb_fail_memory(err) : SB_OK;
+    enum sb_code code = sb_limits_name(limits->path.data, &name) ? sb_fail_memory() : SB_OK;
 
     options.path = name.data;
     if (!code && limits->writing)
-        code = sb_outfile_open(&limits->file, &options, err);
+        code = sb_outfile_open(&limits->file, &options);
     else if (!code && !options.force && lstat(name.data, &st) == 0)
-        code = sb_fail(err, SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
+        code = sb_fail(SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
     else if (!code && limits->options->dry_run)
         sb_report(options.notify, SB_NOTE, "would-store", name.data, "would be written");
     sb_buf_release(&name);
     return code;
 }
 
-static enum sb_code begin_shard(struct limits *limits, struct sb_error *err)
+static enum sb_code begin_shard(struct limits *limits)
 {
     struct stat st;
-    enum sb_code code = sb_shards_stat(limits->shards, limits->shard, &st, err);
+    enum sb_code code = sb_shards_stat(limits->shards, limits->shard, &st);
 
     sb_buf_clear(&limits->path);
     limits->end = 0;
@@ -143,57 +141,57 @@ static enum sb_code begin_shard(struct limits *limits, struct sb_error *err)
         return code;
     limits->size = st.st_size;
     if (sb_shards_path(limits->shards, limits->shard, &limits->path))
-        return sb_fail_memory(err);
-    code = sb_shard_refuse_unnamed(limits->path.data, err);
-    return code ? code : open_limits(limits, err);
+        return sb_fail_memory();
+    code = sb_shard_refuse_unnamed(limits->path.data);
+    return code ? code : open_limits(limits);
 }
 
-static enum sb_code write_waiting(struct limits *limits, struct sb_error *err)
+static enum sb_code write_waiting(struct limits *limits)
 {
     struct sb_buf *waiting = &limits->waiting;
     enum sb_code code = SB_OK;
 
     if (waiting->size > 0)
-        code = sb_outfile_write(limits->file, waiting->data, waiting->size, err);
+        code = sb_outfile_write(limits->file, waiting->data, waiting->size);
     sb_buf_clear(waiting);
     return code;
 }
 
-static enum sb_code refuse_gap(const struct limits *limits, int64_t to, struct sb_error *err)
+static enum sb_code refuse_gap(const struct limits *limits, int64_t to)
 {
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: its bytes %" PRId64 " to %" PRId64
                    " belong to no file, and limits can leave out none; \"shardbox defrag\" closes "
                    "the gaps",
                    limits->path.data, limits->end, to);
 }
 
-static enum sb_code end_shard(struct limits *limits, struct sb_error *err)
+static enum sb_code end_shard(struct limits *limits)
 {
     enum sb_code code = SB_OK;
 
     if (limits->end < limits->size)
-        return refuse_gap(limits, limits->size, err);
+        return refuse_gap(limits, limits->size);
     limits->counts->shards++;
     if (!limits->writing)
         return SB_OK;
-    code = write_waiting(limits, err);
+    code = write_waiting(limits);
     if (!code)
-        code = sb_outfile_commit(limits->file, err);
+        code = sb_outfile_commit(limits->file);
     sb_outfile_free(limits->file);
     limits->file = NULL;
     return code;
 }
 
 /* Shards in between have no files. */
-static enum sb_code go_to_shard(struct limits *limits, uint32_t shard, struct sb_error *err)
+static enum sb_code go_to_shard(struct limits *limits, uint32_t shard)
 {
     while (limits->shard < shard) {
-        enum sb_code code = end_shard(limits, err);
+        enum sb_code code = end_shard(limits);
 
         limits->shard++;
         if (!code)
-            code = begin_shard(limits, err);
+            code = begin_shard(limits);
         if (code)
             return code;
     }
@@ -201,59 +199,57 @@ static enum sb_code go_to_shard(struct limits *limits, uint32_t shard, struct sb
 }
 
 /* The offset of an empty file matters only for its position among the others. */
-static enum sb_code check(const struct limits *limits, const struct sb_entry *entry,
-                          struct sb_error *err)
+static enum sb_code check(const struct limits *limits, const struct sb_entry *entry)
 {
     if (entry->size == 0)
         return SB_OK;
     if (entry->offset > limits->end)
-        return refuse_gap(limits, entry->offset, err);
+        return refuse_gap(limits, entry->offset);
     if (entry->offset < limits->end)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: shares bytes with another file, at %" PRId64
                        " of %s; convert the archive to a bag instead",
                        entry->path, entry->offset, limits->path.data);
     if (entry->size > limits->size - entry->offset)
-        return sb_fail(err, SB_DAMAGED, "%s: ends after the end of %s; see \"shardbox verify\"",
+        return sb_fail(SB_DAMAGED, "%s: ends after the end of %s; see \"shardbox verify\"",
                        entry->path, limits->path.data);
     return SB_OK;
 }
 
-static enum sb_code put(struct limits *limits, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code put(struct limits *limits, const struct sb_entry *entry)
 {
     uint64_t end = htole64((uint64_t)limits->end);
     enum sb_code code = SB_OK;
 
     if (sb_buf_add(&limits->waiting, &end, sizeof(end)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (limits->waiting.size >= LIMITS_BYTES)
-        code = write_waiting(limits, err);
+        code = write_waiting(limits);
     if (!code && limits->keys)
-        code = key_bag_add(limits->keys, entry->path, entry->path_size, err);
+        code = key_bag_add(limits->keys, entry->path, entry->path_size);
     return code;
 }
 
-static enum sb_code take(struct limits *limits, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code take(struct limits *limits, const struct sb_entry *entry)
 {
     enum sb_code code;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (entry->defect)
-        return sb_fail(err, SB_DAMAGED, "%s: %s; see \"shardbox verify\"", entry->path,
-                       entry->defect);
-    code = go_to_shard(limits, entry->shard, err);
+        return sb_fail(SB_DAMAGED, "%s: %s; see \"shardbox verify\"", entry->path, entry->defect);
+    code = go_to_shard(limits, entry->shard);
     if (!code)
-        code = check(limits, entry, err);
+        code = check(limits, entry);
     if (code)
         return code;
     limits->end += entry->size;
     limits->counts->records++;
-    return limits->writing ? put(limits, entry, err) : SB_OK;
+    return limits->writing ? put(limits, entry) : SB_OK;
 }
 
 /* Walks over all files: to check whether they can be described, or to describe them. */
-static enum sb_code walk(struct limits *limits, bool writing, struct sb_error *err)
+static enum sb_code walk(struct limits *limits, bool writing)
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = true};
@@ -264,20 +260,20 @@ static enum sb_code walk(struct limits *limits, bool writing, struct sb_error *e
     *limits->counts = (struct sb_limits_counts){0};
     limits->writing = writing;
     limits->shard = 0;
-    code = begin_shard(limits, err);
+    code = begin_shard(limits);
     if (!code)
-        code = sb_cursor_open(&cursor, limits->archive, &query, err);
-    while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
-        code = take(limits, &entry, err);
+        code = sb_cursor_open(&cursor, limits->archive, &query);
+    while (!code && (code = sb_cursor_next(cursor, &entry)) == SB_OK)
+        code = take(limits, &entry);
     if (code == SB_END)
-        code = go_to_shard(limits, limits->shard_count - 1, err);
+        code = go_to_shard(limits, limits->shard_count - 1);
     if (!code)
-        code = end_shard(limits, err);
+        code = end_shard(limits);
     sb_cursor_free(cursor);
     return code;
 }
 
-static enum sb_code open_keys(struct limits *limits, struct sb_error *err)
+static enum sb_code open_keys(struct limits *limits)
 {
     const struct sb_limits_options *options = limits->options;
     struct sb_bag_writer_options keys = {
@@ -287,29 +283,29 @@ static enum sb_code open_keys(struct limits *limits, struct sb_error *err)
         .notify = options->notify,
     };
 
-    return options->keys ? key_bag_open(&limits->keys, &keys, err) : SB_OK;
+    return options->keys ? key_bag_open(&limits->keys, &keys) : SB_OK;
 }
 
-static enum sb_code check_keys(const struct sb_limits_options *options, struct sb_error *err)
+static enum sb_code check_keys(const struct sb_limits_options *options)
 {
     char *archive = (char *)options->archive;
     enum sb_code code = SB_OK;
 
     if (options->keys)
-        code = sb_convert_spare_archive(options->keys, "bag of keys", err);
+        code = sb_convert_spare_archive(options->keys, "bag of keys");
     if (!code && options->keys)
-        code = sb_convert_paths_check(&archive, 1, options->keys, err);
+        code = sb_convert_paths_check(&archive, 1, options->keys);
     return code;
 }
 
-static enum sb_code open_archive(struct limits *limits, struct sb_error *err)
+static enum sb_code open_archive(struct limits *limits)
 {
-    enum sb_code code = sb_archive_open(&limits->archive, limits->options->archive, err);
+    enum sb_code code = sb_archive_open(&limits->archive, limits->options->archive);
 
     if (!code)
-        code = sb_shards_open(&limits->shards, limits->archive, err);
+        code = sb_shards_open(&limits->shards, limits->archive);
     if (!code)
-        code = sb_archive_shard_count(limits->archive, &limits->shard_count, err);
+        code = sb_archive_shard_count(limits->archive, &limits->shard_count);
     /* An archive without files has a shard too. */
     if (limits->shard_count == 0)
         limits->shard_count = 1;
@@ -317,39 +313,39 @@ static enum sb_code open_archive(struct limits *limits, struct sb_error *err)
 }
 
 /* generation: of the index, when it was checked. */
-static enum sb_code write_all(struct limits *limits, uint32_t generation, struct sb_error *err)
+static enum sb_code write_all(struct limits *limits, uint32_t generation)
 {
-    enum sb_code code = open_keys(limits, err);
+    enum sb_code code = open_keys(limits);
 
     if (!code)
-        code = walk(limits, true, err);
+        code = walk(limits, true);
     if (!code && sb_archive_generation(limits->archive) != generation)
-        code = sb_fail(err, SB_CHANGED,
+        code = sb_fail(SB_CHANGED,
                        "%s: was changed by another process while its limits were written; run "
                        "again, with --force",
                        limits->options->archive);
     if (!code && limits->keys)
-        code = key_bag_commit(limits->keys, err);
+        code = key_bag_commit(limits->keys);
     return code;
 }
 
 enum sb_code sb_limits_write(const struct sb_limits_options *options,
-                             struct sb_limits_counts *counts, struct sb_error *err)
+                             struct sb_limits_counts *counts)
 {
     struct limits limits = {.options = options, .counts = counts};
     uint32_t generation = 0;
-    enum sb_code code = check_keys(options, err);
+    enum sb_code code = check_keys(options);
 
     if (!code)
-        code = open_archive(&limits, err);
+        code = open_archive(&limits);
     if (!code) {
         generation = sb_archive_generation(limits.archive);
-        code = walk(&limits, false, err);
+        code = walk(&limits, false);
     }
     if (!code && options->dry_run && options->keys)
         sb_report(options->notify, SB_NOTE, "would-store", options->keys, "would be written");
     else if (!code && !options->dry_run)
-        code = write_all(&limits, generation, err);
+        code = write_all(&limits, generation);
     sb_outfile_free(limits.file);
     key_bag_free(limits.keys);
     sb_shards_free(limits.shards);

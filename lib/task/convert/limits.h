@@ -36,6 +36,6 @@ struct sb_limits_counts {
  * SB_CHANGED if the archive was changed meanwhile.
  */
 enum sb_code sb_limits_write(const struct sb_limits_options *options,
-                             struct sb_limits_counts *counts, struct sb_error *err) SB_CHECKED;
+                             struct sb_limits_counts *counts) SB_CHECKED;
 
 #endif

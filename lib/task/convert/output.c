@@ -28,7 +28,7 @@ static struct sb_writer_options writer_of(const struct sb_convert_options *optio
 
 static enum sb_code open_archive(struct sb_convert_output *output,
                                  const struct sb_convert_options *options,
-                                 const struct sb_convert_output_use *use, struct sb_error *err)
+                                 const struct sb_convert_output_use *use)
 {
     struct sb_archive_sink_options archive = {
         .writer = writer_of(options),
@@ -52,15 +52,15 @@ static enum sb_code open_archive(struct sb_convert_output *output,
     enum sb_code code = SB_OK;
 
     if (options->wrap)
-        return sb_sink_open_index(&output->sink, &index, err);
+        return sb_sink_open_index(&output->sink, &index);
     if (!archive.dry_run)
-        code = sb_checkpoint_open(&output->run, &archive, &options->checkpoint, use->problems, err);
-    return code || output->run ? code : sb_sink_open_archive(&output->sink, &archive, err);
+        code = sb_checkpoint_open(&output->run, &archive, &options->checkpoint, use->problems);
+    return code || output->run ? code : sb_sink_open_archive(&output->sink, &archive);
 }
 
 static enum sb_code open_tree(struct sb_convert_output *output,
                               const struct sb_convert_options *options,
-                              const struct sb_convert_output_use *use, struct sb_error *err)
+                              const struct sb_convert_output_use *use)
 {
     struct sb_tree_sink_options tree = {
         .directory = options->output,
@@ -73,12 +73,12 @@ static enum sb_code open_tree(struct sb_convert_output *output,
         .notify = use->notify,
     };
 
-    return sb_sink_open_tree(&output->sink, &tree, err);
+    return sb_sink_open_tree(&output->sink, &tree);
 }
 
 enum sb_code sb_convert_output_open(struct sb_convert_output *output,
                                     const struct sb_convert_options *options,
-                                    const struct sb_convert_output_use *use, struct sb_error *err)
+                                    const struct sb_convert_output_use *use)
 {
     struct sb_stream_sink_options stream = {
         .path = options->output,
@@ -96,22 +96,22 @@ enum sb_code sb_convert_output_open(struct sb_convert_output *output,
     *output = (struct sb_convert_output){0};
     if (options->records.framed_output) {
         stream.filter = sb_framing_filter(options->output);
-        return sb_sink_open_frames(&output->sink, &stream, options->records.framing, err);
+        return sb_sink_open_frames(&output->sink, &stream, options->records.framing);
     }
     if (takes & SB_TO_INDEX)
-        return open_archive(output, options, use, err);
+        return open_archive(output, options, use);
     if (takes & SB_TO_TREE)
-        return open_tree(output, options, use, err);
+        return open_tree(output, options, use);
     if (takes & SB_TO_RECORDS)
-        return sb_convert_open_bag(&output->sink, &output->dictionary, options, use->notify, err);
+        return sb_convert_open_bag(&output->sink, &output->dictionary, options, use->notify);
     if (takes & SB_TO_KEYS)
-        return sb_convert_open_cache(&output->sink, options, use->notify, err);
-    return sb_sink_open_stream(&output->sink, options->to.kind, &stream, err);
+        return sb_convert_open_cache(&output->sink, options, use->notify);
+    return sb_sink_open_stream(&output->sink, options->to.kind, &stream);
 }
 
-enum sb_code sb_convert_output_commit(struct sb_convert_output *output, struct sb_error *err)
+enum sb_code sb_convert_output_commit(struct sb_convert_output *output)
 {
-    return output->run ? sb_checkpoint_commit(output->run, err) : sb_sink_commit(output->sink, err);
+    return output->run ? sb_checkpoint_commit(output->run) : sb_sink_commit(output->sink);
 }
 
 struct sb_sink_counts sb_convert_output_counts(const struct sb_convert_output *output)

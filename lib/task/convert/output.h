@@ -27,12 +27,10 @@ struct sb_convert_output_use {
  */
 enum sb_code sb_convert_output_open(struct sb_convert_output *output,
                                     const struct sb_convert_options *options,
-                                    const struct sb_convert_output_use *use,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_convert_output_use *use) SB_CHECKED;
 
 /* At SB_OK it is complete, under its own name. */
-enum sb_code sb_convert_output_commit(struct sb_convert_output *output,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_convert_output_commit(struct sb_convert_output *output) SB_CHECKED;
 
 /* What was stored so far. */
 struct sb_sink_counts sb_convert_output_counts(const struct sb_convert_output *output);

@@ -16,19 +16,18 @@ static bool have_records(const struct sb_convert_options *options)
 /* How many of an input's records are chosen. */
 static enum sb_code count_chosen(struct sb_convert_part *part,
                                  const struct sb_convert_options *options, const char *input,
-                                 const struct sb_notify *notify, int64_t *count,
-                                 struct sb_error *err)
+                                 const struct sb_notify *notify, int64_t *count)
 {
     const struct sb_record_choice_options *wanted = options->records.choice;
     struct sb_record_choice *choice = NULL;
-    enum sb_code code = sb_convert_count_file(options, input, count, err);
+    enum sb_code code = sb_convert_count_file(options, input, count);
 
     if (!code && wanted)
-        code = sb_record_choice_new(&choice, wanted, *count, err);
+        code = sb_record_choice_new(&choice, wanted, *count);
     if (!code && wanted && wanted->list) {
         /* Missing numbers are reported once for all parts. */
         code = sb_record_choice_spool(choice, &part->numbers, input,
-                                      options->share.index == 0 ? notify : NULL, err);
+                                      options->share.index == 0 ? notify : NULL);
         part->listed = true;
         *count = sb_limit_spool_count(&part->numbers);
     } else if (!code && wanted) {
@@ -41,31 +40,31 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
 /* The inputs' counts, as cuts that include everything. */
 static enum sb_code count_all(struct sb_convert_part *part,
                               const struct sb_convert_options *options,
-                              const struct sb_notify *notify, int64_t *total, struct sb_error *err)
+                              const struct sb_notify *notify, int64_t *total)
 {
     enum sb_code code = SB_OK;
 
     *total = 0;
     part->cuts = calloc(options->input_count, sizeof(*part->cuts));
     if (!part->cuts)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; !code && i < options->input_count; i++) {
         struct sb_record_cut *cut = &part->cuts[i];
 
         cut->given = true;
-        code = count_chosen(part, options, options->inputs[i], notify, &cut->count, err);
+        code = count_chosen(part, options, options->inputs[i], notify, &cut->count);
         if (!code && __builtin_add_overflow(*total, cut->count, total))
-            code = sb_fail(err, SB_LIMIT, "more records than can be counted");
+            code = sb_fail(SB_LIMIT, "more records than can be counted");
     }
     return code;
 }
 
 static enum sb_code cut_records(struct sb_convert_part *part,
                                 const struct sb_convert_options *options,
-                                const struct sb_notify *notify, struct sb_error *err)
+                                const struct sb_notify *notify)
 {
     int64_t total, first, count, before = 0;
-    enum sb_code code = count_all(part, options, notify, &total, err);
+    enum sb_code code = count_all(part, options, notify, &total);
 
     if (code)
         return code;
@@ -84,7 +83,7 @@ static enum sb_code cut_records(struct sb_convert_part *part,
 
 enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
                                   const struct sb_convert_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     int64_t first, count;
 
@@ -95,10 +94,10 @@ enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
     if (options->samples && options->input_count == 1)
         return SB_OK;
     if (have_records(options))
-        return cut_records(out, options, notify, err);
+        return cut_records(out, options, notify);
     if (options->input_count == 1)
         return sb_fail(
-            err, SB_INVALID,
+            SB_INVALID,
             "%s: a single INPUT that is no bag and no Syrah file cannot be cut into parts; "
             "'shardbox "
             "split' divides what it holds, and 'pack --part' packs a part of a directory",

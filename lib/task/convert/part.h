@@ -28,7 +28,7 @@ struct sb_convert_part {
  */
 enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
                                   const struct sb_convert_options *options,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_convert_part_release(struct sb_convert_part *part);
 
 /* Is any of this input in the part? */

@@ -38,14 +38,14 @@ static char *resolve(const char *path)
     return whole;
 }
 
-static enum sb_code refuse_inside(const char *directory, const char *output, struct sb_error *err)
+static enum sb_code refuse_inside(const char *directory, const char *output)
 {
     char *inner = resolve(output), *outer = realpath(directory, NULL);
     enum sb_code code = SB_OK;
 
     if (inner && outer &&
         sb_name_within(inner + 1, strlen(inner + 1), outer + 1, strlen(outer + 1)))
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: is inside of %s, and would become a part of itself; put it elsewhere",
                        output, directory);
     free(outer);
@@ -57,27 +57,25 @@ static enum sb_code refuse_inside(const char *directory, const char *output, str
 static void open_shards(const char *path, struct sb_archive **archive, struct sb_shards **shards,
                         uint32_t *count)
 {
-    struct sb_error ignored;
     char *index;
 
     *count = 0;
-    if (sb_archive_open(archive, path, &ignored) == SB_OK &&
-        sb_shards_open(shards, *archive, &ignored) == SB_OK &&
-        sb_archive_shard_count(*archive, count, &ignored) == SB_OK)
+    if (IGNORED(sb_archive_open(archive, path)) == SB_OK &&
+        IGNORED(sb_shards_open(shards, *archive)) == SB_OK &&
+        IGNORED(sb_archive_shard_count(*archive, count)) == SB_OK)
         return;
     sb_shards_free(*shards);
     *shards = NULL;
-    index = sb_index_file(path, &ignored);
+    index = IGNORED(sb_index_file(path));
     if (index)
         index[sb_index_base_size(index)] = '\0';
-    if (index && sb_shards_open_at(shards, index, &ignored))
+    if (index && IGNORED(sb_shards_open_at(shards, index)))
         *shards = NULL;
     free(index);
 }
 
 /* An input that cannot be opened is reported when it is read. */
-static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name,
-                                 struct sb_error *err)
+static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name)
 {
     struct sb_archive *opened = NULL;
     struct sb_shards *shards = NULL;
@@ -87,13 +85,13 @@ static enum sb_code refuse_shard(const char *archive, const struct stat *output,
 
     open_shards(archive, &opened, &shards, &count);
     for (uint32_t i = 0; shards && code == SB_OK && i <= SB_SHARD_MAX; i++) {
-        bool there = sb_shards_stat(shards, i, &st, err) == SB_OK;
+        bool there = sb_shards_stat(shards, i, &st) == SB_OK;
 
         if (!there && i >= count)
             break;
         if (there && sb_is_same_file(&st, output))
-            code = sb_fail(err, SB_INVALID,
-                           "%s: holds bytes of the input %s; choose another output", name, archive);
+            code = sb_fail(SB_INVALID, "%s: holds bytes of the input %s; choose another output",
+                           name, archive);
     }
     sb_shards_free(shards);
     sb_archive_free(opened);
@@ -131,11 +129,10 @@ static bool is_in_same_directory(const char *a, const char *b)
 static bool is_shard_of(const char *file, const char *output)
 {
     struct sb_shard_pattern pattern;
-    struct sb_error ignored;
     const char *name = strrchr(file, '/'), *prefix;
     size_t size, middle = strlen("-ddddd-of-ddddd");
 
-    if (sb_shard_pattern_parse(&pattern, output, &ignored) || !pattern.is_set)
+    if (IGNORED(sb_shard_pattern_parse(&pattern, output)) || !pattern.is_set)
         return false;
     name = name ? name + 1 : file;
     prefix = memrchr(pattern.path, '/', pattern.prefix_size);
@@ -158,42 +155,40 @@ static bool is_limits_of(const char *bag, const struct stat *output)
     return same;
 }
 
-static enum sb_code refuse_same(const char *input, const char *output, struct sb_error *err)
+static enum sb_code refuse_same(const char *input, const char *output)
 {
-    return sb_fail(err, SB_INVALID, "%s: is input and output at once; choose another output",
+    return sb_fail(SB_INVALID, "%s: is input and output at once; choose another output",
                    strcmp(output, "-") != 0 ? output : input);
 }
 
 /* The shards of a spec of bags. */
-static enum sb_code check_shards(const char *input, const char *output, const struct stat *target,
-                                 struct sb_error *err)
+static enum sb_code check_shards(const char *input, const char *output, const struct stat *target)
 {
     struct sb_spec spec;
     struct stat st;
-    enum sb_code code = sb_spec_expand(&spec, input, err);
+    enum sb_code code = sb_spec_expand(&spec, input);
 
     if (code)
         return code;
     for (size_t i = 0; !code && i < spec.count; i++) {
         if (stat(spec.paths[i], &st))
-            code = sb_fail_errno(err, errno, "%s", spec.paths[i]);
+            code = sb_fail_errno(errno, "%s", spec.paths[i]);
         else if ((target &&
                   (sb_is_same_file(&st, target) || is_limits_of(spec.paths[i], target))) ||
                  is_shard_of(spec.paths[i], output))
-            code = refuse_same(input, output, err);
+            code = refuse_same(input, output);
     }
     sb_spec_release(&spec);
     return code;
 }
 
-static enum sb_code check_spec(const char *input, const char *output, const struct stat *target,
-                               struct sb_error *err)
+static enum sb_code check_spec(const char *input, const char *output, const struct stat *target)
 {
     struct sb_spec bags;
-    enum sb_code code = sb_spec_beside(&bags, input, err);
+    enum sb_code code = sb_spec_beside(&bags, input);
 
     for (size_t i = 0; !code && i < bags.count; i++)
-        code = check_shards(bags.paths[i], output, target, err);
+        code = check_shards(bags.paths[i], output, target);
     sb_spec_release(&bags);
     return code;
 }
@@ -204,8 +199,7 @@ static bool may_be_spec(const char *input)
     return sb_spec_is_of_bags(input) || strpbrk(input, "@,*?[") || strncmp(input, "fs:", 3) == 0;
 }
 
-static enum sb_code check_input(const char *input, const char *output, const struct stat *target,
-                                struct sb_error *err)
+static enum sb_code check_input(const char *input, const char *output, const struct stat *target)
 {
     bool is_stdin = strcmp(input, "-") == 0;
     struct stat st;
@@ -215,21 +209,20 @@ static enum sb_code check_input(const char *input, const char *output, const str
 
         if (sb_archive_looks_like(input) || (sb_remote_name(input, false) && !may_be_spec(input)))
             return SB_OK; /* opening it says what is wrong */
-        return may_be_spec(input) ? check_spec(input, output, target, err)
-                                  : sb_fail_errno(err, reason, "%s", input);
+        return may_be_spec(input) ? check_spec(input, output, target)
+                                  : sb_fail_errno(reason, "%s", input);
     }
     if ((target && (sb_is_same_file(&st, target) || (!is_stdin && is_limits_of(input, target)))) ||
         (!is_stdin && is_shard_of(input, output)))
-        return refuse_same(input, output, err);
+        return refuse_same(input, output);
     if (S_ISDIR(st.st_mode) && strcmp(output, "-") != 0)
-        return refuse_inside(input, output, err);
+        return refuse_inside(input, output);
     if (target && !is_stdin && sb_archive_looks_like(input))
-        return refuse_shard(input, target, output, err);
+        return refuse_shard(input, target, output);
     return SB_OK;
 }
 
-enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const char *output,
-                                    struct sb_error *err)
+enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const char *output)
 {
     bool is_stdout = strcmp(output, "-") == 0;
     struct stat st;
@@ -238,7 +231,7 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = check_input(inputs[i], output, there ? &st : NULL, err);
+        code = check_input(inputs[i], output, there ? &st : NULL);
     return code;
 }
 
@@ -273,7 +266,7 @@ static char *archive_of_part(const char *path, bool *shard)
     return NULL;
 }
 
-enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err)
+enum sb_code sb_convert_spare_parts(const char *output)
 {
     struct stat st;
     bool there = stat(output, &st) == 0, shard = false;
@@ -281,24 +274,24 @@ enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     if (archive && there && shard)
-        code = sb_fail(err, SB_EXISTS, "%s: is a shard of the archive %s; choose another output",
-                       output, archive);
+        code = sb_fail(SB_EXISTS, "%s: is a shard of the archive %s; choose another output", output,
+                       archive);
     else if (archive)
-        code = sb_fail(err, SB_EXISTS,
+        code = sb_fail(SB_EXISTS,
                        "%s: is a name that the archive %s has for its own; choose another output",
                        output, archive);
     free(archive);
     return code;
 }
 
-enum sb_code sb_convert_spare_archive(const char *output, const char *word, struct sb_error *err)
+enum sb_code sb_convert_spare_archive(const char *output, const char *word)
 {
-    enum sb_code code = sb_convert_spare_parts(output, err);
+    enum sb_code code = sb_convert_spare_parts(output);
     struct stat st;
 
     if (code || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
         return code;
-    return sb_fail(err, SB_EXISTS,
+    return sb_fail(SB_EXISTS,
                    "%s: is an archive, whose shards would be lost if a %s replaced it; choose "
                    "another output, or remove it first",
                    output, word);
@@ -329,15 +322,15 @@ static bool names_meet(const char *path, const char *output)
 }
 
 enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
-                                     const char *path, const char *word, struct sb_error *err)
+                                     const char *path, const char *word)
 {
     enum sb_code code;
 
     if (strcmp(path, "-") == 0)
         return SB_OK;
     if (strcmp(output, "-") != 0 && names_meet(path, output))
-        return sb_fail(err, SB_INVALID, "%s: is both the %s and OUTPUT; choose another %s", path,
-                       word, word);
-    code = sb_convert_spare_archive(path, word, err);
-    return code ? code : sb_convert_paths_check(inputs, count, path, err);
+        return sb_fail(SB_INVALID, "%s: is both the %s and OUTPUT; choose another %s", path, word,
+                       word);
+    code = sb_convert_spare_archive(path, word);
+    return code ? code : sb_convert_paths_check(inputs, count, path);
 }

@@ -13,21 +13,20 @@
  * SB_NOENT for a missing input. SB_INVALID if the output is an input, a shard of one, or inside of
  * one; also by another name, or through standard input and output.
  */
-enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const char *output,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_convert_paths_check(char *const *inputs, size_t count,
+                                    const char *output) SB_CHECKED;
 
 /*
  * SB_EXISTS for an archive, or a shard of one, that would be replaced by a stream ("tar", ...): the
  * shards would be left without their index, or the index without their bytes.
  */
-enum sb_code sb_convert_spare_archive(const char *output, const char *word,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_convert_spare_archive(const char *output, const char *word) SB_CHECKED;
 
 /*
  * SB_EXISTS for the name of a shard of an existing archive, or of a file of its index or writers,
  * whether such a file exists or not.
  */
-enum sb_code sb_convert_spare_parts(const char *output, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_convert_spare_parts(const char *output) SB_CHECKED;
 
 /* Do both lead, or would they, to one file? */
 bool sb_convert_same_name(const char *a, const char *b);
@@ -40,7 +39,6 @@ bool sb_convert_replaces(const char *output, const char *file);
  * word: "report", "dictionary", ...
  */
 enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
-                                     const char *path, const char *word,
-                                     struct sb_error *err) SB_CHECKED;
+                                     const char *path, const char *word) SB_CHECKED;
 
 #endif

@@ -41,31 +41,31 @@ static void report_progress(const struct rebag *rebag)
                           sb_bag_writer_records(rebag->work.writer) - rebag->start_records);
 }
 
-static void leave_out(struct rebag *rebag, int64_t record, struct sb_error *why)
+static void leave_out(struct rebag *rebag, int64_t record)
 {
-    sb_rebag_name_record(record, why);
+    sb_rebag_name_record(record);
     sb_report(rebag->work.options->notify, SB_PROBLEM, "damaged", sb_bag_name(rebag->work.bag),
-              "%s", why->text);
+              "%s", sb_error()->text);
     rebag->counts->damaged++;
 }
 
-static enum sb_code choose_run(struct rebag *rebag, struct sb_error *err)
+static enum sb_code choose_run(struct rebag *rebag)
 {
     enum sb_code code;
 
-    while ((code = sb_record_choice_next(rebag->choice, &rebag->run, err)) == SB_INVALID)
+    while ((code = sb_record_choice_next(rebag->choice, &rebag->run)) == SB_INVALID)
         sb_report(rebag->work.options->notify, SB_PROBLEM, "missing", sb_bag_name(rebag->work.bag),
-                  "%s", err->text);
+                  "%s", sb_error()->text);
     return code;
 }
 
 /* SB_END when there are no more. */
-static enum sb_code need_run(struct rebag *rebag, struct sb_error *err)
+static enum sb_code need_run(struct rebag *rebag)
 {
     if (rebag->run.count > 0)
         return SB_OK;
     if (rebag->choice)
-        return choose_run(rebag, err);
+        return choose_run(rebag);
     if (rebag->given_all || sb_bag_count(rebag->work.bag) == 0)
         return SB_END;
     rebag->given_all = true;
@@ -95,10 +95,10 @@ static void pass_over(struct sb_record_run *run, int64_t count)
 }
 
 /* Copies adjacent records unchanged. */
-static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error *err)
+static enum sb_code move_run(struct rebag *rebag, int64_t count)
 {
     struct sb_rebag_work *work = &rebag->work;
-    enum sb_code code = sb_rebag_coder_make(&rebag->coder, work, err);
+    enum sb_code code = sb_rebag_coder_make(&rebag->coder, work);
 
     while (!code && count > 0) {
         int64_t before = sb_bag_writer_records(work->writer),
@@ -106,7 +106,7 @@ static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error
         struct sb_place place = sb_bag_place_of(work->bag, rebag->run.first);
         int64_t wanted = count < rebag->move_records ? count : rebag->move_records, moved;
 
-        code = sb_bag_writer_add_run(work->writer, rebag->coder.reader, place, wanted, err);
+        code = sb_bag_writer_add_run(work->writer, rebag->coder.reader, place, wanted);
         moved = sb_bag_writer_records(work->writer) - before;
         pass_over(&rebag->run, moved);
         count -= moved;
@@ -114,7 +114,7 @@ static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error
         report_progress(rebag);
         if (code != SB_DAMAGED)
             continue;
-        leave_out(rebag, rebag->run.first, err);
+        leave_out(rebag, rebag->run.first);
         code = SB_OK;
         pass_over(&rebag->run, 1);
         count--;
@@ -122,7 +122,7 @@ static enum sb_code move_run(struct rebag *rebag, int64_t count, struct sb_error
     return code;
 }
 
-static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_)
 {
     struct rebag *rebag = context;
     struct sb_rebag_slot *slot = slot_;
@@ -133,7 +133,7 @@ static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
     while (slot->count < most) {
         struct sb_rebag_record *record = &slot->records[slot->count];
 
-        code = need_run(rebag, err);
+        code = need_run(rebag);
         if (code || movable_records(rebag) >= RUN_RECORDS)
             break;
         *record =
@@ -147,91 +147,87 @@ static enum sb_code fill(void *context, void *slot_, struct sb_error *err)
     return slot->count > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns)
 {
     const struct rebag *rebag = context;
     struct sb_rebag_slot *slot = slot_;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_rebag_slot_work(slot, &rebag->work, err);
+    enum sb_code code = sb_rebag_slot_work(slot, &rebag->work);
 
     (void)turns;
     slot->took = sb_clock_ns() - began;
     return code;
 }
 
-static enum sb_code add_piece(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_piece(void *context, const void *data, size_t size)
 {
-    return sb_bag_writer_piece(context, data, size, err);
+    return sb_bag_writer_piece(context, data, size);
 }
 
-static enum sb_code encode_piece(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code encode_piece(void *context, const void *data, size_t size)
 {
     struct rebag *rebag = context;
 
-    return sb_encode_more(rebag->coder.encoder, data, size, add_piece, rebag->work.writer, err);
+    return sb_encode_more(rebag->coder.encoder, data, size, add_piece, rebag->work.writer);
 }
 
-static enum sb_code drop_piece(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code drop_piece(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
     (void)size;
-    (void)err;
     return SB_OK;
 }
 
 /* Once a part of it is written it cannot be left out, so damage must be found first. */
-static enum sb_code stream(struct rebag *rebag, const struct sb_extent *extent,
-                           struct sb_error *err)
+static enum sb_code stream(struct rebag *rebag, const struct sb_extent *extent)
 {
     struct sb_rebag_coder *coder = &rebag->coder;
     struct sb_bag_writer *writer = rebag->work.writer;
     int64_t size;
-    enum sb_code code = sb_bag_record_size(coder->reader, extent, &size, err);
+    enum sb_code code = sb_bag_record_size(coder->reader, extent, &size);
 
     if (!code)
-        code = sb_bag_stream(coder->reader, extent, drop_piece, NULL, err);
+        code = sb_bag_stream(coder->reader, extent, drop_piece, NULL);
     if (code)
         return code;
     if (rebag->work.encodes) {
-        code = sb_encode_begin(coder->encoder, size, err);
+        code = sb_encode_begin(coder->encoder, size);
         if (!code)
-            code = sb_bag_stream(coder->reader, extent, encode_piece, rebag, err);
+            code = sb_bag_stream(coder->reader, extent, encode_piece, rebag);
         if (!code)
-            code = sb_encode_end(coder->encoder, add_piece, writer, err);
+            code = sb_encode_end(coder->encoder, add_piece, writer);
     } else {
-        code = sb_bag_stream(coder->reader, extent, add_piece, writer, err);
+        code = sb_bag_stream(coder->reader, extent, add_piece, writer);
     }
     if (!code)
-        code = sb_bag_writer_end_record(writer, err);
+        code = sb_bag_writer_end_record(writer);
     if (code == SB_DAMAGED)
-        err->code = code = SB_CHANGED;
+        sb_error()->code = code = SB_CHANGED;
     return code;
 }
 
-static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *record,
-                             struct sb_error *err)
+static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *record)
 {
     struct sb_rebag_work *work = &rebag->work;
     struct sb_rebag_coder *coder = &rebag->coder;
     struct sb_bag_writer *writer = work->writer;
     const struct sb_extent *extent = &record->extent;
-    enum sb_code code = sb_rebag_coder_make(coder, work, err);
+    enum sb_code code = sb_rebag_coder_make(coder, work);
     size_t size;
 
     if (code)
         return code;
     if (sb_rebag_moves(work, extent->shard))
-        return sb_bag_writer_add_run(writer, coder->reader, record->place, 1, err);
-    code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_CAPACITY, &size, err);
+        return sb_bag_writer_add_run(writer, coder->reader, record->place, 1);
+    code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_CAPACITY, &size);
     if (code == SB_LIMIT)
-        return stream(rebag, extent, err);
+        return stream(rebag, extent);
     if (code || !work->encodes)
-        return code ? code : sb_bag_writer_add(writer, coder->scratch, &size, 1, err);
+        return code ? code : sb_bag_writer_add(writer, coder->scratch, &size, 1);
     sb_buf_clear(&rebag->frame);
-    code = sb_encode(coder->encoder, coder->scratch, size, &rebag->frame, err);
-    return code ? code : sb_bag_writer_add(writer, rebag->frame.data, &rebag->frame.size, 1, err);
+    code = sb_encode(coder->encoder, coder->scratch, size, &rebag->frame);
+    return code ? code : sb_bag_writer_add(writer, rebag->frame.data, &rebag->frame.size, 1);
 }
 
 /* Counts ready records from `from` on, up to the next late one. */
@@ -244,8 +240,7 @@ static size_t ready_run(const struct sb_rebag_slot *slot, size_t from, size_t *e
     return ready;
 }
 
-static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *slot,
-                             struct sb_error *err)
+static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *slot)
 {
     const size_t *sizes = slot->sizes;
     const char *data = slot->out.data;
@@ -255,14 +250,14 @@ static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *sl
         size_t ready = ready_run(slot, at, &end);
 
         if (ready > 0)
-            code = sb_bag_writer_add(rebag->work.writer, data, sizes, ready, err);
+            code = sb_bag_writer_add(rebag->work.writer, data, sizes, ready);
         for (; ready > 0; ready--)
             data += *sizes++;
         if (code || end == slot->count)
             continue;
-        code = add_late(rebag, &slot->records[end], err);
+        code = add_late(rebag, &slot->records[end]);
         if (code == SB_DAMAGED) {
-            leave_out(rebag, slot->records[end].number, err);
+            leave_out(rebag, slot->records[end].number);
             code = SB_OK;
         }
         end++;
@@ -285,7 +280,7 @@ static void adapt(struct rebag *rebag, const struct sb_rebag_slot *slot)
         rebag->slot_records *= 2;
 }
 
-static enum sb_code drain(void *context, void *slot_, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_)
 {
     struct rebag *rebag = context;
     struct sb_rebag_slot *slot = slot_;
@@ -293,7 +288,7 @@ static enum sb_code drain(void *context, void *slot_, struct sb_error *err)
 
     sb_events_report(&slot->events, rebag->work.options->notify);
     rebag->counts->damaged += slot->damaged;
-    code = add_slot(rebag, slot, err);
+    code = add_slot(rebag, slot);
     for (size_t i = 0; i < slot->count; i++)
         rebag->done_bytes += slot->records[i].extent.size;
     adapt(rebag, slot);
@@ -301,7 +296,7 @@ static enum sb_code drain(void *context, void *slot_, struct sb_error *err)
     return code;
 }
 
-static enum sb_code gather(struct rebag *rebag, struct sb_error *err)
+static enum sb_code gather(struct rebag *rebag)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = rebag->work.options->threads, count = threads + SLOTS_AHEAD;
@@ -309,18 +304,18 @@ static enum sb_code gather(struct rebag *rebag, struct sb_error *err)
     if (!rebag->slots)
         rebag->slots = calloc(count, sizeof(*rebag->slots));
     if (!rebag->slots)
-        return sb_fail_memory(err);
-    return sb_pipeline_run(&ops, rebag, rebag->slots, sizeof(*rebag->slots), count, threads, err);
+        return sb_fail_memory();
+    return sb_pipeline_run(&ops, rebag, rebag->slots, sizeof(*rebag->slots), count, threads);
 }
 
-static enum sb_code run(struct rebag *rebag, struct sb_error *err)
+static enum sb_code run(struct rebag *rebag)
 {
     enum sb_code code;
 
-    while ((code = need_run(rebag, err)) == SB_OK) {
+    while ((code = need_run(rebag)) == SB_OK) {
         int64_t movable = movable_records(rebag);
 
-        code = movable >= RUN_RECORDS ? move_run(rebag, movable, err) : gather(rebag, err);
+        code = movable >= RUN_RECORDS ? move_run(rebag, movable) : gather(rebag);
         if (code)
             return code;
     }
@@ -353,8 +348,7 @@ static int64_t within(int64_t value, int64_t low, int64_t high)
 }
 
 enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
-                      const struct sb_rebag_options *options, struct sb_rebag_counts *counts,
-                      struct sb_error *err)
+                      const struct sb_rebag_options *options, struct sb_rebag_counts *counts)
 {
     int64_t bytes = stored_bytes(bag), records = sb_bag_count(bag);
     int64_t average = records > 0 ? bytes / records + 1 : 1;
@@ -375,7 +369,7 @@ enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
     enum sb_code code;
 
     *counts = (struct sb_rebag_counts){0};
-    code = run(&rebag, err);
+    code = run(&rebag);
     counts->records = sb_bag_writer_records(writer) - rebag.start_records;
     counts->bytes = sb_bag_writer_bytes(writer) - start_bytes;
     release(&rebag);

@@ -31,7 +31,7 @@ struct sb_rebag_counts {
  * reported as SB_PROBLEM ("missing").
  */
 enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
-                      const struct sb_rebag_options *options, struct sb_rebag_counts *counts,
-                      struct sb_error *err) SB_CHECKED;
+                      const struct sb_rebag_options *options,
+                      struct sb_rebag_counts *counts) SB_CHECKED;
 
 #endif

@@ -13,8 +13,7 @@ bool sb_rebag_moves(const struct sb_rebag_work *work, uint32_t shard)
     return !zstd || (work->options->same_dictionary && !work->options->decode);
 }
 
-enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
-                                 struct sb_error *err)
+enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work)
 {
     const struct sb_rebag_options *options = work->options;
     enum sb_code code = SB_OK;
@@ -22,11 +21,11 @@ enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_r
     if (coder->scratch)
         return SB_OK;
     if (!coder->reader)
-        code = sb_bag_reader_new(&coder->reader, work->bag, err);
+        code = sb_bag_reader_new(&coder->reader, work->bag);
     if (!code && work->encodes && !coder->encoder)
-        code = sb_encoder_new(&coder->encoder, options->dictionary, options->level, err);
+        code = sb_encoder_new(&coder->encoder, options->dictionary, options->level);
     if (!code && !(coder->scratch = malloc(SB_REBAG_CAPACITY)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
@@ -41,7 +40,7 @@ void sb_rebag_coder_release(struct sb_rebag_coder *coder)
 /* Appends the record in the writer's form. SB_LIMIT, without text: it must be streamed. */
 static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
                            uint32_t shard, const void *stored, size_t stored_size,
-                           struct sb_buf *out, struct sb_error *err)
+                           struct sb_buf *out)
 {
     const void *record = stored;
     size_t size = stored_size;
@@ -49,7 +48,7 @@ static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_w
 
     if (sb_bag_shard(work->bag, shard)->zstd) {
         code = sb_bag_decode(coder->reader, shard, stored, stored_size, coder->scratch,
-                             SB_REBAG_CAPACITY, &size, err);
+                             SB_REBAG_CAPACITY, &size);
         if (code)
             return code;
         record = coder->scratch;
@@ -57,8 +56,8 @@ static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_w
     if (size > SB_REBAG_CAPACITY)
         return SB_LIMIT;
     if (work->encodes)
-        return sb_encode(coder->encoder, record, size, out, err);
-    return sb_buf_add(out, record, size) ? sb_fail_memory(err) : SB_OK;
+        return sb_encode(coder->encoder, record, size, out);
+    return sb_buf_add(out, record, size) ? sb_fail_memory() : SB_OK;
 }
 
 void sb_rebag_slot_clear(struct sb_rebag_slot *slot)
@@ -78,27 +77,27 @@ void sb_rebag_slot_release(struct sb_rebag_slot *slot)
     sb_events_release(&slot->events);
 }
 
-void sb_rebag_name_record(int64_t record, struct sb_error *err)
+void sb_rebag_name_record(int64_t record)
 {
-    char text[sizeof(err->text)];
+    char text[sizeof(sb_error()->text)];
 
-    if (strncmp(err->text, "record ", strlen("record ")) == 0)
+    if (strncmp(sb_error()->text, "record ", strlen("record ")) == 0)
         return;
-    memcpy(text, err->text, sizeof(text));
-    (void)sb_fail(err, err->code, "record %" PRId64 ": %s", record, text);
+    memcpy(text, sb_error()->text, sizeof(text));
+    (void)sb_fail(sb_error()->code, "record %" PRId64 ": %s", record, text);
 }
 
 /* Damage affects only this record; any other error is returned. */
 static enum sb_code leave_out(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                              struct sb_rebag_record *record, struct sb_error *err)
+                              struct sb_rebag_record *record)
 {
-    if (err->code != SB_DAMAGED)
-        return err->code;
+    if (sb_error()->code != SB_DAMAGED)
+        return sb_error()->code;
     record->state = SB_REBAG_LEFT;
     slot->damaged++;
-    sb_rebag_name_record(record->number, err);
-    return sb_events_add(&slot->events, SB_PROBLEM, "damaged", sb_bag_name(work->bag), err->text,
-                         err);
+    sb_rebag_name_record(record->number);
+    return sb_events_add(&slot->events, SB_PROBLEM, "damaged", sb_bag_name(work->bag),
+                         sb_error()->text);
 }
 
 static int compare_places(const void *a, const void *b, void *context)
@@ -136,7 +135,7 @@ static size_t neighbours(const struct sb_rebag_slot *slot, size_t from)
 }
 
 static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                                      size_t from, size_t count, struct sb_error *err)
+                                      size_t from, size_t count)
 {
     struct sb_extent extents[SB_REBAG_RECORDS];
     enum sb_code code = SB_OK;
@@ -145,7 +144,7 @@ static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct s
         const struct sb_rebag_record *first = &slot->records[slot->order[from]];
         size_t good = 0;
 
-        code = sb_bag_extents(slot->coder.reader, first->place, count, extents, &good, err);
+        code = sb_bag_extents(slot->coder.reader, first->place, count, extents, &good);
         if (!code)
             good = count;
         for (size_t i = 0; i < good; i++)
@@ -154,21 +153,20 @@ static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct s
         count -= good;
         if (!code || count == 0)
             continue;
-        code = leave_out(slot, work, &slot->records[slot->order[from]], err);
+        code = leave_out(slot, work, &slot->records[slot->order[from]]);
         from++;
         count--;
     }
     return code;
 }
 
-static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                           struct sb_error *err)
+static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
     enum sb_code code = SB_OK;
 
     for (size_t from = 0, count; !code && from < slot->count; from += count) {
         count = neighbours(slot, from);
-        code = locate_neighbours(slot, work, from, count, err);
+        code = locate_neighbours(slot, work, from, count);
     }
     return code;
 }
@@ -212,30 +210,29 @@ static size_t adjoining(const struct sb_rebag_slot *slot, size_t from, size_t *b
 }
 
 static enum sb_code read_adjoining(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                                   size_t from, size_t count, size_t bytes, struct sb_error *err)
+                                   size_t from, size_t count, size_t bytes)
 {
     const struct sb_extent *first = &slot->records[slot->order[from]].extent;
     size_t at = slot->stored.size;
     enum sb_code code;
 
     if (sb_buf_reserve(&slot->stored, bytes + 1))
-        return sb_fail_memory(err);
-    code = sb_bag_read(slot->coder.reader, first->shard, first->offset, slot->stored.data + at,
-                       bytes, err);
+        return sb_fail_memory();
+    code =
+        sb_bag_read(slot->coder.reader, first->shard, first->offset, slot->stored.data + at, bytes);
     for (size_t i = 0; i < count; i++) {
         struct sb_rebag_record *record = &slot->records[slot->order[from + i]];
 
         record->stored_at = at;
         at += (size_t)record->extent.size;
-        if (code == SB_DAMAGED && record->extent.size > 0 && leave_out(slot, work, record, err))
-            return err->code;
+        if (code == SB_DAMAGED && record->extent.size > 0 && leave_out(slot, work, record))
+            return sb_error()->code;
     }
     slot->stored.size = at;
     return code == SB_DAMAGED ? SB_OK : code;
 }
 
-static enum sb_code read_stored(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                                struct sb_error *err)
+static enum sb_code read_stored(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
     enum sb_code code = SB_OK;
     size_t count, bytes;
@@ -243,7 +240,7 @@ static enum sb_code read_stored(struct sb_rebag_slot *slot, const struct sb_reba
     for (size_t from = 0; !code && from < slot->count; from += count) {
         count = adjoining(slot, from, &bytes);
         if (count > 0)
-            code = read_adjoining(slot, work, from, count, bytes, err);
+            code = read_adjoining(slot, work, from, count, bytes);
         else
             count = 1;
     }
@@ -251,7 +248,7 @@ static enum sb_code read_stored(struct sb_rebag_slot *slot, const struct sb_reba
 }
 
 static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                               struct sb_rebag_record *record, struct sb_error *err)
+                               struct sb_rebag_record *record)
 {
     size_t before = slot->out.size, size = (size_t)record->extent.size;
     const char *stored = slot->stored.data + record->stored_at;
@@ -262,9 +259,9 @@ static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag
         return SB_OK;
     }
     if (!sb_rebag_moves(work, record->place.shard))
-        code = encode(&slot->coder, work, record->place.shard, stored, size, &slot->out, err);
+        code = encode(&slot->coder, work, record->place.shard, stored, size, &slot->out);
     else if (sb_buf_add(&slot->out, stored, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code)
         sb_buf_cut(&slot->out, before);
     if (code == SB_LIMIT) {
@@ -272,28 +269,27 @@ static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag
         return SB_OK;
     }
     if (code)
-        return leave_out(slot, work, record, err);
+        return leave_out(slot, work, record);
     record->state = SB_REBAG_READY;
     slot->sizes[slot->ready++] = slot->out.size - before;
     return SB_OK;
 }
 
-enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                                struct sb_error *err)
+enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
-    enum sb_code code = sb_rebag_coder_make(&slot->coder, work, err);
+    enum sb_code code = sb_rebag_coder_make(&slot->coder, work);
 
     if (code)
         return code;
     sort(slot);
-    code = locate(slot, work, err);
+    code = locate(slot, work);
     if (code)
         return code;
     choose_those_that_fit(slot);
-    code = read_stored(slot, work, err);
+    code = read_stored(slot, work);
     for (size_t i = 0; !code && i < slot->count; i++) {
         if (slot->records[i].state == SB_REBAG_READ)
-            code = make_ready(slot, work, &slot->records[i], err);
+            code = make_ready(slot, work, &slot->records[i]);
     }
     return code;
 }

@@ -34,13 +34,12 @@ struct sb_rebag_coder {
     struct sb_encoder *encoder; /* NULL if nothing is encoded */
     char *scratch;              /* SB_REBAG_CAPACITY */
 };
-enum sb_code
-sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work,
-                    struct sb_error *err) SB_CHECKED; /* only the first call does anything */
+enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work)
+    SB_CHECKED; /* only the first call does anything */
 void sb_rebag_coder_release(struct sb_rebag_coder *coder);
 
 /* Puts "record N: " before the text, unless it begins so: errors of limits do. */
-void sb_rebag_name_record(int64_t record, struct sb_error *err);
+void sb_rebag_name_record(int64_t record);
 
 enum sb_rebag_state {
     SB_REBAG_NEW,
@@ -76,7 +75,7 @@ void sb_rebag_slot_clear(struct sb_rebag_slot *slot);
 void sb_rebag_slot_release(struct sb_rebag_slot *slot);
 
 /* The work. A code other than SB_OK ends the run. */
-enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot,
+                                const struct sb_rebag_work *work) SB_CHECKED;
 
 #endif

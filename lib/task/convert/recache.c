@@ -22,7 +22,7 @@ struct recache {
 };
 
 static enum sb_code check_arrays(const struct sb_recache_options *options,
-                                 const struct sb_cache_segment *segment, struct sb_error *err)
+                                 const struct sb_cache_segment *segment)
 {
     for (size_t i = 0; i < options->array_count; i++) {
         size_t field = 0;
@@ -31,8 +31,7 @@ static enum sb_code check_arrays(const struct sb_recache_options *options,
                strcmp(segment->fields[field].name, options->arrays[i]) != 0)
             field++;
         if (field == segment->field_count)
-            return sb_fail(err, SB_INVALID, "%s: has no array '%s'", segment->path,
-                           options->arrays[i]);
+            return sb_fail(SB_INVALID, "%s: has no array '%s'", segment->path, options->arrays[i]);
     }
     return SB_OK;
 }
@@ -54,8 +53,7 @@ static enum sb_cache_structure structure_of(const struct recache *recache,
     return options->list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
 }
 
-static enum sb_code take_form(struct recache *recache, const struct sb_cache_segment *segment,
-                              struct sb_error *err)
+static enum sb_code take_form(struct recache *recache, const struct sb_cache_segment *segment)
 {
     size_t count = 0;
 
@@ -66,7 +64,7 @@ static enum sb_code take_form(struct recache *recache, const struct sb_cache_seg
     recache->numbers = calloc(segment->field_count + 1, sizeof(*recache->numbers));
     recache->arrays = calloc(segment->field_count + 1, sizeof(*recache->arrays));
     if (!recache->fields || !recache->numbers || !recache->arrays)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < segment->field_count; i++) {
         if (!sb_array_is_among(segment->fields[i].name, recache->options->arrays,
                                recache->options->array_count))
@@ -79,26 +77,25 @@ static enum sb_code take_form(struct recache *recache, const struct sb_cache_seg
     return SB_OK;
 }
 
-static enum sb_code enter_segment(struct recache *recache, uint32_t number, struct sb_error *err)
+static enum sb_code enter_segment(struct recache *recache, uint32_t number)
 {
     struct sb_cache_segment segment;
     enum sb_code code;
 
     if (recache->segment == number)
         return SB_OK;
-    code = sb_cache_segment(recache->cache, number, &segment, err);
+    code = sb_cache_segment(recache->cache, number, &segment);
     if (!code)
-        code = check_arrays(recache->options, &segment, err);
+        code = check_arrays(recache->options, &segment);
     if (!code)
-        code = take_form(recache, &segment, err);
+        code = take_form(recache, &segment);
     if (!code)
         recache->segment = number;
     return code;
 }
 
 /* The key to write for the row; the one passed in is valid only until the next call. */
-static enum sb_code take_key(struct recache *recache, const struct sb_row_key *key,
-                             struct sb_error *err)
+static enum sb_code take_key(struct recache *recache, const struct sb_row_key *key)
 {
     const char *prefix = recache->options->key_prefix;
 
@@ -106,20 +103,19 @@ static enum sb_code take_key(struct recache *recache, const struct sb_row_key *k
         prefix = "";
     if (sb_buf_set(&recache->key, prefix, strlen(prefix)) ||
         sb_buf_add(&recache->key, key->text, key->size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* Checks types and shapes of all values, before anything is written. */
-static enum sb_code measure(struct recache *recache, struct sb_cache_place place, int64_t *bytes,
-                            struct sb_error *err)
+static enum sb_code measure(struct recache *recache, struct sb_cache_place place, int64_t *bytes)
 {
     struct sb_cache_value value;
     enum sb_code code = SB_OK;
 
     *bytes = 0;
     for (size_t i = 0; !code && i < recache->form.field_count; i++) {
-        code = sb_cache_value(recache->reader, place, recache->numbers[i], &value, err);
+        code = sb_cache_value(recache->reader, place, recache->numbers[i], &value);
         if (code)
             break;
         recache->arrays[i] = value.array;
@@ -128,64 +124,59 @@ static enum sb_code measure(struct recache *recache, struct sb_cache_place place
     return code;
 }
 
-static enum sb_code copy_value(struct recache *recache, struct sb_cache_place place, size_t field,
-                               struct sb_error *err)
+static enum sb_code copy_value(struct recache *recache, struct sb_cache_place place, size_t field)
 {
     struct sb_cache_value value;
-    enum sb_code code =
-        sb_cache_value(recache->reader, place, recache->numbers[field], &value, err);
+    enum sb_code code = sb_cache_value(recache->reader, place, recache->numbers[field], &value);
 
     if (!code && value.array.data_size != recache->arrays[field].data_size)
-        code = sb_fail(err, SB_DAMAGED, "has changed while it was read");
+        code = sb_fail(SB_DAMAGED, "has changed while it was read");
     if (!code)
-        code = sb_cache_writer_value(recache->writer, &value.array, err);
+        code = sb_cache_writer_value(recache->writer, &value.array);
     if (!code && value.array.data_size > 0)
-        code =
-            sb_cache_writer_write(recache->writer, value.data, (size_t)value.array.data_size, err);
-    return code ? code : sb_cache_reader_check(recache->reader, err);
+        code = sb_cache_writer_write(recache->writer, value.data, (size_t)value.array.data_size);
+    return code ? code : sb_cache_reader_check(recache->reader);
 }
 
-static enum sb_code copy_values(struct recache *recache, struct sb_cache_place place, int64_t bytes,
-                                struct sb_error *err)
+static enum sb_code copy_values(struct recache *recache, struct sb_cache_place place, int64_t bytes)
 {
     struct sb_row_key key = {recache->key.data, recache->key.size};
     const size_t *order = NULL;
     enum sb_code code =
-        sb_cache_writer_begin_row(recache->writer, &recache->form, &key, bytes, &order, err);
+        sb_cache_writer_begin_row(recache->writer, &recache->form, &key, bytes, &order);
 
     for (size_t i = 0; !code && i < recache->form.field_count; i++)
-        code = copy_value(recache, place, order[i], err);
-    return code ? code : sb_cache_writer_end_row(recache->writer, err);
+        code = copy_value(recache, place, order[i]);
+    return code ? code : sb_cache_writer_end_row(recache->writer);
 }
 
 /* A column of keys has only text: anything else is damaged. */
-static enum sb_code check_key(const struct recache *recache, struct sb_error *err)
+static enum sb_code check_key(const struct recache *recache)
 {
     if (sb_is_utf8(recache->key.data, recache->key.size))
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED, "is a key that is not UTF-8");
+    return sb_fail(SB_DAMAGED, "is a key that is not UTF-8");
 }
 
-static enum sb_code copy_row(struct recache *recache, struct sb_cache_place place,
-                             struct sb_error *err)
+static enum sb_code copy_row(struct recache *recache, struct sb_cache_place place)
 {
     struct sb_error why;
     int64_t bytes = 0;
-    enum sb_code code = check_key(recache, &why);
+    enum sb_code code = INTO(&why, check_key(recache));
 
     if (!code)
-        code = measure(recache, place, &bytes, &why);
+        code = INTO(&why, measure(recache, place, &bytes));
     if (!code)
-        code = sb_cache_reader_check(recache->reader, &why);
+        code = INTO(&why, sb_cache_reader_check(recache->reader));
     if (!code)
-        code = copy_values(recache, place, bytes, &why);
+        code = INTO(&why, copy_values(recache, place, bytes));
     if (!code) {
         recache->counts->rows++;
         recache->counts->bytes += bytes;
         return SB_OK;
     }
     if (code != SB_DAMAGED) {
-        *err = why;
+        *sb_error() = why;
         return code;
     }
     sb_report(recache->options->notify, SB_PROBLEM, "damaged", recache->key.data, "%s; left out",
@@ -194,21 +185,21 @@ static enum sb_code copy_row(struct recache *recache, struct sb_cache_place plac
     return SB_OK;
 }
 
-static enum sb_code copy_rows(struct recache *recache, struct sb_error *err)
+static enum sb_code copy_rows(struct recache *recache)
 {
     const struct sb_recache_options *options = recache->options;
     struct sb_cache_row row;
     enum sb_code code;
 
     sb_cache_rewind(recache->cache);
-    while ((code = sb_cache_next(recache->cache, &row, err)) == SB_OK) {
+    while ((code = sb_cache_next(recache->cache, &row)) == SB_OK) {
         if (row.superseded)
             continue;
-        code = take_key(recache, &row.key, err);
+        code = take_key(recache, &row.key);
         if (!code)
-            code = enter_segment(recache, row.place.segment, err);
+            code = enter_segment(recache, row.place.segment);
         if (!code)
-            code = copy_row(recache, row.place, err);
+            code = copy_row(recache, row.place);
         if (code)
             return code;
         if (options->progress)
@@ -218,18 +209,17 @@ static enum sb_code copy_rows(struct recache *recache, struct sb_error *err)
 }
 
 enum sb_code sb_recache(struct sb_cache *cache, struct sb_cache_writer *writer,
-                        const struct sb_recache_options *options, struct sb_recache_counts *counts,
-                        struct sb_error *err)
+                        const struct sb_recache_options *options, struct sb_recache_counts *counts)
 {
     struct recache recache = {.cache = cache,
                               .writer = writer,
                               .options = options,
                               .counts = counts,
                               .segment = SB_CACHE_NOWHERE};
-    enum sb_code code = sb_cache_reader_new(&recache.reader, cache, err);
+    enum sb_code code = sb_cache_reader_new(&recache.reader, cache);
 
     if (!code)
-        code = copy_rows(&recache, err);
+        code = copy_rows(&recache);
     sb_cache_reader_free(recache.reader);
     sb_buf_release(&recache.key);
     free(recache.fields);

@@ -28,7 +28,7 @@ struct sb_recache_counts {
  * ("damaged") and left out. Adds to *counts.
  */
 enum sb_code sb_recache(struct sb_cache *cache, struct sb_cache_writer *writer,
-                        const struct sb_recache_options *options, struct sb_recache_counts *counts,
-                        struct sb_error *err) SB_CHECKED;
+                        const struct sb_recache_options *options,
+                        struct sb_recache_counts *counts) SB_CHECKED;
 
 #endif

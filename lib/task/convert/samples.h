@@ -17,7 +17,6 @@
 enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *store,
                                      const struct sb_convert_options *options,
                                      const struct sb_sample_order *order,
-                                     const struct sb_catalog_options *catalog,
-                                     struct sb_error *err) SB_CHECKED;
+                                     const struct sb_catalog_options *catalog) SB_CHECKED;
 
 #endif

@@ -5,28 +5,27 @@
 #include "store/cache/source.h"
 #include "store/sinks.h"
 
-enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store, struct sb_error *err)
+enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store)
 {
     if (sb_store_can(store, SB_CAN_PLACES))
-        return sb_sink_index_file(sink, sb_store_path(store), err);
+        return sb_sink_index_file(sink, sb_store_path(store));
     if (sb_store_is_stream(store))
-        return sb_fail(err, SB_INVALID,
-                       "%s: --wrap needs a file that stays; convert it without --wrap",
+        return sb_fail(SB_INVALID, "%s: --wrap needs a file that stays; convert it without --wrap",
                        sb_store_name(store));
     if (sb_store_is_compressed(store))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is compressed as a whole, so that no index can point at its members; "
                        "convert it without --wrap",
                        sb_store_name(store));
     return sb_fail(
-        err, SB_INVALID,
+        SB_INVALID,
         "%s: --wrap is for a tar, cpio, zip, bag, Syrah file or cache, not for this kind: %s",
         sb_store_name(store), sb_store_word(store));
 }
 
 /* As a bag of its own, with its limits placed like those of the whole bag. */
 static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_shard *shard,
-                               const struct sb_bag_options *bag_options, struct sb_error *err)
+                               const struct sb_bag_options *bag_options)
 {
     struct sb_source_options options = *wrap->source;
     struct sb_source *source = NULL;
@@ -35,25 +34,24 @@ static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_s
     enum sb_code code;
 
     if (shard->zstd)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: its records are compressed, so that no index can point at them; "
                        "convert it without --wrap",
                        shard->path);
-    code = sb_sink_index_file(wrap->sink, shard->path, err);
+    code = sb_sink_index_file(wrap->sink, shard->path);
     if (!code)
-        code = sb_store_open(&store, shard->path, &how, err);
+        code = sb_store_open(&store, shard->path, &how);
     options.bag = bag_options;
     if (!code)
-        code = sb_store_source(store, &source, &options, wrap->notify, err);
+        code = sb_store_source(store, &source, &options, wrap->notify);
     if (!code)
-        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members, err);
+        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members);
     sb_source_free(source);
     sb_store_free(store);
     return code;
 }
 
-static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int64_t first,
-                             struct sb_error *err)
+static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int64_t first)
 {
     struct sb_bag_options options = *sb_bag_options_of(bag);
     bool interleaved = options.layout == SB_LAYOUT_INTERLEAVED;
@@ -61,7 +59,7 @@ static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int
     enum sb_code code = SB_OK;
 
     if (wrap->source->records && count > 1)
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: --records with --wrap is for a bag in one file; convert it without "
                        "--wrap",
                        sb_bag_name(bag));
@@ -71,55 +69,54 @@ static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int
 
         sb_record_names_place(wrap->source->names, first + (interleaved ? i : 0),
                               interleaved ? count : 1);
-        code = wrap_shard(wrap, shard, &options, err);
+        code = wrap_shard(wrap, shard, &options);
         first += interleaved ? 0 : shard->records;
     }
     return code;
 }
 
 static enum sb_code wrap_segment(const struct sb_wrap *wrap, struct sb_cache *cache,
-                                 uint32_t segment, const char *name, struct sb_error *err)
+                                 uint32_t segment, const char *name)
 {
     struct sb_cache_segment about;
     struct sb_source *source = NULL;
-    enum sb_code code = sb_cache_segment(cache, segment, &about, err);
+    enum sb_code code = sb_cache_segment(cache, segment, &about);
 
     if (code || about.rows == 0)
         return code;
-    code = sb_sink_index_file(wrap->sink, about.path, err);
+    code = sb_sink_index_file(wrap->sink, about.path);
     if (!code)
-        code = sb_source_over_cache(&source, cache, segment, name, wrap->source, wrap->notify, err);
+        code = sb_source_over_cache(&source, cache, segment, name, wrap->source, wrap->notify);
     if (!code)
-        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members, err);
+        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members);
     sb_source_free(source);
     return code;
 }
 
-static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cache, const char *name,
-                               struct sb_error *err)
+static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cache, const char *name)
 {
     int64_t rows, live;
-    enum sb_code code = sb_cache_count(cache, &rows, &live, err);
+    enum sb_code code = sb_cache_count(cache, &rows, &live);
 
     for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++)
-        code = wrap_segment(wrap, cache, i, name, err);
+        code = wrap_segment(wrap, cache, i, name);
     return code;
 }
 
 enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, int64_t first,
-                           int64_t *records, struct sb_error *err)
+                           int64_t *records)
 {
     struct sb_cache *cache = NULL;
     struct sb_bag *bag = NULL;
-    enum sb_code code = sb_store_bag(store, &bag, wrap->source->bag, 0, err);
+    enum sb_code code = sb_store_bag(store, &bag, wrap->source->bag, 0);
 
     *records = bag ? sb_bag_count(bag) : 0;
     if (!code)
-        code = sb_store_cache(store, &cache, err);
+        code = sb_store_cache(store, &cache);
     if (!code && bag)
-        code = wrap_bag(wrap, bag, first, err);
+        code = wrap_bag(wrap, bag, first);
     if (!code && cache)
-        code = wrap_cache(wrap, cache, sb_store_name(store), err);
+        code = wrap_cache(wrap, cache, sb_store_name(store));
     sb_cache_free(cache);
     sb_bag_free(bag);
     return code;

@@ -11,8 +11,7 @@
  * The next members are in this input: a tar, cpio, zip or Syrah file. SB_INVALID says why it cannot
  * be wrapped, and what to do.
  */
-enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store) SB_CHECKED;
 
 struct sb_wrap {
     struct sb_sink *sink;
@@ -28,6 +27,6 @@ struct sb_wrap {
  * *records: the number of records. SB_INVALID: they are compressed.
  */
 enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, int64_t first,
-                           int64_t *records, struct sb_error *err) SB_CHECKED;
+                           int64_t *records) SB_CHECKED;
 
 #endif

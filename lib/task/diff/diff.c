@@ -69,7 +69,7 @@ static bool reachable(const struct diff *diff, const struct sb_entry *entry)
     return !diff->select;
 }
 
-static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
+static enum sb_code find_reaches(struct diff *diff)
 {
     const struct sb_diff_options *options = diff->options;
     struct sb_buf name = {0};
@@ -79,7 +79,7 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
         return SB_OK;
     diff->reaches = calloc(options->path_count, sizeof(*diff->reaches));
     if (!diff->reaches)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; !code && i < options->path_count; i++) {
         struct reach *reach = &diff->reaches[diff->reach_count];
         bool stripped;
@@ -88,7 +88,7 @@ static enum sb_code find_reaches(struct diff *diff, struct sb_error *err)
             continue;
         if (sb_name_normalize(options->paths[i], &name, &stripped) ||
             !(reach->name = strdup(name.data ? name.data : ""))) {
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
             break;
         }
         reach->size = sb_is_glob(reach->name) ? sb_glob_prefix(reach->name) : strlen(reach->name);
@@ -108,59 +108,58 @@ static void leave(struct diff *diff)
 
 /* Lists a directory of the other side; an unreadable one is reported, and left out. */
 static enum sb_code list_theirs(struct diff *diff, const char *dir, size_t size,
-                                struct sb_listing **out, struct sb_error *err)
+                                struct sb_listing **out)
 {
-    enum sb_code code = sb_hierarchy_list(diff->theirs, dir, size, out, err);
+    enum sb_code code = sb_hierarchy_list(diff->theirs, dir, size, out);
 
     if (code != SB_SYSTEM && code != SB_NOENT && code != SB_INVALID)
         return code;
-    if (code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE))
+    if (code == SB_SYSTEM && (sb_error()->sys_errno == EMFILE || sb_error()->sys_errno == ENFILE))
         return code;
     sb_report(diff->options->notify, SB_PROBLEM, "unreadable", size > 0 ? dir : ".",
-              "%s; its contents are not compared", err->text);
+              "%s; its contents are not compared", sb_error()->text);
     return SB_OK;
 }
 
 static enum sb_code list_ours(struct diff *diff, const char *dir, size_t size,
-                              struct sb_listing **out, struct sb_error *err)
+                              struct sb_listing **out)
 {
     size_t before = diff->prefix.size;
     enum sb_code code;
 
     if (sb_buf_add(&diff->prefix, dir, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = sb_hierarchy_list(diff->ours, diff->prefix.data ? diff->prefix.data : "",
-                             size > 0 ? diff->prefix.size : before - (before > 0), out, err);
+                             size > 0 ? diff->prefix.size : before - (before > 0), out);
     sb_buf_cut(&diff->prefix, before);
     return code;
 }
 
-static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool ours, bool theirs,
-                          struct sb_error *err)
+static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool ours, bool theirs)
 {
     struct frame *frame;
 
-    if (sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame), err))
-        return err->code;
+    if (sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame)))
+        return sb_error()->code;
     frame = &diff->frames[diff->depth++];
     *frame = (struct frame){0};
-    if (theirs && list_theirs(diff, dir, size, &frame->theirs, err))
-        return err->code;
+    if (theirs && list_theirs(diff, dir, size, &frame->theirs))
+        return sb_error()->code;
     /* Nothing is reported as missing because its directory could not be read. */
     if (ours && (!theirs || frame->theirs))
-        return list_ours(diff, dir, size, &frame->ours, err);
+        return list_ours(diff, dir, size, &frame->ours);
     return SB_OK;
 }
 
 /* Skips rows whose parent is not the one in their name: they have no name below the prefix. */
-static enum sb_code next_of_ours(struct diff *diff, struct frame *frame, struct sb_error *err)
+static enum sb_code next_of_ours(struct diff *diff, struct frame *frame)
 {
     struct sb_entry *entry = &frame->our_next.entry;
     size_t before = diff->prefix.size;
     enum sb_code code;
 
     do
-        code = sb_listing_next(diff->ours, frame->ours, &frame->our_next, err);
+        code = sb_listing_next(diff->ours, frame->ours, &frame->our_next);
     while (!code && before > 0 &&
            (entry->path_size <= before || memcmp(entry->path, diff->prefix.data, before) != 0));
     if (!code) {
@@ -171,12 +170,12 @@ static enum sb_code next_of_ours(struct diff *diff, struct frame *frame, struct 
 }
 
 /* Reads the next child of each side of the innermost directory, unless it is at its end. */
-static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb_error *err)
+static enum sb_code look_ahead(struct diff *diff, struct frame *frame)
 {
     enum sb_code code = SB_OK;
 
     if (frame->ours && !frame->ours_waits) {
-        code = next_of_ours(diff, frame, err);
+        code = next_of_ours(diff, frame);
         frame->ours_waits = !code;
     }
     if (code == SB_END) {
@@ -186,11 +185,11 @@ static enum sb_code look_ahead(struct diff *diff, struct frame *frame, struct sb
     }
     if (code || !frame->theirs || frame->theirs_wait)
         return code;
-    code = sb_listing_next(diff->theirs, frame->theirs, &frame->their_next, err);
+    code = sb_listing_next(diff->theirs, frame->theirs, &frame->their_next);
     frame->theirs_wait = !code;
     if (code == SB_SYSTEM || code == SB_NOENT || code == SB_INVALID) {
         sb_report(diff->options->notify, SB_PROBLEM, "changed", NULL,
-                  "the tree changed while it was compared: %s", err->text);
+                  "the tree changed while it was compared: %s", sb_error()->text);
         code = SB_END;
     }
     if (code == SB_END) {
@@ -236,14 +235,14 @@ static bool is_directory(const struct sb_child *child)
 }
 
 /* Enters the last entry, if it was a directory. */
-static enum sb_code descend(struct diff *diff, struct sb_error *err)
+static enum sb_code descend(struct diff *diff)
 {
     bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
 
     diff->descend_ours = diff->descend_theirs = false;
     if (!into_ours && !into_theirs)
         return SB_OK;
-    return enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs, err);
+    return enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs);
 }
 
 /*
@@ -251,10 +250,10 @@ static enum sb_code descend(struct diff *diff, struct sb_error *err)
  * call.
  */
 static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
-                              const struct sb_child **theirs, struct sb_error *err)
+                              const struct sb_child **theirs)
 {
     const struct sb_entry *any;
-    enum sb_code code = descend(diff, err);
+    enum sb_code code = descend(diff);
 
     *ours = *theirs = NULL;
     while (!code && !*ours && !*theirs) {
@@ -263,7 +262,7 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
         if (diff->depth == 0)
             return SB_END;
         frame = &diff->frames[diff->depth - 1];
-        code = look_ahead(diff, frame, err);
+        code = look_ahead(diff, frame);
         if (!code && (frame->ours_waits || frame->theirs_wait))
             take_lesser(frame, ours, theirs);
         else if (!code)
@@ -278,12 +277,12 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
         diff->descend_ours = is_directory(*ours);
         diff->descend_theirs = is_directory(*theirs);
         if (sb_buf_set(&diff->descend, any->path, any->path_size))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct diff *diff = context;
     struct sb_pairs *pairs = slot;
@@ -291,37 +290,37 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
     sb_pairs_clear(pairs);
     while (!sb_pairs_full(pairs)) {
-        enum sb_code code = next_pair(diff, &ours, &theirs, err);
+        enum sb_code code = next_pair(diff, &ours, &theirs);
 
         if (code == SB_END)
             break;
         if (!code)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
         if (code)
             return code;
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))
             continue;
-        if (sb_pairs_add(pairs, ours, theirs, err))
-            return err->code;
+        if (sb_pairs_add(pairs, ours, theirs))
+            return sb_error()->code;
     }
     return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     const struct diff *diff = context;
 
     (void)turns;
-    return sb_pairs_compare(slot, diff->ours, diff->theirs, err);
+    return sb_pairs_compare(slot, diff->ours, diff->theirs);
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct diff *diff = context;
     struct sb_pairs *pairs = slot;
 
-    if (pairs->damaged && sb_archive_still_current(diff->archive, err))
-        return err->code;
+    if (pairs->damaged && sb_archive_still_current(diff->archive))
+        return sb_error()->code;
     sb_events_report(&pairs->events, diff->options->notify);
     sb_pairs_report(pairs, diff->options);
     sb_count_up(&diff->bytes, pairs->bytes);
@@ -331,7 +330,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code run(struct diff *diff, struct sb_error *err)
+static enum sb_code run(struct diff *diff)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = diff->options->threads;
@@ -340,33 +339,33 @@ static enum sb_code run(struct diff *diff, struct sb_error *err)
     enum sb_code code;
 
     if (!pairs)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; i < slots; i++) {
         pairs[i].options = diff->options;
         pairs[i].prefix_size = diff->prefix.size;
     }
-    code = enter(diff, "", 0, true, true, err);
+    code = enter(diff, "", 0, true, true);
     if (!code)
-        code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads, err);
+        code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads);
     for (unsigned i = 0; i < slots; i++)
         sb_pairs_release(&pairs[i]);
     free(pairs);
     return code;
 }
 
-static enum sb_code open_selection(struct diff *diff, struct sb_error *err)
+static enum sb_code open_selection(struct diff *diff)
 {
     const struct sb_diff_options *options = diff->options;
 
     if (options->path_count == 0)
         return SB_OK;
     if (sb_select_new(&diff->select, diff->archive, options->paths, options->path_count,
-                      SB_REACH_SUBTREE, err))
-        return err->code;
-    return find_reaches(diff, err);
+                      SB_REACH_SUBTREE))
+        return sb_error()->code;
+    return find_reaches(diff);
 }
 
-static enum sb_code find_prefix(struct diff *diff, struct sb_error *err)
+static enum sb_code find_prefix(struct diff *diff)
 {
     struct sb_entry entry;
     bool stripped;
@@ -375,14 +374,14 @@ static enum sb_code find_prefix(struct diff *diff, struct sb_error *err)
     if (!diff->options->prefix)
         return SB_OK;
     if (sb_name_normalize(diff->options->prefix, &diff->prefix, &stripped))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (diff->prefix.size == 0)
         return SB_OK;
-    code = sb_archive_lookup(diff->archive, diff->prefix.data, diff->prefix.size, &entry, err);
+    code = sb_archive_lookup(diff->archive, diff->prefix.data, diff->prefix.size, &entry);
     if (code == SB_NOENT || (!code && entry.type != SB_DIR))
-        return sb_fail(err, SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
+        return sb_fail(SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
                        diff->options->prefix);
-    return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory(err) : SB_OK;
+    return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory() : SB_OK;
 }
 
 static void name_unmatched(const struct diff *diff)
@@ -409,19 +408,18 @@ static void release(struct diff *diff)
 }
 
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
-                     struct sb_hierarchy *other, const struct sb_diff_options *options,
-                     struct sb_error *err)
+                     struct sb_hierarchy *other, const struct sb_diff_options *options)
 {
     struct diff diff = {.options = options, .archive = archive, .theirs = other};
     enum sb_code code;
 
-    code = sb_hierarchy_open_archive(&diff.ours, archive, shards, err);
+    code = sb_hierarchy_open_archive(&diff.ours, archive, shards);
     if (!code)
-        code = find_prefix(&diff, err);
+        code = find_prefix(&diff);
     if (!code)
-        code = open_selection(&diff, err);
+        code = open_selection(&diff);
     if (!code)
-        code = run(&diff, err);
+        code = run(&diff);
     if (!code)
         name_unmatched(&diff);
     release(&diff);

@@ -72,7 +72,6 @@ struct sb_diff_options {
  * against their checksum, wherever there is something to compare them with.
  */
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
-                     struct sb_hierarchy *other, const struct sb_diff_options *options,
-                     struct sb_error *err) SB_CHECKED;
+                     struct sb_hierarchy *other, const struct sb_diff_options *options) SB_CHECKED;
 
 #endif

@@ -33,12 +33,11 @@ bool sb_pairs_full(const struct sb_pairs *pairs)
            pairs->events.text.size >= SB_PAIRS_BYTES_MAX;
 }
 
-static enum sb_code keep_text(struct sb_pairs *pairs, const char *text, size_t size, size_t *at,
-                              struct sb_error *err)
+static enum sb_code keep_text(struct sb_pairs *pairs, const char *text, size_t size, size_t *at)
 {
     *at = pairs->text.size;
     if (sb_buf_add(&pairs->text, text, size) || sb_buf_add_char(&pairs->text, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
@@ -109,7 +108,7 @@ static bool bytes_needed(const struct sb_diff_options *options, const struct sb_
 }
 
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
-                          const struct sb_child *theirs, struct sb_error *err)
+                          const struct sb_child *theirs)
 {
     struct sb_pair *pair = &pairs->pairs[pairs->count];
     const struct sb_entry *any = ours ? &pair->ours.entry : &pair->theirs.entry;
@@ -121,17 +120,17 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
         pair->ours = *ours;
     if (theirs)
         pair->theirs = *theirs;
-    if (keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at, err))
-        return err->code;
+    if (keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at))
+        return sb_error()->code;
     pair->path_at += before;
     if (pair->theirs.entry.defect)
         return sb_events_add(&pairs->events, SB_PROBLEM, "damaged",
-                             pairs->text.data + pair->path_at, pair->theirs.entry.defect, err);
+                             pairs->text.data + pair->path_at, pair->theirs.entry.defect);
     defect = pair->ours.entry.defect;
     if (defect) {
         pair->differs = BIT(SB_DIFF_DAMAGED);
-        if (keep_text(pairs, defect, strlen(defect), &pair->damage_at, err))
-            return err->code;
+        if (keep_text(pairs, defect, strlen(defect), &pair->damage_at))
+            return sb_error()->code;
     } else {
         pair->differs = compare_metadata(pair, pairs->options->time_grain);
     }
@@ -149,14 +148,14 @@ struct sum {
     struct sb_buf *text; /* for targets of links, else NULL */
 };
 
-static enum sb_code add_bytes(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_bytes(void *context, const void *data, size_t size)
 {
     struct sum *sum = context;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     if (sum->text)
-        return sb_buf_add(sum->text, data, size) ? sb_fail_memory(err) : SB_OK;
+        return sb_buf_add(sum->text, data, size) ? sb_fail_memory() : SB_OK;
     sum->crc32c = sb_crc32c_block(sum->crc32c, data, size);
     return SB_OK;
 }
@@ -168,23 +167,23 @@ static bool ends_run(const struct sb_error *err)
 }
 
 /* The archive's side could not be read. */
-static enum sb_code our_failure(struct sb_pairs *pairs, struct sb_pair *pair, struct sb_error *err)
+static enum sb_code our_failure(struct sb_pairs *pairs, struct sb_pair *pair)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
     if (ends_run(&cause))
         return cause.code;
     pairs->damaged = true;
     if (cause.code == SB_CHANGED)
         return sb_events_add(&pairs->events, SB_PROBLEM, "changed",
-                             pairs->text.data + pair->path_at, cause.text, err);
+                             pairs->text.data + pair->path_at, cause.text);
     pair->differs |= BIT(SB_DIFF_DAMAGED);
-    return keep_text(pairs, cause.text, strlen(cause.text), &pair->damage_at, err);
+    return keep_text(pairs, cause.text, strlen(cause.text), &pair->damage_at);
 }
 
-static enum sb_code their_failure(struct sb_pairs *pairs, const char *path, struct sb_error *err)
+static enum sb_code their_failure(struct sb_pairs *pairs, const char *path)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
     const char *kind = "unreadable";
 
     if (ends_run(&cause))
@@ -193,14 +192,14 @@ static enum sb_code their_failure(struct sb_pairs *pairs, const char *path, stru
         kind = "damaged";
     else if (cause.code == SB_CHANGED || cause.code == SB_NOENT)
         kind = "changed";
-    return sb_events_add(&pairs->events, SB_PROBLEM, kind, path, cause.text, err);
+    return sb_events_add(&pairs->events, SB_PROBLEM, kind, path, cause.text);
 }
 
 /* Reads one side; content that can be read only in sequence has its checksum in the index. */
 static enum sb_code sum_side(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
-                             const struct sb_entry *entry, struct sum *sum, struct sb_error *err)
+                             const struct sb_entry *entry, struct sum *sum)
 {
-    enum sb_code code = sb_hierarchy_read(hierarchy, reader, entry, add_bytes, sum, err);
+    enum sb_code code = sb_hierarchy_read(hierarchy, reader, entry, add_bytes, sum);
 
     if (code != SB_INVALID || sum->text || !(entry->has & SB_HAS_CRC))
         return code;
@@ -211,8 +210,7 @@ static enum sb_code sum_side(struct sb_hierarchy *hierarchy, struct sb_reader *r
 /* Reads both sides of a pair; link targets are kept in the text. */
 static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
                                  struct sb_hierarchy *ours, struct sb_reader *our_reader,
-                                 struct sb_hierarchy *theirs, struct sb_reader *their_reader,
-                                 struct sb_error *err)
+                                 struct sb_hierarchy *theirs, struct sb_reader *their_reader)
 {
     bool is_link = pair->ours.entry.type == SB_LINK;
     struct sb_buf *text = is_link ? &pairs->text : NULL;
@@ -223,15 +221,15 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
     our_entry.path = pairs->text.data + pair->path_at - pairs->prefix_size;
     our_entry.path_size += pairs->prefix_size;
     pair->our_target_at = pairs->text.size;
-    if (sum_side(ours, our_reader, &our_entry, &our_sum, err))
-        return our_failure(pairs, pair, err);
+    if (sum_side(ours, our_reader, &our_entry, &our_sum))
+        return our_failure(pairs, pair);
     our_size = pairs->text.size - pair->our_target_at;
     if (is_link && sb_buf_add_char(&pairs->text, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pair->their_target_at = pairs->text.size;
     pair->theirs.entry.path = pairs->text.data + pair->path_at;
-    if (sum_side(theirs, their_reader, &pair->theirs.entry, &their_sum, err))
-        return their_failure(pairs, pairs->text.data + pair->path_at, err);
+    if (sum_side(theirs, their_reader, &pair->theirs.entry, &their_sum))
+        return their_failure(pairs, pairs->text.data + pair->path_at);
     if (!is_link) {
         if (our_sum.crc32c != their_sum.crc32c)
             pair->differs |= BIT(SB_DIFF_BYTES);
@@ -241,24 +239,23 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
         memcmp(pairs->text.data + pair->our_target_at, pairs->text.data + pair->their_target_at,
                our_size) != 0)
         pair->differs |= BIT(SB_DIFF_TARGET);
-    return sb_buf_add_char(&pairs->text, '\0') ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_char(&pairs->text, '\0') ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
-                              struct sb_hierarchy *theirs, struct sb_error *err)
+                              struct sb_hierarchy *theirs)
 {
     struct sb_reader *our_reader = NULL, *their_reader = NULL;
     enum sb_code code;
 
     if (pairs->files == 0)
         return SB_OK;
-    code = sb_reader_open(ours, &our_reader, err);
+    code = sb_reader_open(ours, &our_reader);
     if (!code)
-        code = sb_reader_open(theirs, &their_reader, err);
+        code = sb_reader_open(theirs, &their_reader);
     for (size_t i = 0; !code && i < pairs->count; i++) {
         if (bytes_needed(pairs->options, &pairs->pairs[i]))
-            code =
-                compare_pair(pairs, &pairs->pairs[i], ours, our_reader, theirs, their_reader, err);
+            code = compare_pair(pairs, &pairs->pairs[i], ours, our_reader, theirs, their_reader);
     }
     sb_reader_free(ours, our_reader);
     sb_reader_free(theirs, their_reader);

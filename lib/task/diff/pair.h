@@ -44,14 +44,14 @@ void sb_pairs_clear(struct sb_pairs *pairs);
  * without the prefix. A row of the other container that cannot be used is an event instead.
  */
 enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
-                          const struct sb_child *theirs, struct sb_error *err) SB_CHECKED;
+                          const struct sb_child *theirs) SB_CHECKED;
 
 /* Are there enough of them for a batch? */
 bool sb_pairs_full(const struct sb_pairs *pairs);
 
 /* Compares bytes, and targets of links. Only errors that end the run are returned. */
 enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,
-                              struct sb_hierarchy *theirs, struct sb_error *err) SB_CHECKED;
+                              struct sb_hierarchy *theirs) SB_CHECKED;
 
 /* Reports the differences, in order. */
 void sb_pairs_report(const struct sb_pairs *pairs, const struct sb_diff_options *options);

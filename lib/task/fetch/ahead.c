@@ -14,7 +14,7 @@ static void *look_up(void *argument)
     ahead->alone = !sb_many_detach(ahead->many);
     if (!ahead->alone)
         ahead->error.code =
-            sb_queue_look_up(ahead->queue, ahead->many, ahead->options, &ahead->error);
+            INTO(&ahead->error, sb_queue_look_up(ahead->queue, ahead->many, ahead->options));
     atomic_store(&ahead->done, true);
     return NULL;
 }
@@ -41,12 +41,12 @@ void sb_look_ahead_release(struct sb_look_ahead *ahead)
     ahead->queue = NULL;
 }
 
-enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead, struct sb_error *err)
+enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead)
 {
     if (!ahead->queue)
         return SB_OK;
     sb_look_ahead_release(ahead);
     if (ahead->error.code)
-        *err = ahead->error;
+        *sb_error() = ahead->error;
     return ahead->error.code;
 }

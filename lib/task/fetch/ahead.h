@@ -33,7 +33,7 @@ void sb_look_ahead_begin(struct sb_look_ahead *ahead, struct sb_queue *queue);
 /* Would sb_look_ahead_end have to wait? */
 bool sb_look_ahead_is_busy(struct sb_look_ahead *ahead);
 
-enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead) SB_CHECKED;
 
 /* Waits, too. */
 void sb_look_ahead_release(struct sb_look_ahead *ahead);

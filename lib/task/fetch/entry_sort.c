@@ -21,17 +21,16 @@ void sb_entry_sort_free(struct sb_entry_sort *sort)
     free(sort);
 }
 
-static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed, struct sb_error *err)
+static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed)
 {
     enum sb_code code;
 
-    code = sb_database_run(sort->db,
-                           "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                           "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)",
-                           err);
+    code =
+        sb_database_run(sort->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                                  "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)");
     if (!code)
         code = SB_PREPARE(
-            sort->db, err, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
+            sort->db, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
             {&sort->select,
              reversed
                  ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
@@ -39,7 +38,7 @@ static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed, struct sb
     return code;
 }
 
-enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed, struct sb_error *err)
+enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed)
 {
     struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
     enum sb_code code;
@@ -47,15 +46,15 @@ enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed, struct
 
     *out = NULL;
     if (!sort)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     /* The empty name is a temporary file that SQLite makes once its cache is full. */
     rc = sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (rc == SQLITE_OK)
-        code = prepare(sort, reversed, err);
+        code = prepare(sort, reversed);
     else if (rc == SQLITE_NOMEM)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = sb_fail(err, SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
+        code = sb_fail(SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
     if (code) {
         sb_entry_sort_free(sort);
         return code;
@@ -64,30 +63,29 @@ enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed, struct
     return SB_OK;
 }
 
-enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort, struct sb_error *err)
+enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort)
 {
     sqlite3_reset(sort->select);
     if (!sqlite3_get_autocommit(sort->db) && sqlite3_exec(sort->db, "COMMIT", NULL, NULL, NULL))
-        return sb_database_fail(sort->db, err);
-    return sb_database_run(sort->db, "DELETE FROM entries; BEGIN", err);
+        return sb_database_fail(sort->db);
+    return sb_database_run(sort->db, "DELETE FROM entries; BEGIN");
 }
 
 enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t second_key,
-                               const struct sb_entry *entry, struct sb_error *err)
+                               const struct sb_entry *entry)
 {
     sqlite3_bind_int64(sort->insert, 1, key);
     sqlite3_bind_int64(sort->insert, 2, second_key);
     sqlite3_bind_blob(sort->insert, 3, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_blob(sort->insert, 4, entry, sizeof(*entry), SQLITE_STATIC);
-    return sb_database_step(sort->insert, err);
+    return sb_database_step(sort->insert);
 }
 
-enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry,
-                                struct sb_error *err)
+enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
 
-    if (!sb_database_row(sort->select, &code, err)) {
+    if (!sb_database_row(sort->select, &code)) {
         sqlite3_reset(sort->select);
         return code ? code : SB_END;
     }
@@ -95,5 +93,5 @@ enum sb_code sb_entry_sort_next(struct sb_entry_sort *sort, struct sb_entry *ent
     entry->path_size = (size_t)sqlite3_column_bytes(sort->select, 0);
     /* As text it is followed by a NUL. */
     entry->path = (const char *)sqlite3_column_text(sort->select, 0);
-    return entry->path ? SB_OK : sb_fail_memory(err);
+    return entry->path ? SB_OK : sb_fail_memory();
 }

@@ -28,36 +28,35 @@ static bool is_answered(const struct sb_queue *queue)
     return queue->next == queue->count;
 }
 
-static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue, struct sb_error *err)
+static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue)
 {
     enum sb_code code;
 
     if (f->queue_filled && f->queue_limit < QUEUE_MOST && !f->slow)
         f->queue_limit *= 4;
-    code =
-        sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended, err);
+    code = sb_queue_collect(queue, f->names, f->queue_limit, f->options->by_address, &f->ended);
     f->queue_filled = queue->count == f->queue_limit;
     return code;
 }
 
 /* Makes the queue that was looked up ahead the current one, and collects more without waiting. */
-static enum sb_code turn_queues(struct sb_fetch *f, struct sb_error *err)
+static enum sb_code turn_queues(struct sb_fetch *f)
 {
     struct sb_queue *answered = f->now;
-    enum sb_code code = sb_look_ahead_end(&f->look_ahead, err);
+    enum sb_code code = sb_look_ahead_end(&f->look_ahead);
 
     f->now = f->ahead;
     f->ahead = answered;
     if (!code && is_answered(f->now) && !f->ended)
-        code = collect(f, f->now, err);
+        code = collect(f, f->now);
     if (!code)
-        code = sb_queue_look_up(f->now, f->many, f->options, err);
+        code = sb_queue_look_up(f->now, f->many, f->options);
     if (code)
         return code;
     if (f->options->by_address)
         sb_queue_sort_by_address(f->now);
     else if (!f->ended && f->names->ready(f->names->context))
-        code = collect(f, f->ahead, err);
+        code = collect(f, f->ahead);
     if (!code && !is_answered(f->ahead))
         sb_look_ahead_begin(&f->look_ahead, f->ahead);
     return code;
@@ -69,15 +68,15 @@ static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
 }
 
 /* The slot stays empty if the next answer is too large for the remaining memory. */
-static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_context)
 {
     struct sb_fetch *f = context;
     struct sb_slot *slot = slot_context;
     struct sb_queue *queue;
 
     sb_slot_clear(slot);
-    if (is_answered(f->now) && turn_queues(f, err))
-        return err->code;
+    if (is_answered(f->now) && turn_queues(f))
+        return sb_error()->code;
     queue = f->now;
     if (is_answered(queue))
         return SB_END;
@@ -87,8 +86,8 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
 
         if (slot->count == 0 ? !fits_in_memory(f, cost) : slot->cost + cost > SB_FETCH_SLOT_BYTES)
             break;
-        if (sb_slot_add(slot, request, &queue->names, err))
-            return err->code;
+        if (sb_slot_add(slot, request, &queue->names))
+            return sb_error()->code;
         slot->cost += cost;
         queue->next++;
     }
@@ -108,11 +107,11 @@ static int fill_would_wait(void *context)
     return sb_look_ahead_is_busy(&f->look_ahead);
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_slot *self = slot;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_slot_read(self, err);
+    enum sb_code code = sb_slot_read(self);
 
     (void)context;
     (void)turns;
@@ -120,28 +119,27 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size, struct sb_error *err)
+enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size)
 {
-    return size ? f->output->write(f->output->context, data, size, err) : SB_OK;
+    return size ? f->output->write(f->output->context, data, size) : SB_OK;
 }
 
-enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word,
-                                struct sb_error *err)
+enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word)
 {
     struct sb_buf line = {0};
     enum sb_code code = SB_OK;
 
     if (sb_buf_add(&line, name, size) || sb_buf_add_char(&line, ' ') ||
         sb_buf_add_text(&line, word) || sb_buf_add_char(&line, f->options->frame_end))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = sb_fetch_give(f, line.data, line.size, err);
+        code = sb_fetch_give(f, line.data, line.size);
     sb_buf_release(&line);
     return code;
 }
 
 static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot,
-                                  const struct sb_request *request, struct sb_error *err)
+                                  const struct sb_request *request)
 {
     const char *name = sb_request_name(&slot->names, request);
 
@@ -152,24 +150,24 @@ static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot
         sb_report(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
                   sb_unmatched_hint(name));
     if (sb_fetch_batches(f->options))
-        return sb_fetch_give_line(f, name, request->name_size, "missing", err);
+        return sb_fetch_give_line(f, name, request->name_size, "missing");
     return SB_OK;
 }
 
 enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text, struct sb_error *err)
+                                     const char *text)
 {
     f->counts->damaged++;
     sb_report(f->notify, SB_PROBLEM, "damaged", name, "%s", text);
-    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "damaged", err) : SB_OK;
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "damaged") : SB_OK;
 }
 
 enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text, struct sb_error *err)
+                                     const char *text)
 {
     f->counts->missing++;
     sb_report(f->notify, SB_PROBLEM, "changed", name, "%s", text);
-    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "missing", err) : SB_OK;
+    return sb_fetch_batches(f->options) ? sb_fetch_give_line(f, name, size, "missing") : SB_OK;
 }
 
 static bool same_extent(const struct sb_request *a, const struct sb_request *b)
@@ -193,11 +191,10 @@ static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *reque
 }
 
 /* Looks the name up again and reads its file anew, if that may help. */
-static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful,
-                               struct sb_error *err)
+static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful)
 {
     struct sb_request *now = slot->requests, before = *now;
-    enum sb_code code = sb_look_up(&f->lookup, &slot->names, now, err);
+    enum sb_code code = sb_look_up(&f->lookup, &slot->names, now);
 
     if (code)
         return code;
@@ -211,75 +208,71 @@ static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *u
     }
     slot->cost = sb_request_cost(now, f->options);
     slot->data_size = 0;
-    return sb_slot_read(slot, err);
+    return sb_slot_read(slot);
 }
 
-static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
-                              struct sb_error *err);
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again);
 
 /*
  * Bytes that seem damaged, or have no checksum, may have been moved by a writer since the name was
  * looked up.
  */
 static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *slot,
-                                    const struct sb_request *request, struct sb_error *err)
+                                    const struct sb_request *request)
 {
     struct sb_slot second = {
         .archive = f->lookup.archive, .shards = f->shards, .options = f->options};
-    enum sb_code code = sb_archive_still_current(f->lookup.archive, err);
+    enum sb_code code = sb_archive_still_current(f->lookup.archive);
     bool useful = true;
 
     if (!code)
-        code = sb_slot_add(&second, request, &slot->names, err);
+        code = sb_slot_add(&second, request, &slot->names);
     if (!code)
         second.requests->at = 0;
     for (int i = 0; !code && useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
-        code = read_again(f, &second, &useful, err);
+        code = read_again(f, &second, &useful);
     if (!code)
-        code = give_slot(f, &second, true, err);
+        code = give_slot(f, &second, true);
     sb_slot_release(&second);
     return code;
 }
 
 /* Answers a request whose bytes are not in the slot's data. */
 static enum sb_code answer_otherwise(struct sb_fetch *f, const struct sb_slot *slot,
-                                     const struct sb_request *request, bool again,
-                                     struct sb_error *err)
+                                     const struct sb_request *request, bool again)
 {
     const char *name = sb_request_name(&slot->names, request);
 
     if (!again && is_doubtful(f, request))
-        return answer_doubtful(f, slot, request, err);
+        return answer_doubtful(f, slot, request);
     switch (request->answer) {
     case SB_ANSWER_STREAM:
-        return sb_fetch_answer_stream(f, slot, request, err);
+        return sb_fetch_answer_stream(f, slot, request);
     case SB_ANSWER_DAMAGED:
         return sb_fetch_answer_damaged(f, name, request->name_size,
-                                       sb_request_problem(&slot->names, request), err);
+                                       sb_request_problem(&slot->names, request));
     case SB_ANSWER_MOVED:
-        return sb_fetch_answer_changed(f, name, request->name_size, "keeps being moved; try again",
-                                       err);
+        return sb_fetch_answer_changed(f, name, request->name_size, "keeps being moved; try again");
     default:
-        return answer_absent(f, slot, request, err);
+        return answer_absent(f, slot, request);
     }
 }
 
 static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
-                               const struct sb_request *request, struct sb_error *err)
+                               const struct sb_request *request)
 {
     const char *name = sb_request_name(&slot->names, request);
     struct sb_entry file = sb_request_file(request, name);
-    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, &file, err);
+    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, &file);
 
     if (!code)
-        code = sb_fetch_frames_data(&f->frames, name, slot->data + request->at,
-                                    (size_t)request->size, err);
-    return code ? code : sb_fetch_frames_end(&f->frames, name, err);
+        code =
+            sb_fetch_frames_data(&f->frames, name, slot->data + request->at, (size_t)request->size);
+    return code ? code : sb_fetch_frames_end(&f->frames, name);
 }
 
 /* Writes runs of answers at once. `again`: these names were looked up a second time. */
-static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again,
-                              struct sb_error *err)
+static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again)
 {
     size_t given = 0;
     enum sb_code code = SB_OK;
@@ -292,18 +285,18 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
             sb_count_up(&f->counts->bytes, request->size);
             if (!f->frames.framer)
                 continue;
-            code = give_bytes(f, slot, request, err);
+            code = give_bytes(f, slot, request);
             given = request->at + (size_t)request->size;
             continue;
         }
-        code = sb_fetch_give(f, slot->data + given, request->at - given, err);
+        code = sb_fetch_give(f, slot->data + given, request->at - given);
         given = request->at;
         if (!code)
-            code = answer_otherwise(f, slot, request, again, err);
+            code = answer_otherwise(f, slot, request, again);
     }
     if (!code)
-        code = sb_fetch_give(f, slot->data + given, slot->data_size - given, err);
-    return code ? code : sb_fetch_frames_flush(&f->frames, err);
+        code = sb_fetch_give(f, slot->data + given, slot->data_size - given);
+    return code ? code : sb_fetch_frames_flush(&f->frames);
 }
 
 /* Where each name is waited for, few in a slot and a queue let all threads wait at once. */
@@ -316,14 +309,14 @@ static void follow(struct sb_fetch *f, const struct sb_slot *slot)
         f->slot_names *= 2;
 }
 
-static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_context)
 {
     struct sb_fetch *f = context;
     struct sb_slot *slot = slot_context;
     enum sb_code code;
 
     follow(f, slot);
-    code = give_slot(f, slot, false, err);
+    code = give_slot(f, slot, false);
     f->in_flight -= slot->cost;
     if (slot->data_capacity > SB_FETCH_SLOT_BYTES) {
         free(slot->data);
@@ -342,8 +335,7 @@ static unsigned slot_count(unsigned threads)
 
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,
-                      const struct sb_notify *notify, struct sb_fetch_counts *counts,
-                      struct sb_error *err)
+                      const struct sb_notify *notify, struct sb_fetch_counts *counts)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
@@ -364,25 +356,25 @@ enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options 
     f.slot_names = SLOT_FIRST;
     f.queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST;
     if (!slots)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = sb_fetch_frames_open(&f.frames, options->framing, output, err);
+        code = sb_fetch_frames_open(&f.frames, options->framing, output);
     if (!code)
-        code = sb_shards_open(&f.shards, archive, err);
+        code = sb_shards_open(&f.shards, archive);
     if (!code)
-        code = sb_many_new(&f.many, archive, options->threads, err);
+        code = sb_many_new(&f.many, archive, options->threads);
     f.look_ahead.many = f.many;
     if (!code)
-        code = sb_content_open(&f.content, archive, f.shards, err);
+        code = sb_content_open(&f.content, archive, f.shards);
     for (unsigned i = 0; !code && i < count; i++) {
         slots[i].archive = archive;
         slots[i].shards = f.shards;
         slots[i].options = options;
     }
     if (!code)
-        code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, options->threads, err);
+        code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, options->threads);
     if (!code)
-        code = sb_fetch_frames_finish(&f.frames, err);
+        code = sb_fetch_frames_finish(&f.frames);
     for (unsigned i = 0; slots && i < count; i++)
         sb_slot_release(&slots[i]);
     free(slots);

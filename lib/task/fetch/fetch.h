@@ -30,14 +30,14 @@ struct sb_archive;
 
 /* The source of names; next is as sb_list_next, ready as sb_list_ready. */
 struct sb_fetch_names {
-    enum sb_code (*next)(void *context, const char **name, size_t *size, struct sb_error *err);
+    enum sb_code (*next)(void *context, const char **name, size_t *size);
     bool (*ready)(void *context);
     void *context;
 };
 
 /* The output of answers. A code other than SB_OK ends the run with that code. */
 struct sb_fetch_output {
-    enum sb_code (*write)(void *context, const void *data, size_t size, struct sb_error *err);
+    enum sb_code (*write)(void *context, const void *data, size_t size);
     void *context;
 };
 
@@ -102,7 +102,6 @@ struct sb_fetch_counts {
  */
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,
-                      const struct sb_notify *notify, struct sb_fetch_counts *counts,
-                      struct sb_error *err) SB_CHECKED;
+                      const struct sb_notify *notify, struct sb_fetch_counts *counts) SB_CHECKED;
 
 #endif

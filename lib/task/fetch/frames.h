@@ -20,8 +20,7 @@ struct sb_fetch_frames {
 
 /* A framing that adds nothing, and batch, have no framer. */
 enum sb_code sb_fetch_frames_open(struct sb_fetch_frames *frames, enum sb_framing framing,
-                                  const struct sb_fetch_output *output,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_fetch_output *output) SB_CHECKED;
 void sb_fetch_frames_release(struct sb_fetch_frames *frames);
 
 /*
@@ -29,17 +28,15 @@ void sb_fetch_frames_release(struct sb_fetch_frames *frames);
  * SB_INVALID names it.
  */
 enum sb_code sb_fetch_frames_begin(struct sb_fetch_frames *frames, const char *name, int64_t size,
-                                   const struct sb_entry *file, struct sb_error *err) SB_CHECKED;
+                                   const struct sb_entry *file) SB_CHECKED;
 enum sb_code sb_fetch_frames_data(struct sb_fetch_frames *frames, const char *name,
-                                  const void *data, size_t size, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *name,
-                                 struct sb_error *err) SB_CHECKED;
+                                  const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *name) SB_CHECKED;
 
 /* Writes what is buffered; called before waiting for input. */
-enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames) SB_CHECKED;
 
 /* After the last answer. */
-enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames) SB_CHECKED;
 
 #endif

@@ -38,23 +38,21 @@ struct sb_fetch {
     struct sb_recoder *recoder; /* made for the first file that is decompressed */
 };
 
-enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size) SB_CHECKED;
 
 /* For batch. */
-enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size,
+                                const char *word) SB_CHECKED;
 
 enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text, struct sb_error *err) SB_CHECKED;
+                                     const char *text) SB_CHECKED;
 
 /* A file that was removed or replaced while its bytes were read. */
 enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text, struct sb_error *err) SB_CHECKED;
+                                     const char *text) SB_CHECKED;
 
 /* fetch/large.c: SB_ANSWER_STREAM. */
 enum sb_code sb_fetch_answer_stream(struct sb_fetch *f, const struct sb_slot *slot,
-                                    const struct sb_request *request,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_request *request) SB_CHECKED;
 
 #endif

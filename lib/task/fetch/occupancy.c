@@ -23,22 +23,22 @@ struct tally {
     int64_t reported; /* and in any scan, and reported */
 };
 
-static enum sb_code make_space(struct tally *tally, uint32_t number, struct sb_error *err)
+static enum sb_code make_space(struct tally *tally, uint32_t number)
 {
-    if (sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards), err))
-        return err->code;
+    if (sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards)))
+        return sb_error()->code;
     for (; tally->count <= number; tally->count++)
         tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
     return SB_OK;
 }
 
-static enum sb_code add(struct tally *tally, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code add(struct tally *tally, const struct sb_entry *entry)
 {
     int64_t begin = entry->offset, end = entry->offset + entry->size;
     struct shard *shard;
 
-    if (make_space(tally, entry->shard, err))
-        return err->code;
+    if (make_space(tally, entry->shard))
+        return sb_error()->code;
     shard = &tally->shards[entry->shard];
     if (tally->steady && begin < shard->end)
         begin = shard->end;
@@ -51,22 +51,21 @@ static enum sb_code add(struct tally *tally, const struct sb_entry *entry, struc
 }
 
 static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
-                         void (*defect)(void *context, const struct sb_entry *entry), void *context,
-                         struct sb_error *err)
+                         void (*defect)(void *context, const struct sb_entry *entry), void *context)
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = tally->steady};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, archive, &query);
 
     tally->count = 0;
     tally->defects = 0;
     if (code)
         return code;
-    while (!code && !(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!code && !(code = sb_cursor_next(cursor, &entry))) {
         if (!entry.defect) {
-            code = add(tally, &entry, err);
+            code = add(tally, &entry);
         } else if (tally->defects++ == tally->reported) {
             tally->reported++;
             if (defect)
@@ -78,12 +77,11 @@ static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
 }
 
 /* *there: its file exists, or a file in it. */
-static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, bool *there,
-                                 struct sb_error *err)
+static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, bool *there)
 {
     struct sb_shard_use *use = &shard->use;
     struct stat st;
-    enum sb_code code = sb_shards_stat(shards, use->shard, &st, err);
+    enum sb_code code = sb_shards_stat(shards, use->shard, &st);
 
     use->present = !code;
     use->size = code ? shard->end : st.st_size;
@@ -94,9 +92,8 @@ static enum sb_code look_at_file(struct sb_shards *shards, struct shard *shard, 
 }
 
 static enum sb_code pass_shards(struct tally *tally, struct sb_shards *shards,
-                                enum sb_code (*each)(void *context, const struct sb_shard_use *use,
-                                                     struct sb_error *err),
-                                void *context, struct sb_error *err)
+                                enum sb_code (*each)(void *context, const struct sb_shard_use *use),
+                                void *context)
 {
     enum sb_code code = SB_OK;
     bool there = true;
@@ -106,28 +103,27 @@ static enum sb_code pass_shards(struct tally *tally, struct sb_shards *shards,
         struct shard beyond = {.use.shard = i};
         struct shard *shard = i < tally->count ? &tally->shards[i] : &beyond;
 
-        code = look_at_file(shards, shard, &there, err);
+        code = look_at_file(shards, shard, &there);
         if (!code && there)
-            code = each(context, &shard->use, err);
+            code = each(context, &shard->use);
     }
     return code;
 }
 
 enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,
-                          enum sb_code (*each)(void *context, const struct sb_shard_use *use,
-                                               struct sb_error *err),
+                          enum sb_code (*each)(void *context, const struct sb_shard_use *use),
                           void (*defect)(void *context, const struct sb_entry *entry),
-                          void *context, struct sb_error *err)
+                          void *context)
 {
     struct tally tally = {.steady = true};
     enum sb_code code = SB_CHANGED;
 
     for (int scans = 0; code == SB_CHANGED && scans <= SCANS_MOST; scans++) {
         tally.steady = scans < SCANS_MOST;
-        code = scan(&tally, archive, defect, context, err);
+        code = scan(&tally, archive, defect, context);
     }
     if (!code)
-        code = pass_shards(&tally, shards, each, context, err);
+        code = pass_shards(&tally, shards, each, context);
     free(tally.shards);
     return code;
 }

@@ -22,9 +22,8 @@ struct sb_shard_use {
  * NULL. If the archive keeps changing, the figures are of no single moment.
  */
 enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,
-                          enum sb_code (*each)(void *context, const struct sb_shard_use *use,
-                                               struct sb_error *err),
+                          enum sb_code (*each)(void *context, const struct sb_shard_use *use),
                           void (*defect)(void *context, const struct sb_entry *entry),
-                          void *context, struct sb_error *err) SB_CHECKED;
+                          void *context) SB_CHECKED;
 
 #endif

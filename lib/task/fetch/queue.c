@@ -55,7 +55,7 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
 
 /* Does the suffix mean that the file is compressed? Then it is streamed, whatever its size. */
 static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_request *request,
-                                      const struct sb_entry *entry, struct sb_error *err)
+                                      const struct sb_entry *entry)
 {
     struct sb_recode recode = {.decompress = true};
     unsigned layers;
@@ -63,7 +63,7 @@ static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_reques
 
     if (!lookup->options->decompress || entry->type != SB_FILE)
         return SB_OK;
-    code = sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers, err);
+    code = sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers);
     if (code || layers == 0)
         return code;
     request->decoded = true;
@@ -71,8 +71,7 @@ static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_reques
     return SB_OK;
 }
 
-enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
-                            struct sb_error *err)
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size)
 {
     bool stripped;
 
@@ -80,14 +79,14 @@ enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t 
         return SB_OK;
     sb_buf_clear(&lookup->normal);
     if (sb_name_normalize(*name, &lookup->normal, &stripped))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *name = lookup->normal.size ? lookup->normal.data : "";
     *size = lookup->normal.size;
     return SB_OK;
 }
 
 enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
-                        struct sb_request *request, struct sb_error *err)
+                        struct sb_request *request)
 {
     const char *name = sb_request_name(names, request);
     size_t size = request->name_size;
@@ -97,9 +96,9 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
     request->answer = SB_ANSWER_MISSING;
     if (size == 0 || memchr(name, '\0', size))
         return SB_OK;
-    if (sb_stored_name(lookup, &name, &size, err))
-        return err->code;
-    code = sb_archive_lookup(lookup->archive, name, size, &entry, err);
+    if (sb_stored_name(lookup, &name, &size))
+        return sb_error()->code;
+    code = sb_archive_lookup(lookup->archive, name, size, &entry);
     if (code == SB_NOENT)
         return SB_OK;
     if (code)
@@ -114,27 +113,26 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
         return SB_OK;
     }
     take_extent(lookup->options, request, &entry);
-    return see_whether_coded(lookup, request, &entry, err);
+    return see_whether_coded(lookup, request, &entry);
 }
 
-static enum sb_code make_space(struct sb_queue *queue, struct sb_error *err)
+static enum sb_code make_space(struct sb_queue *queue)
 {
     size_t capacity = queue->capacity;
 
-    if (sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests), err))
-        return err->code;
-    return sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order), err);
+    if (sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests)))
+        return sb_error()->code;
+    return sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order));
 }
 
-static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size,
-                             struct sb_error *err)
+static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
 {
-    if (make_space(queue, err))
-        return err->code;
+    if (make_space(queue))
+        return sb_error()->code;
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};
     if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
@@ -147,7 +145,7 @@ static const char *name_at(const void *context, size_t place, size_t *size)
 }
 
 enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
-                              size_t limit, bool patient, bool *ended, struct sb_error *err)
+                              size_t limit, bool patient, bool *ended)
 {
     const char *name;
     enum sb_code code;
@@ -157,12 +155,12 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
     queue->looked_up = false;
     sb_buf_clear(&queue->names);
     do {
-        code = names->next(names->context, &name, &size, err);
+        code = names->next(names->context, &name, &size);
         *ended = code == SB_END;
         if (*ended)
             break;
         if (!code)
-            code = add_name(queue, name, size, err);
+            code = add_name(queue, name, size);
         if (code)
             return code;
     } while (queue->count < limit && queue->names.size < NAMES_BYTES &&
@@ -175,8 +173,7 @@ struct looking {
     const struct sb_fetch_options *options;
 };
 
-static enum sb_code look_up_some(void *context, struct sb_archive *archive, size_t from, size_t to,
-                                 struct sb_error *err)
+static enum sb_code look_up_some(void *context, struct sb_archive *archive, size_t from, size_t to)
 {
     const struct looking *looking = context;
     struct sb_queue *queue = looking->queue;
@@ -184,13 +181,13 @@ static enum sb_code look_up_some(void *context, struct sb_archive *archive, size
     enum sb_code code = SB_OK;
 
     for (size_t i = from; !code && i < to; i++)
-        code = sb_look_up(&lookup, &queue->names, &queue->requests[queue->order[i].place], err);
+        code = sb_look_up(&lookup, &queue->names, &queue->requests[queue->order[i].place]);
     sb_lookup_release(&lookup);
     return code;
 }
 
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
-                              const struct sb_fetch_options *options, struct sb_error *err)
+                              const struct sb_fetch_options *options)
 {
     struct looking looking = {.queue = queue, .options = options};
 
@@ -198,7 +195,7 @@ enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
         return SB_OK;
     queue->looked_up = true;
     sb_name_order(queue->order, queue->count, name_at, queue);
-    return sb_many_run(many, 0, queue->count, look_up_some, &looking, err);
+    return sb_many_run(many, 0, queue->count, look_up_some, &looking);
 }
 
 static int compare_addresses(const void *a, const void *b)

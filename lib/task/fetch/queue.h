@@ -33,12 +33,11 @@ struct sb_lookup {
 void sb_lookup_release(struct sb_lookup *lookup); /* not of the archive */
 
 /* The stored form of the name: itself, or lookup->normal. */
-enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size) SB_CHECKED;
 
 /* Looks up a name that is in `names`, and decides how to answer it. */
 enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
-                        struct sb_request *request, struct sb_error *err) SB_CHECKED;
+                        struct sb_request *request) SB_CHECKED;
 
 void sb_queue_release(struct sb_queue *queue);
 
@@ -47,13 +46,11 @@ void sb_queue_release(struct sb_queue *queue);
  * no waiting or, if `patient`, until the limit or the end. *ended: there are no more names.
  */
 enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
-                              size_t limit, bool patient, bool *ended,
-                              struct sb_error *err) SB_CHECKED;
+                              size_t limit, bool patient, bool *ended) SB_CHECKED;
 
 /* Unless it was done already; in read transactions of bounded length. */
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
-                              const struct sb_fetch_options *options,
-                              struct sb_error *err) SB_CHECKED;
+                              const struct sb_fetch_options *options) SB_CHECKED;
 
 /* Once all are looked up: requests without an address come first. */
 void sb_queue_sort_by_address(struct sb_queue *queue);

@@ -20,13 +20,12 @@ size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_o
            (sb_fetch_batches(options) ? request->name_size + FRAME_EXTRA : 0);
 }
 
-enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text,
-                                struct sb_error *err)
+enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text)
 {
     request->answer = SB_ANSWER_DAMAGED;
     request->defect = NULL;
     request->text_at = names->size;
-    return sb_buf_add(names, text, strlen(text) + 1) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(names, text, strlen(text) + 1) ? sb_fail_memory() : SB_OK;
 }
 
 void sb_slot_release(struct sb_slot *slot)
@@ -45,22 +44,22 @@ void sb_slot_clear(struct sb_slot *slot)
 }
 
 enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
-                         const struct sb_buf *names, struct sb_error *err)
+                         const struct sb_buf *names)
 {
     struct sb_request *requests;
 
-    if (sb_grow(&slot->requests, &slot->capacity, slot->count, sizeof(*requests), err))
-        return err->code;
+    if (sb_grow(&slot->requests, &slot->capacity, slot->count, sizeof(*requests)))
+        return sb_error()->code;
     requests = &slot->requests[slot->count];
     *requests = *request;
     requests->name_at = slot->names.size;
     if (sb_buf_add(&slot->names, names->data + request->name_at, request->name_size) ||
         sb_buf_add_char(&slot->names, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     slot->count++;
     if (request->answer != SB_ANSWER_DAMAGED || request->defect)
         return SB_OK;
-    return sb_request_damaged(requests, &slot->names, names->data + request->text_at, err);
+    return sb_request_damaged(requests, &slot->names, names->data + request->text_at);
 }
 
 bool sb_is_file_damage(const struct sb_error *err)
@@ -89,16 +88,14 @@ static size_t run_length(const struct sb_slot *slot, size_t first, size_t *bytes
 }
 
 /* Appends the answer whose bytes are at `from`, at or after the end of the slot's data. */
-static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *request, const char *from,
-                                 struct sb_error *err)
+static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *request, const char *from)
 {
     size_t size = (size_t)request->size;
     char *to = slot->data + slot->data_size;
 
     request->at = slot->data_size;
     if (request->has_crc && sb_crc32c(0, from, size) != request->crc32c)
-        return sb_request_damaged(request, &slot->names, "its bytes do not match their CRC32C",
-                                  err);
+        return sb_request_damaged(request, &slot->names, "its bytes do not match their CRC32C");
     if (!request->has_crc && sb_archive_has_moved(slot->archive, request->generation)) {
         request->answer = SB_ANSWER_MOVED;
         return SB_OK;
@@ -111,14 +108,14 @@ static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *reques
 
 /* For an empty file the shard is not opened: it may be missing. */
 static enum sb_code read_bytes(struct sb_slot *slot, const struct sb_request *request, char *to,
-                               size_t size, struct sb_error *err)
+                               size_t size)
 {
     if (size == 0)
         return SB_OK;
-    return sb_shards_read(slot->shards, request->shard, request->offset, to, size, err);
+    return sb_shards_read(slot->shards, request->shard, request->offset, to, size);
 }
 
-static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, struct sb_error *err)
+static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request)
 {
     const struct sb_fetch_options *options = slot->options;
     size_t start = slot->data_size;
@@ -132,11 +129,11 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, s
             (size_t)snprintf(data + slot->data_size, FRAME_EXTRA, " %" PRId64, request->size);
         data[slot->data_size++] = options->frame_end;
     }
-    code = read_bytes(slot, request, data + slot->data_size, (size_t)request->size, err);
-    if (code && sb_is_file_damage(err))
-        code = sb_request_damaged(request, &slot->names, err->text, err);
+    code = read_bytes(slot, request, data + slot->data_size, (size_t)request->size);
+    if (code && sb_is_file_damage(sb_error()))
+        code = sb_request_damaged(request, &slot->names, sb_error()->text);
     else if (!code)
-        code = keep_checked(slot, request, data + slot->data_size, err);
+        code = keep_checked(slot, request, data + slot->data_size);
     request->at = start;
     if (request->answer != SB_ANSWER_BYTES)
         slot->data_size = start;
@@ -145,26 +142,25 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request, s
     return code;
 }
 
-static enum sb_code read_run(struct sb_slot *slot, size_t first, size_t count, size_t bytes,
-                             struct sb_error *err)
+static enum sb_code read_run(struct sb_slot *slot, size_t first, size_t count, size_t bytes)
 {
     struct sb_request *request = &slot->requests[first];
     const char *from = slot->data + slot->data_size;
     enum sb_code code = SB_OK;
-    bool merged = count > 1 && !read_bytes(slot, request, slot->data + slot->data_size, bytes, err);
+    bool merged = count > 1 && !read_bytes(slot, request, slot->data + slot->data_size, bytes);
 
     for (size_t i = 0; i < count && !code; i++, request++) {
         if (merged) {
-            code = keep_checked(slot, request, from, err);
+            code = keep_checked(slot, request, from);
             from += request->size;
         } else {
-            code = read_one(slot, request, err);
+            code = read_one(slot, request);
         }
     }
     return code;
 }
 
-static enum sb_code make_data_space(struct sb_slot *slot, struct sb_error *err)
+static enum sb_code make_data_space(struct sb_slot *slot)
 {
     if (slot->data && slot->cost <= slot->data_capacity)
         return SB_OK;
@@ -173,21 +169,21 @@ static enum sb_code make_data_space(struct sb_slot *slot, struct sb_error *err)
     slot->data = malloc(slot->data_capacity);
     if (!slot->data) {
         slot->data_capacity = 0;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     return SB_OK;
 }
 
-enum sb_code sb_slot_read(struct sb_slot *slot, struct sb_error *err)
+enum sb_code sb_slot_read(struct sb_slot *slot)
 {
-    enum sb_code code = make_data_space(slot, err);
+    enum sb_code code = make_data_space(slot);
     size_t count, bytes;
 
     for (size_t i = 0; i < slot->count && !code; i += count) {
         count = 1;
         if (slot->requests[i].answer == SB_ANSWER_BYTES) {
             count = run_length(slot, i, &bytes);
-            code = read_run(slot, i, count, bytes, err);
+            code = read_run(slot, i, count, bytes);
         } else {
             slot->requests[i].at = slot->data_size;
         }

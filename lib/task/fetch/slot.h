@@ -109,20 +109,20 @@ static inline const char *sb_request_problem(const struct sb_buf *names,
 }
 
 /* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
-enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names,
+                                const char *text) SB_CHECKED;
 
 void sb_slot_release(struct sb_slot *slot);
 void sb_slot_clear(struct sb_slot *slot);
 
 /* Adds a copy of a request whose name and text are in `names`. */
 enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
-                         const struct sb_buf *names, struct sb_error *err) SB_CHECKED;
+                         const struct sb_buf *names) SB_CHECKED;
 
 /* Is it an error of one file only, while others may be fine? */
 bool sb_is_file_damage(const struct sb_error *err);
 
 /* Reads and checks the bytes of the requests, and lays out the answers in data. */
-enum sb_code sb_slot_read(struct sb_slot *slot, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_slot_read(struct sb_slot *slot) SB_CHECKED;
 
 #endif

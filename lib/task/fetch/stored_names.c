@@ -20,7 +20,7 @@ struct sb_stored_names {
 
 enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefix, unsigned strip,
                                  const char *charset, bool any_bytes,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     struct sb_stored_names *names = calloc(1, sizeof(*names));
     enum sb_code code = SB_OK;
@@ -28,16 +28,16 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
 
     *out = NULL;
     if (!names)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     names->strip = strip;
     names->notify = notify;
     names->any_bytes = any_bytes;
     if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (prefix && problem)
-        code = sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
+        code = sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
     if (code == SB_OK)
-        code = sb_charset_open(&names->charset, charset, err);
+        code = sb_charset_open(&names->charset, charset);
     if (code) {
         sb_stored_names_free(names);
         return code;
@@ -58,13 +58,13 @@ void sb_stored_names_free(struct sb_stored_names *names)
 }
 
 static enum sb_code convert(struct sb_stored_names *names, const char **name, size_t *size,
-                            const char *disk_path, struct sb_error *err)
+                            const char *disk_path)
 {
     struct sb_buf *to = &names->converted;
     enum sb_code code = sb_charset_decode(names->charset, *name, *size, to);
 
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (code) {
         sb_report(names->notify, SB_PROBLEM, "encoding", disk_path,
                   "the name is not in the character set given; left out");
@@ -100,20 +100,19 @@ static void warn_encoding(struct sb_stored_names *names, const char *name, size_
 }
 
 enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
-                                 const char *disk_path, const struct sb_buf **out,
-                                 struct sb_error *err)
+                                 const char *disk_path, const struct sb_buf **out)
 {
     const char *problem;
     enum sb_code code = SB_OK;
 
     if (names->charset && size)
-        code = convert(names, &name, &size, disk_path, err);
+        code = convert(names, &name, &size, disk_path);
     if (code)
         return code;
     if (names->strip && !sb_strip_components(&name, &size, names->strip))
         return SB_END;
     if (sb_name_join(&names->out, names->prefix.data, names->prefix.size, name, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     problem = why_not(names, names->out.data, names->out.size);
     if (problem) {
         sb_report(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",

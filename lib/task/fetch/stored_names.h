@@ -20,7 +20,7 @@ struct sb_stored_names;
  */
 enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefix, unsigned strip,
                                  const char *charset, bool any_bytes,
-                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify) SB_CHECKED;
 void sb_stored_names_free(struct sb_stored_names *names);
 
 /*
@@ -29,7 +29,6 @@ void sb_stored_names_free(struct sb_stored_names *names);
  * Warns once of names that Barecat cannot list.
  */
 enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name, size_t size,
-                                 const char *disk_path, const struct sb_buf **out,
-                                 struct sb_error *err) SB_CHECKED;
+                                 const char *disk_path, const struct sb_buf **out) SB_CHECKED;
 
 #endif

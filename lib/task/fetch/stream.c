@@ -42,18 +42,17 @@ struct fetch_stream {
     struct sb_buf name;
 };
 
-static enum sb_code open_names(struct fetch_stream *fetch, struct sb_error *err)
+static enum sb_code open_names(struct fetch_stream *fetch)
 {
     return SB_TABLES(
-        &fetch->db, fetch->source->name, err,
+        &fetch->db, fetch->source->name,
         "CREATE TABLE names (name BLOB PRIMARY KEY, requested TEXT, place,"
         " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
         {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place) VALUES (?1, ?2, ?3)"},
         {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
 }
 
-static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names,
-                               struct sb_error *err)
+static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names)
 {
     const char *requested;
     size_t size;
@@ -61,20 +60,20 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
     bool stripped;
     enum sb_code code;
 
-    while (!(code = names->next(names->context, &requested, &size, err))) {
+    while (!(code = names->next(names->context, &requested, &size))) {
         sb_buf_clear(&fetch->name);
         if (sb_name_normalize(requested, &fetch->name, &stripped) ||
             sb_buf_reserve(&fetch->name, 0))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         /* An empty name matches nothing: "/" distinguishes it from the root. */
         sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
         sqlite3_bind_text(fetch->add, 2, requested, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
-        code = sb_database_step(fetch->add, err);
+        code = sb_database_step(fetch->add);
         if (!code && place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
             sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         if (code)
             return code;
     }
@@ -82,8 +81,7 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
 }
 
 /* Does a pattern select the file of this name? Then it counts as met. */
-static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size_t size, bool *met,
-                              struct sb_error *err)
+static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size_t size, bool *met)
 {
     enum sb_code code = SB_OK;
 
@@ -95,33 +93,33 @@ static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size
             continue;
         *met = true;
         sqlite3_bind_blob(fetch->meet, 1, glob->data, (int)glob->size, SQLITE_STATIC);
-        code = sb_database_step(fetch->meet, err);
+        code = sb_database_step(fetch->meet);
     }
     return code;
 }
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct fetch_stream *fetch = context;
 
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     fetch->counts->bytes += (int64_t)size;
     if (fetch->frames.framer)
-        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->current, data, size, err);
+        fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->current, data, size);
     else
-        fetch->output_code = fetch->output->write(fetch->output->context, data, size, err);
+        fetch->output_code = fetch->output->write(fetch->output->context, data, size);
     return fetch->output_code;
 }
 
-static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
+static enum sb_code give(struct fetch_stream *fetch)
 {
     const void *data;
     size_t size;
     enum sb_code code;
 
-    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
-        code = write_block(fetch, data, size, err);
+    while (!(code = sb_source_block(fetch->source, &data, &size))) {
+        code = write_block(fetch, data, size);
         if (code)
             return code;
     }
@@ -130,7 +128,7 @@ static enum sb_code give(struct fetch_stream *fetch, struct sb_error *err)
 
 /* *bad: the source is undamaged, but its bytes are not of the format of the name. */
 static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
-                                 int64_t file_size, bool *bad, struct sb_error *err)
+                                 int64_t file_size, bool *bad)
 {
     const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
     const void *data;
@@ -138,34 +136,34 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
     enum sb_code code = SB_OK;
 
     if (!fetch->recoder)
-        code = sb_recoder_new(&fetch->recoder, err);
+        code = sb_recoder_new(&fetch->recoder);
     if (!code)
         code = sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block,
-                                fetch, err);
+                                fetch);
     if (code)
         return code;
-    while (!(code = sb_source_block(fetch->source, &data, &size, err))) {
-        code = sb_recoder_feed(fetch->recoder, data, size, err);
+    while (!(code = sb_source_block(fetch->source, &data, &size))) {
+        code = sb_recoder_feed(fetch->recoder, data, size);
         *bad = code == SB_DAMAGED && !fetch->output_code;
         if (code)
             return code;
     }
     if (code != SB_END)
         return code;
-    code = sb_recoder_finish(fetch->recoder, err);
+    code = sb_recoder_finish(fetch->recoder);
     *bad = code == SB_DAMAGED && !fetch->output_code;
     return code;
 }
 
-static enum sb_code end_within(const char *name, struct sb_error *err)
+static enum sb_code end_within(const char *name)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
-    return sb_fail(err, cause.code, "%s: %s; the output ends within this file", name, cause.text);
+    return sb_fail(cause.code, "%s: %s; the output ends within this file", name, cause.text);
 }
 
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
-                              const char *name, size_t size, struct sb_error *err)
+                              const char *name, size_t size)
 {
     const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
     unsigned layers = 0;
@@ -174,30 +172,29 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
 
     fetch->current = name;
     if (fetch->frames.framer)
-        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry, err);
+        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry);
     if (!code && recode.decompress)
-        code = sb_recode_name(&recode, name, size, &fetch->name, &layers, err);
+        code = sb_recode_name(&recode, name, size, &fetch->name, &layers);
     if (!code)
-        code =
-            layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad, err) : give(fetch, err);
+        code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
     if (bad && fetch->frames.framer)
-        return end_within(name, err);
+        return end_within(name);
     if (bad) {
         fetch->counts->damaged++;
-        sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", err->text);
+        sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", sb_error()->text);
         return SB_OK;
     }
     if (!code && fetch->frames.framer)
-        code = sb_fetch_frames_end(&fetch->frames, name, err);
+        code = sb_fetch_frames_end(&fetch->frames, name);
     fetch->counts->files += !code;
     return code;
 }
 
 static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *member,
-                           const char *name, size_t size, struct sb_error *err)
+                           const char *name, size_t size)
 {
     if (member->entry.type != SB_DIR && !member->special && !member->hard_link)
-        return give_file(fetch, &member->entry, name, size, err);
+        return give_file(fetch, &member->entry, name, size);
     fetch->counts->missing++;
     if (member->special)
         sb_report(fetch->notify, SB_PROBLEM, "special", name, "is a %s", member->special);
@@ -216,11 +213,11 @@ static bool has_bytes(const struct sb_member *member)
 }
 
 static enum sb_code take_any(struct fetch_stream *fetch, const struct sb_member *member,
-                             const char *name, size_t size, struct sb_error *err)
+                             const char *name, size_t size)
 {
     if (!has_bytes(member) || !sb_share_has(*fetch->share, fetch->number++))
         return SB_OK;
-    return answer(fetch, member, name, size, err);
+    return answer(fetch, member, name, size);
 }
 
 static bool is_in_slice(const struct sb_slice *slice, int64_t number)
@@ -256,7 +253,7 @@ static bool wants_column(struct fetch_stream *fetch, const char *column)
 
 /* The first file of a sample decides whether it is chosen. */
 static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_member *member,
-                                   const char *name, size_t size, struct sb_error *err)
+                                   const char *name, size_t size)
 {
     struct sb_neighbour file;
     bool chosen;
@@ -269,13 +266,13 @@ static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_m
     }
     chosen = is_chosen(fetch->samples, fetch->neighbours.count);
     if (sb_neighbours_take(&fetch->neighbours, name, size,
-                           chosen && sb_share_has(*fetch->share, fetch->chosen), &file, err))
-        return err->code;
+                           chosen && sb_share_has(*fetch->share, fetch->chosen), &file))
+        return sb_error()->code;
     fetch->chosen += file.first && chosen;
     if (!wants_column(fetch, file.column) || !file.mark)
         return SB_OK;
     if (!file.late)
-        return answer(fetch, member, name, size, err);
+        return answer(fetch, member, name, size);
     fetch->counts->missing++;
     sb_neighbours_report(&file, name, fetch->notify);
     return SB_OK;
@@ -298,8 +295,7 @@ static void report_missing_samples(const struct fetch_stream *fetch)
     }
 }
 
-static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member,
-                         struct sb_error *err)
+static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *member)
 {
     const struct sb_entry *entry = &member->entry;
     const char *name;
@@ -308,45 +304,45 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     enum sb_code code;
 
     code = sb_naming_map(&fetch->naming, entry->path, entry->path_size, entry->type == SB_DIR,
-                         &name, &size, err);
+                         &name, &size);
     if (code)
         return code == SB_END ? SB_OK : code;
     if (fetch->samples)
-        return take_of_sample(fetch, member, name, size, err);
+        return take_of_sample(fetch, member, name, size);
     if (!fetch->by_name)
-        return take_any(fetch, member, name, size, err);
+        return take_any(fetch, member, name, size);
     sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
-    code = sb_database_step(fetch->meet, err);
+    code = sb_database_step(fetch->meet);
     met = !code && sqlite3_changes(fetch->db) > 0;
     if (!code && !met && has_bytes(member))
-        code = meet_glob(fetch, name, size, &met, err);
+        code = meet_glob(fetch, name, size, &met);
     if (code || !met)
         return code;
-    return answer(fetch, member, name, size, err);
+    return answer(fetch, member, name, size);
 }
 
-static enum sb_code walk(struct fetch_stream *fetch, struct sb_error *err)
+static enum sb_code walk(struct fetch_stream *fetch)
 {
     struct sb_member member;
     enum sb_code code;
 
-    while (!(code = sb_source_next(fetch->source, &member, err))) {
-        code = take(fetch, &member, err);
+    while (!(code = sb_source_next(fetch->source, &member))) {
+        code = take(fetch, &member);
         if (code)
             return code;
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code report_missing(struct fetch_stream *fetch, struct sb_error *err)
+static enum sb_code report_missing(struct fetch_stream *fetch)
 {
     sqlite3_stmt *rows;
     const char *name;
     enum sb_code code;
 
     code = sb_database_prepare(fetch->db, &rows,
-                               "SELECT requested FROM names WHERE met = 0 ORDER BY place", err);
-    while (sb_database_row(rows, &code, err)) {
+                               "SELECT requested FROM names WHERE met = 0 ORDER BY place");
+    while (sb_database_row(rows, &code)) {
         fetch->counts->missing++;
         name = (const char *)sqlite3_column_text(rows, 0);
         sb_report(fetch->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
@@ -359,7 +355,7 @@ static enum sb_code report_missing(struct fetch_stream *fetch, struct sb_error *
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
                              const struct sb_fetch_options *options,
                              const struct sb_fetch_output *output, const struct sb_notify *notify,
-                             struct sb_fetch_counts *counts, struct sb_error *err)
+                             struct sb_fetch_counts *counts)
 {
     struct fetch_stream fetch = {.source = source,
                                  .output = output,
@@ -374,29 +370,29 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
-    code = sb_fetch_frames_open(&fetch.frames, options->framing, output, err);
+    code = sb_fetch_frames_open(&fetch.frames, options->framing, output);
     if (!code && options->samples)
-        code = sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify, err);
+        code = sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify);
     if (!code && options->samples) {
         fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
-        code = fetch.met ? SB_OK : sb_fail_memory(err);
+        code = fetch.met ? SB_OK : sb_fail_memory();
     }
     if (!code) {
         fetch.globs = calloc(fetch.glob_count + 1, sizeof(*fetch.globs));
-        code = fetch.globs ? SB_OK : sb_fail_memory(err);
+        code = fetch.globs ? SB_OK : sb_fail_memory();
     }
     if (!code && names)
-        code = open_names(&fetch, err);
+        code = open_names(&fetch);
     if (!code && names)
-        code = read_names(&fetch, names, err);
+        code = read_names(&fetch, names);
     if (!code)
-        code = walk(&fetch, err);
+        code = walk(&fetch);
     if (!code && options->samples)
         report_missing_samples(&fetch);
     if (!code && names)
-        code = report_missing(&fetch, err);
+        code = report_missing(&fetch);
     if (!code)
-        code = sb_fetch_frames_finish(&fetch.frames, err);
+        code = sb_fetch_frames_finish(&fetch.frames);
     sqlite3_finalize(fetch.add);
     sqlite3_finalize(fetch.meet);
     sb_database_close(fetch.db);

@@ -21,6 +21,6 @@
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
                              const struct sb_fetch_options *options,
                              const struct sb_fetch_output *output, const struct sb_notify *notify,
-                             struct sb_fetch_counts *counts, struct sb_error *err) SB_CHECKED;
+                             struct sb_fetch_counts *counts) SB_CHECKED;
 
 #endif

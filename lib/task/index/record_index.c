@@ -52,8 +52,7 @@ static bool goes_on(void *context)
            search->found_count < search->keys->count;
 }
 
-static enum sb_code look_at(const struct search *search, struct sb_scan_slot *slot, size_t i,
-                            struct sb_error *err)
+static enum sb_code look_at(const struct search *search, struct sb_scan_slot *slot, size_t i)
 {
     const struct sb_record_keys *keys = search->keys;
     struct matches *matches = slot->own;
@@ -64,16 +63,16 @@ static enum sb_code look_at(const struct search *search, struct sb_scan_slot *sl
     enum sb_code code = SB_OK;
 
     if (slot->block.zstd)
-        code = sb_record_block_declared(&slot->block, i, &declared, err);
+        code = sb_record_block_declared(&slot->block, i, &declared);
     else
         declared = slot->block.extents[i].size;
     if (code || (declared >= 0 && !sb_record_keys_has_size(keys, declared)))
         return code;
-    code = sb_record_block_bytes(&slot->block, i, keys->longest, &data, &size, err);
+    code = sb_record_block_bytes(&slot->block, i, keys->longest, &data, &size);
     if (code == SB_LIMIT)
         return SB_OK;
     if (code == SB_DAMAGED)
-        return sb_scan_damaged(slot, search->bag, i, err, err);
+        return sb_scan_damaged(slot, search->bag, i, sb_error());
     if (code)
         return code;
     key = sb_record_keys_find(keys, data, size);
@@ -82,19 +81,18 @@ static enum sb_code look_at(const struct search *search, struct sb_scan_slot *sl
     return SB_OK;
 }
 
-static enum sb_code look_into(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code look_into(void *context, struct sb_scan_slot *slot)
 {
     struct matches *matches = slot->own;
     enum sb_code code = SB_OK;
 
     matches->count = 0;
     for (size_t i = 0; !code && i < slot->block.count; i++)
-        code = look_at(context, slot, i, err);
+        code = look_at(context, slot, i);
     return code;
 }
 
-static enum sb_code keep_match(struct search *search, struct sb_record_key *key, int64_t number,
-                               struct sb_error *err)
+static enum sb_code keep_match(struct search *search, struct sb_record_key *key, int64_t number)
 {
     int64_t *first = (int64_t *)(void *)key->numbers.data;
 
@@ -105,10 +103,10 @@ static enum sb_code keep_match(struct search *search, struct sb_record_key *key,
             *first = number;
         return SB_OK;
     }
-    return sb_buf_add(&key->numbers, &number, sizeof(number)) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(&key->numbers, &number, sizeof(number)) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot)
 {
     struct search *search = context;
     const struct matches *matches = slot->own;
@@ -120,7 +118,7 @@ static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot, struc
 
         place.index += match->record;
         code = keep_match(search, &search->keys->keys[match->key],
-                          sb_bag_record_at(search->bag, place), err);
+                          sb_bag_record_at(search->bag, place));
     }
     return code;
 }
@@ -133,14 +131,14 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 static enum sb_code answer(const struct search *search, const void *key, size_t size,
-                           const struct sb_buf *numbers, struct sb_error *err)
+                           const struct sb_buf *numbers)
 {
     return search->found(search->context, key, size, (const int64_t *)(const void *)numbers->data,
-                         numbers->size / sizeof(int64_t), err);
+                         numbers->size / sizeof(int64_t));
 }
 
 /* All keys are known: one pass over the bag, as long as it is needed. */
-static enum sb_code pass(struct search *search, struct sb_error *err)
+static enum sb_code pass(struct search *search)
 {
     struct sb_scan scan = {
         .threads = search->options->threads,
@@ -154,7 +152,7 @@ static enum sb_code pass(struct search *search, struct sb_error *err)
         .notify = search->notify,
     };
     struct sb_record_keys *keys = search->keys;
-    enum sb_code code = keys->count > 0 ? sb_record_scan(search->bag, &scan, err) : SB_OK;
+    enum sb_code code = keys->count > 0 ? sb_record_scan(search->bag, &scan) : SB_OK;
 
     for (uint32_t i = 0; !code && is_interleaved(search) && i < keys->count; i++) {
         struct sb_buf *numbers = &keys->keys[i].numbers;
@@ -165,7 +163,7 @@ static enum sb_code pass(struct search *search, struct sb_error *err)
     for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
-        code = answer(search, keys->text.data + key->text, key->size, &key->numbers, err);
+        code = answer(search, keys->text.data + key->text, key->size, &key->numbers);
     }
     return code;
 }
@@ -184,7 +182,7 @@ static bool key_comes(struct search *search)
 }
 
 /* Takes the keys that are available without waiting. SB_END: there are no more. */
-static enum sb_code take_keys(struct search *search, struct sb_error *err)
+static enum sb_code take_keys(struct search *search)
 {
     const struct sb_fetch_names *names = search->names;
     const char *name;
@@ -192,24 +190,23 @@ static enum sb_code take_keys(struct search *search, struct sb_error *err)
     enum sb_code code = SB_OK;
 
     while (!code && !sb_record_keys_full(search->keys) && key_comes(search)) {
-        code = names->next(names->context, &name, &size, err);
+        code = names->next(names->context, &name, &size);
         if (!code)
-            code = sb_record_keys_add(search->keys, name, size, err);
+            code = sb_record_keys_add(search->keys, name, size);
     }
     return code;
 }
 
 static enum sb_code answer_from_table(const struct search *search, struct sb_record_table *table,
-                                      const void *key, size_t size, struct sb_buf *numbers,
-                                      struct sb_error *err)
+                                      const void *key, size_t size, struct sb_buf *numbers)
 {
-    enum sb_code code = sb_record_table_find(table, key, size, search->options->all, numbers, err);
+    enum sb_code code = sb_record_table_find(table, key, size, search->options->all, numbers);
 
-    return code ? code : answer(search, key, size, numbers, err);
+    return code ? code : answer(search, key, size, numbers);
 }
 
 /* Answers the keys that were taken, and then those that come. */
-static enum sb_code answer_as_they_come(const struct search *search, struct sb_error *err)
+static enum sb_code answer_as_they_come(const struct search *search)
 {
     const struct sb_fetch_names *names = search->names;
     const struct sb_record_keys *keys = search->keys;
@@ -217,17 +214,15 @@ static enum sb_code answer_as_they_come(const struct search *search, struct sb_e
     struct sb_buf numbers = {0};
     const char *name;
     size_t size;
-    enum sb_code code =
-        sb_record_table_new(&table, search->bag, search->options, search->notify, err);
+    enum sb_code code = sb_record_table_new(&table, search->bag, search->options, search->notify);
 
     for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
-        code =
-            answer_from_table(search, table, keys->text.data + key->text, key->size, &numbers, err);
+        code = answer_from_table(search, table, keys->text.data + key->text, key->size, &numbers);
     }
-    while (!code && !(code = names->next(names->context, &name, &size, err)))
-        code = answer_from_table(search, table, name, size, &numbers, err);
+    while (!code && !(code = names->next(names->context, &name, &size)))
+        code = answer_from_table(search, table, name, size, &numbers);
     sb_record_table_free(table);
     sb_buf_release(&numbers);
     return code == SB_END ? SB_OK : code;
@@ -236,8 +231,7 @@ static enum sb_code answer_as_they_come(const struct search *search, struct sb_e
 enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
                                   const struct sb_record_index_options *options,
                                   const struct sb_fetch_names *keys, sb_record_found *found,
-                                  void *context, const struct sb_notify *notify,
-                                  struct sb_error *err)
+                                  void *context, const struct sb_notify *notify)
 {
     struct search search = {
         .bag = keys_bag,
@@ -247,15 +241,15 @@ enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
         .context = context,
         .notify = notify,
     };
-    enum sb_code code = sb_record_keys_new(&search.keys, err);
+    enum sb_code code = sb_record_keys_new(&search.keys);
 
     if (code)
         return code;
-    code = take_keys(&search, err);
+    code = take_keys(&search);
     if (code == SB_END)
-        code = pass(&search, err);
+        code = pass(&search);
     else if (!code)
-        code = answer_as_they_come(&search, err);
+        code = answer_as_they_come(&search);
     sb_record_keys_free(search.keys);
     return code;
 }

@@ -20,13 +20,12 @@ struct sb_record_index_options {
 
 /* One answer, in the order of the keys: the numbers; none if the key is missing. */
 typedef enum sb_code sb_record_found(void *context, const void *key, size_t key_size,
-                                     const int64_t *records, size_t count, struct sb_error *err);
+                                     const int64_t *records, size_t count);
 
 /* keys: as for sb_fetch. Records that cannot be read are reported as SB_PROBLEM ("damaged"). */
 enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
                                   const struct sb_record_index_options *options,
                                   const struct sb_fetch_names *keys, sb_record_found *found,
-                                  void *context, const struct sb_notify *notify,
-                                  struct sb_error *err) SB_CHECKED;
+                                  void *context, const struct sb_notify *notify) SB_CHECKED;
 
 #endif

@@ -5,20 +5,20 @@
 
 #define BUCKETS_FIRST 256
 
-enum sb_code sb_record_keys_new(struct sb_record_keys **out, struct sb_error *err)
+enum sb_code sb_record_keys_new(struct sb_record_keys **out)
 {
     struct sb_record_keys *keys = calloc(1, sizeof(*keys));
 
     *out = NULL;
     if (!keys)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     keys->bucket_count = BUCKETS_FIRST;
     keys->buckets = malloc(BUCKETS_FIRST * sizeof(*keys->buckets));
     if (!keys->buckets)
-        sb_fail_memory(err);
-    if (!keys->buckets || sb_hash_key_draw(&keys->seed, err)) {
+        sb_fail_memory();
+    if (!keys->buckets || sb_hash_key_draw(&keys->seed)) {
         sb_record_keys_free(keys);
-        return err->code;
+        return sb_error()->code;
     }
     memset(keys->buckets, 0xff, BUCKETS_FIRST * sizeof(*keys->buckets));
     *out = keys;
@@ -51,18 +51,18 @@ static void link_key(struct sb_record_keys *keys, uint32_t number)
     *bucket = number;
 }
 
-static enum sb_code grow(struct sb_record_keys *keys, struct sb_error *err)
+static enum sb_code grow(struct sb_record_keys *keys)
 {
     uint32_t capacity = keys->capacity ? keys->capacity * 2 : BUCKETS_FIRST;
     struct sb_record_key *grown = realloc(keys->keys, capacity * sizeof(*grown));
     uint32_t *buckets;
 
     if (!grown)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     keys->keys = grown;
     buckets = realloc(keys->buckets, capacity * sizeof(*buckets));
     if (!buckets)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     keys->buckets = buckets;
     keys->capacity = keys->bucket_count = capacity;
     memset(buckets, 0xff, capacity * sizeof(*buckets));
@@ -71,18 +71,17 @@ static enum sb_code grow(struct sb_record_keys *keys, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t size,
-                            struct sb_error *err)
+static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t size)
 {
     struct sb_record_key *added;
 
-    if (keys->count == keys->capacity && grow(keys, err))
-        return err->code;
+    if (keys->count == keys->capacity && grow(keys))
+        return sb_error()->code;
     added = &keys->keys[keys->count];
     *added = (struct sb_record_key){
         .text = keys->text.size, .size = size, .hash = sb_hash64(&keys->seed, key, size)};
     if (sb_buf_add(&keys->text, key, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     link_key(keys, keys->count++);
     if (size > keys->longest)
         keys->longest = size;
@@ -90,20 +89,19 @@ static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t
     return SB_OK;
 }
 
-enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, size_t size,
-                                struct sb_error *err)
+enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, size_t size)
 {
     uint32_t number;
 
     if (size > SB_RECORD_KEY_MAX)
-        return sb_fail(err, SB_LIMIT, "a key of more than %zu bytes", SB_RECORD_KEY_MAX);
+        return sb_fail(SB_LIMIT, "a key of more than %zu bytes", SB_RECORD_KEY_MAX);
     number = sb_record_keys_find(keys, key, size);
     if (number == SB_NO_KEY) {
         number = keys->count;
-        if (add_new(keys, key, size, err))
-            return err->code;
+        if (add_new(keys, key, size))
+            return sb_error()->code;
     }
-    return sb_buf_add(&keys->requested, &number, sizeof(number)) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(&keys->requested, &number, sizeof(number)) ? sb_fail_memory() : SB_OK;
 }
 
 bool sb_record_keys_full(const struct sb_record_keys *keys)

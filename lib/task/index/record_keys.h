@@ -39,11 +39,11 @@ struct sb_record_keys {
     unsigned char sizes[SB_RECORD_KEY_MAX / 8 + 1]; /* a bit for each size that occurs */
 };
 
-enum sb_code sb_record_keys_new(struct sb_record_keys **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_keys_new(struct sb_record_keys **out) SB_CHECKED;
 void sb_record_keys_free(struct sb_record_keys *keys); /* NULL is allowed */
 
-enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, size_t size,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key,
+                                size_t size) SB_CHECKED;
 bool sb_record_keys_full(const struct sb_record_keys *keys);
 
 /* The number of requests, and the key of each. */

@@ -32,22 +32,22 @@ struct hashed {
 };
 
 static enum sb_code hash_record(const struct sb_record_table *table, struct sb_scan_slot *slot,
-                                size_t i, struct sb_error *err)
+                                size_t i)
 {
     struct hashed *hashed = slot->own;
     struct sb_place place = slot->first;
     const void *data;
     int64_t declared;
     size_t size;
-    enum sb_code code = sb_record_block_declared(&slot->block, i, &declared, err);
+    enum sb_code code = sb_record_block_declared(&slot->block, i, &declared);
 
     if (code || declared > (int64_t)SB_RECORD_KEY_MAX)
         return code;
-    code = sb_record_block_bytes(&slot->block, i, SB_RECORD_KEY_MAX, &data, &size, err);
+    code = sb_record_block_bytes(&slot->block, i, SB_RECORD_KEY_MAX, &data, &size);
     if (code == SB_LIMIT)
         return SB_OK;
     if (code == SB_DAMAGED)
-        return sb_scan_damaged(slot, table->bag, i, err, err);
+        return sb_scan_damaged(slot, table->bag, i, sb_error());
     if (code)
         return code;
     place.index += (int64_t)i;
@@ -58,23 +58,22 @@ static enum sb_code hash_record(const struct sb_record_table *table, struct sb_s
     return SB_OK;
 }
 
-static enum sb_code hash_records(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code hash_records(void *context, struct sb_scan_slot *slot)
 {
     struct hashed *hashed = slot->own;
     enum sb_code code = SB_OK;
 
     hashed->count = 0;
     for (size_t i = 0; !code && i < slot->block.count; i++)
-        code = hash_record(context, slot, i, err);
+        code = hash_record(context, slot, i);
     return code;
 }
 
-static enum sb_code keep_hashes(void *context, struct sb_scan_slot *slot, struct sb_error *err)
+static enum sb_code keep_hashes(void *context, struct sb_scan_slot *slot)
 {
     struct sb_record_table *table = context;
     const struct hashed *hashed = slot->own;
 
-    (void)err;
     memcpy(table->entries + table->count, hashed->entries, hashed->count * sizeof(struct entry));
     table->count += hashed->count;
     return SB_OK;
@@ -115,12 +114,11 @@ struct sorting {
     size_t group;
 };
 
-static enum sb_code next_group(void *context, void *slot, struct sb_error *err)
+static enum sb_code next_group(void *context, void *slot)
 {
     struct sorting *sorting = context;
     size_t *group = slot;
 
-    (void)err;
     if (sorting->group == GROUP_COUNT)
         return SB_END;
     *group = sorting->group++;
@@ -136,21 +134,18 @@ static int compare_entries(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *turns,
-                               struct sb_error *err)
+static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *turns)
 {
     const struct sorting *sorting = context;
     const size_t *starts = &sorting->table->starts[*(const size_t *)slot];
 
     (void)turns;
-    (void)err;
     qsort(sorting->table->entries + starts[0], starts[1] - starts[0], sizeof(struct entry),
           compare_entries);
     return SB_OK;
 }
 
-static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads,
-                                 struct sb_error *err)
+static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads)
 {
     static const struct sb_pipeline_ops ops = {.fill = next_group, .work = sort_group};
     struct sorting sorting = {.table = table};
@@ -158,12 +153,12 @@ static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads
 
     group_entries(table);
     return sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]),
-                           sizeof(slots) / sizeof(slots[0]), threads, err);
+                           sizeof(slots) / sizeof(slots[0]), threads);
 }
 
 enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *bag,
                                  const struct sb_record_index_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     struct sb_record_table *table = calloc(1, sizeof(*table));
     struct sb_scan scan = {
@@ -181,20 +176,20 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
 
     *out = NULL;
     if (!table)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     table->bag = bag;
     /*
      * Memory that is never touched costs nothing, so an exaggerated count in a file does no harm.
      */
     if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &capacity))
         table->entries = malloc(capacity ? capacity : 1);
-    code = table->entries ? sb_hash_key_draw(&table->seed, err) : sb_fail_memory(err);
+    code = table->entries ? sb_hash_key_draw(&table->seed) : sb_fail_memory();
     if (!code)
-        code = sb_bag_reader_new(&table->reader, bag, err);
+        code = sb_bag_reader_new(&table->reader, bag);
     if (!code)
-        code = sb_record_scan(bag, &scan, err);
+        code = sb_record_scan(bag, &scan);
     if (!code)
-        code = sort_entries(table, options->threads, err);
+        code = sort_entries(table, options->threads);
     if (code)
         sb_record_table_free(table);
     else
@@ -229,16 +224,16 @@ static size_t first_entry(const struct sb_record_table *table, uint64_t hash)
 }
 
 static enum sb_code holds_key(struct sb_record_table *table, int64_t number, const void *key,
-                              size_t key_size, bool *holds, struct sb_error *err)
+                              size_t key_size, bool *holds)
 {
     struct sb_extent extent;
     size_t good, size;
     enum sb_code code =
-        sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good, err);
+        sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good);
 
     *holds = false;
     if (!code)
-        code = sb_bag_load(table->reader, &extent, table->record.data, key_size, &size, err);
+        code = sb_bag_load(table->reader, &extent, table->record.data, key_size, &size);
     if (code)
         return code == SB_LIMIT ? SB_OK : code;
     *holds = size == key_size && memcmp(table->record.data, key, size) == 0;
@@ -246,7 +241,7 @@ static enum sb_code holds_key(struct sb_record_table *table, int64_t number, con
 }
 
 enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key, size_t size,
-                                  bool all, struct sb_buf *numbers, struct sb_error *err)
+                                  bool all, struct sb_buf *numbers)
 {
     uint64_t hash = sb_hash64(&table->seed, key, size);
     bool holds = false;
@@ -255,14 +250,14 @@ enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key
     sb_buf_clear(numbers);
     sb_buf_clear(&table->record);
     if (sb_buf_reserve(&table->record, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = first_entry(table, hash);
          !code && i < table->count && table->entries[i].hash == hash && (all || !holds); i++) {
         int64_t number = table->entries[i].number;
 
-        code = holds_key(table, number, key, size, &holds, err);
+        code = holds_key(table, number, key, size, &holds);
         if (!code && holds && sb_buf_add(numbers, &number, sizeof(number)))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     return code;
 }

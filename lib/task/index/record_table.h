@@ -13,13 +13,12 @@ struct sb_record_table;
 
 enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *bag,
                                  const struct sb_record_index_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify) SB_CHECKED;
 void sb_record_table_free(struct sb_record_table *table); /* NULL is allowed */
 
 /* Replaces numbers (int64_t each) by those of the records with these bytes: the first one, or all,
  * ascending. */
 enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key, size_t size,
-                                  bool all, struct sb_buf *numbers,
-                                  struct sb_error *err) SB_CHECKED;
+                                  bool all, struct sb_buf *numbers) SB_CHECKED;
 
 #endif

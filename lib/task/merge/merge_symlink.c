@@ -36,31 +36,31 @@ struct merge {
     size_t held_input;
 };
 
-static enum sb_code take_prefix(struct merge *merge, struct sb_error *err)
+static enum sb_code take_prefix(struct merge *merge)
 {
     const char *prefix = merge->options->prefix ? merge->options->prefix : "", *problem;
 
     if (sb_naming_clean(prefix, strlen(prefix), true, &merge->prefix, &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (problem)
-        return sb_fail(err, SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
+        return sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
     return SB_OK;
 }
 
-static enum sb_code name_inputs(struct merge *merge, struct sb_error *err)
+static enum sb_code name_inputs(struct merge *merge)
 {
     const struct sb_merge_symlink_options *options = merge->options;
     size_t count = options->input_count;
-    enum sb_code code = take_prefix(merge, err);
+    enum sb_code code = take_prefix(merge);
 
     if (code == SB_OK && options->as_subdirs)
         code = sb_subdirs_new(&merge->subdirs, options->inputs, count,
-                              merge->prefix.size > 0 ? merge->prefix.data : NULL, err);
+                              merge->prefix.size > 0 ? merge->prefix.data : NULL);
     if (code)
         return code;
     merge->inputs = calloc(count, sizeof(*merge->inputs));
     if (!merge->inputs)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < count; i++)
         merge->inputs[i] = (struct sb_merged_input){.path = options->inputs[i],
                                                     .prefix = merge->subdirs ? merge->subdirs[i]
@@ -69,7 +69,7 @@ static enum sb_code name_inputs(struct merge *merge, struct sb_error *err)
 }
 
 /* SB_END: it cannot be used, which was reported. */
-static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry)
 {
     uint32_t number = 0;
     enum sb_code code;
@@ -80,7 +80,7 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
         return SB_OK;
     }
     code = sb_linker_map(merge->linker, sb_merged_rows_shards(merge->rows, merge->held_input),
-                         entry->shard, &number, err);
+                         entry->shard, &number);
     if (code)
         return code;
     if (entry->offset > sb_linker_size(merge->linker, number) - entry->size) {
@@ -95,10 +95,10 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry, stru
 
 /* A conflict between two rows of one name. A dry run continues, to report them all. */
 static enum sb_code refuse(struct merge *merge, const char *name, const char *first,
-                           const char *second, struct sb_error *err)
+                           const char *second)
 {
     if (merge->writer)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
                        first, second);
     sb_report(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
@@ -117,12 +117,11 @@ static bool is_equal(const struct sb_entry *a, const struct sb_entry *b)
  * Compares with the output's entry of this name. SB_OK: the row is to be written, and *replaces: in
  * place of `old`; SB_END: it is not.
  */
-static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, bool *replaces,
-                                  struct sb_error *err)
+static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, bool *replaces)
 {
     enum sb_duplicates duplicates = merge->options->duplicates;
     const struct sb_entry *entry = &merge->held;
-    enum sb_code code = sb_holdings_meet(&merge->holdings, entry, old, err);
+    enum sb_code code = sb_holdings_meet(&merge->holdings, entry, old);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
@@ -130,7 +129,7 @@ static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, boo
         return duplicates == SB_DUPLICATE_LAST ? SB_OK : SB_END;
     if (duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, old)) {
         code = refuse(merge, entry->path, merge->options->output,
-                      merge->inputs[merge->held_input].path, err);
+                      merge->inputs[merge->held_input].path);
         return code ? code : SB_END;
     }
     merge->result->passed_over++;
@@ -138,18 +137,17 @@ static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, boo
     return *replaces ? SB_OK : SB_END;
 }
 
-static enum sb_code write_held(struct merge *merge, const struct sb_entry *replaced,
-                               struct sb_error *err)
+static enum sb_code write_held(struct merge *merge, const struct sb_entry *replaced)
 {
     struct sb_entry *entry = &merge->held;
     enum sb_code code;
 
     if (entry->type == SB_DIR)
-        return sb_writer_add_dir(merge->writer, entry, err);
-    code = map_extent(merge, entry, err);
+        return sb_writer_add_dir(merge->writer, entry);
+    code = map_extent(merge, entry);
     if (code == SB_OK && replaced)
-        code = sb_writer_drop_file(merge->writer, replaced, err);
-    return code ? code : sb_writer_add_file(merge->writer, entry, err);
+        code = sb_writer_drop_file(merge->writer, replaced);
+    return code ? code : sb_writer_add_file(merge->writer, entry);
 }
 
 static void count_held(struct merge *merge)
@@ -168,7 +166,7 @@ static void count_held(struct merge *merge)
 }
 
 /* Writes the held row: no other row has its name. */
-static enum sb_code let_go(struct merge *merge, struct sb_error *err)
+static enum sb_code let_go(struct merge *merge)
 {
     struct sb_entry old;
     bool replaces = false;
@@ -178,19 +176,18 @@ static enum sb_code let_go(struct merge *merge, struct sb_error *err)
         return SB_OK;
     merge->any = false;
     if (merge->options->mode == SB_APPEND)
-        code = meet_holdings(merge, &old, &replaces, err);
+        code = meet_holdings(merge, &old, &replaces);
     if (code == SB_OK && merge->writer)
-        code = write_held(merge, replaces ? &old : NULL, err);
+        code = write_held(merge, replaces ? &old : NULL);
     if (code == SB_OK)
         count_held(merge);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size_t input,
-                         struct sb_error *err)
+static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size_t input)
 {
     if (sb_buf_set(&merge->held_name, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     merge->held = *entry;
     merge->held.path = merge->held_name.data;
     merge->held_input = input;
@@ -199,8 +196,7 @@ static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size
 }
 
 /* Decides between a row and the held row of the same name. */
-static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry, size_t input,
-                              struct sb_error *err)
+static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry, size_t input)
 {
     enum sb_duplicates duplicates = merge->options->duplicates;
     const char *path = merge->inputs[input].path;
@@ -212,34 +208,33 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
         return SB_OK;
     }
     if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, &merge->held))
-        return refuse(merge, entry->path, held_path, path, err);
+        return refuse(merge, entry->path, held_path, path);
     if (entry->type != SB_DIR)
         merge->result->passed_over++;
-    return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input, err) : SB_OK;
+    return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input) : SB_OK;
 }
 
-static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t input,
-                             struct sb_error *err)
+static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t input)
 {
     struct merge *merge = context;
     enum sb_code code;
 
     if (merge->any && entry->path_size == merge->held.path_size &&
         memcmp(entry->path, merge->held.path, entry->path_size) == 0)
-        return meet_held(merge, entry, input, err);
-    code = let_go(merge, err);
-    return code ? code : hold(merge, entry, input, err);
+        return meet_held(merge, entry, input);
+    code = let_go(merge);
+    return code ? code : hold(merge, entry, input);
 }
 
-static enum sb_code take_rows(struct merge *merge, struct sb_error *err)
+static enum sb_code take_rows(struct merge *merge)
 {
     enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads,
-                                            &merge->counter.notify, take_row, merge, err);
+                                            &merge->counter.notify, take_row, merge);
 
-    return code ? code : let_go(merge, err);
+    return code ? code : let_go(merge);
 }
 
-static enum sb_code open_output(struct merge *merge, struct sb_error *err)
+static enum sb_code open_output(struct merge *merge)
 {
     const struct sb_merge_symlink_options *options = merge->options;
     struct sb_writer_options wanted = {
@@ -247,31 +242,31 @@ static enum sb_code open_output(struct merge *merge, struct sb_error *err)
     enum sb_code code;
 
     if (options->dry_run)
-        code = options->mode == SB_APPEND ? sb_archive_open(&merge->existing, options->output, err)
-                                          : SB_OK;
+        code =
+            options->mode == SB_APPEND ? sb_archive_open(&merge->existing, options->output) : SB_OK;
     else
-        code = sb_writer_open(&merge->writer, options->output, &wanted, err);
+        code = sb_writer_open(&merge->writer, options->output, &wanted);
     merge->holdings = (struct sb_holdings){
         .writer = merge->writer, .archive = merge->existing, .notify = &merge->counter.notify};
     if (code || !merge->writer)
         return code;
     merge->shards_before = sb_writer_shard_count(merge->writer);
-    return sb_linker_new(&merge->linker, merge->writer, options->kind, err);
+    return sb_linker_new(&merge->linker, merge->writer, options->kind);
 }
 
-static enum sb_code commit(struct merge *merge, struct sb_error *err)
+static enum sb_code commit(struct merge *merge)
 {
     struct sb_merge_symlink_result *result = merge->result;
-    enum sb_code code = sb_merged_rows_unchanged(merge->rows, err);
+    enum sb_code code = sb_merged_rows_unchanged(merge->rows);
 
     if (code || !merge->writer)
         return code;
     code = sb_writer_name_owners(merge->writer, sb_merged_rows_owners(merge->rows),
-                                 &merge->counter.notify, err);
+                                 &merge->counter.notify);
     if (code)
         return code;
     result->shards = sb_writer_shard_count(merge->writer) - merge->shards_before;
-    code = sb_writer_commit(merge->writer, err);
+    code = sb_writer_commit(merge->writer);
     result->files = sb_writer_counts(merge->writer).files;
     result->bytes = sb_writer_counts(merge->writer).bytes;
     return code;
@@ -291,28 +286,27 @@ static void release(struct merge *merge)
 }
 
 enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
-                              struct sb_merge_symlink_result *result, struct sb_error *err)
+                              struct sb_merge_symlink_result *result)
 {
     struct merge merge = {.options = options, .result = result};
     enum sb_code code;
 
     *result = (struct sb_merge_symlink_result){0};
     sb_count_problems(&merge.counter, options->notify, &result->problems);
-    code = name_inputs(&merge, err);
+    code = name_inputs(&merge);
     if (code == SB_OK)
-        code = sb_convert_paths_check(options->inputs, options->input_count, options->output, err);
+        code = sb_convert_paths_check(options->inputs, options->input_count, options->output);
     if (code == SB_OK && options->mode != SB_APPEND)
-        code =
-            sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify, err);
+        code = sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify);
     if (code == SB_OK)
-        code = open_output(&merge, err);
+        code = open_output(&merge);
     if (code == SB_OK)
         code = sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count,
-                                   !options->dry_run, &merge.counter.notify, err);
+                                   !options->dry_run, &merge.counter.notify);
     if (code == SB_OK)
-        code = take_rows(&merge, err);
+        code = take_rows(&merge);
     if (code == SB_OK)
-        code = commit(&merge, err);
+        code = commit(&merge);
     release(&merge);
     return code;
 }

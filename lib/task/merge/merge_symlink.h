@@ -50,7 +50,6 @@ struct sb_merge_symlink_result {
  * SB_CHANGED if an input was written to meanwhile; else as sb_merged_rows_open and sb_linker_map.
  */
 enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
-                              struct sb_merge_symlink_result *result,
-                              struct sb_error *err) SB_CHECKED;
+                              struct sb_merge_symlink_result *result) SB_CHECKED;
 
 #endif

@@ -38,24 +38,22 @@ static void keep_event(void *context, enum sb_level level, const char *kind, con
                        const char *text)
 {
     struct batch *batch = context;
-    struct sb_error ignored;
 
-    if (sb_events_add(&batch->events, level, kind, subject, text, &ignored))
+    if (IGNORED(sb_events_add(&batch->events, level, kind, subject, text)))
         batch->failed = SB_NOMEM;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     const struct ahead *ahead = context;
     struct batch *batch = slot;
 
-    (void)err;
     batch->count = 0;
     sb_buf_clear(&batch->text);
     return ahead->ended ? SB_END : SB_OK;
 }
 
-static enum sb_code read_batch(struct ahead *ahead, struct batch *batch, struct sb_error *err)
+static enum sb_code read_batch(struct ahead *ahead, struct batch *batch)
 {
     struct sb_notify notify = {.call = keep_event, .context = batch};
     enum sb_code code = SB_OK;
@@ -64,36 +62,36 @@ static enum sb_code read_batch(struct ahead *ahead, struct batch *batch, struct 
     while (batch->count < BATCH_ROWS) {
         struct merged_row *row = &batch->rows[batch->count];
 
-        code = sb_merged_rows_next(ahead->rows, &row->entry, &row->input, err);
+        code = sb_merged_rows_next(ahead->rows, &row->entry, &row->input);
         if (code)
             break;
         row->text = batch->text.size;
         if (sb_buf_add(&batch->text, row->entry.path, row->entry.path_size + 1))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         batch->count++;
     }
     sb_merged_rows_notify(ahead->rows, ahead->notify);
     ahead->read = code == SB_END;
     if (batch->failed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct ahead *ahead = context;
     enum sb_code code = sb_turn_begin(turns, slot);
 
     if (code)
-        return sb_fail(err, code, "interrupted");
+        return sb_fail(code, "interrupted");
     if (!ahead->read)
-        code = read_batch(ahead, slot, err);
+        code = read_batch(ahead, slot);
     sb_turn_end(turns, slot);
     return code;
 }
 
 /* A batch that is not full is the last. */
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct ahead *ahead = context;
     struct batch *batch = slot;
@@ -104,7 +102,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         struct merged_row *row = &batch->rows[i];
 
         row->entry.path = batch->text.data + row->text;
-        code = ahead->each(ahead->context, &row->entry, row->input, err);
+        code = ahead->each(ahead->context, &row->entry, row->input);
     }
     if (batch->count < BATCH_ROWS)
         ahead->ended = true;
@@ -113,7 +111,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 
 enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
                                  const struct sb_notify *notify, sb_each_merged_row *each,
-                                 void *context, struct sb_error *err)
+                                 void *context)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     struct ahead ahead = {.rows = rows, .notify = notify, .each = each, .context = context};
@@ -123,11 +121,11 @@ enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
     for (size_t i = 0; code == SB_OK && i < BATCHES; i++) {
         batches[i].rows = calloc(BATCH_ROWS, sizeof(*batches[i].rows));
         if (!batches[i].rows)
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     if (code == SB_OK)
-        code = sb_pipeline_run(&ops, &ahead, batches, sizeof(*batches), BATCHES,
-                               threads > 1 ? 2 : 1, err);
+        code =
+            sb_pipeline_run(&ops, &ahead, batches, sizeof(*batches), BATCHES, threads > 1 ? 2 : 1);
     for (size_t i = 0; i < BATCHES; i++) {
         free(batches[i].rows);
         sb_buf_release(&batches[i].text);

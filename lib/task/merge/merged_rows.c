@@ -101,7 +101,7 @@ void sb_merged_rows_free(struct sb_merged_rows *rows)
 }
 
 /* Outside any transaction of this process: closing a descriptor drops SQLite's locks. */
-static enum sb_code take_stamp(const char *path, struct stamp *stamp, struct sb_error *err)
+static enum sb_code take_stamp(const char *path, struct stamp *stamp)
 {
     enum sb_code code = SB_OK;
     struct sb_buf wal = {0};
@@ -110,16 +110,15 @@ static enum sb_code take_stamp(const char *path, struct stamp *stamp, struct sb_
 
     *stamp = (struct stamp){0};
     if (sb_buf_add_format(&wal, "%s-wal", path))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (stat(wal.data, &stamp->wal))
         stamp->wal = (struct stat){0};
     sb_buf_release(&wal);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &stamp->st))
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
     else
-        code = sb_pread_full(fd, stamp->counter, sizeof(stamp->counter), COUNTER_PLACE, &got, path,
-                             err);
+        code = sb_pread_full(fd, stamp->counter, sizeof(stamp->counter), COUNTER_PLACE, &got, path);
     if (fd >= 0)
         close(fd);
     return code;
@@ -130,79 +129,77 @@ static bool is_as_before(const struct stat *a, const struct stat *b)
     return sb_is_same_file(a, b) && sb_is_unchanged(a, b);
 }
 
-static enum sb_code compare_stamp(const struct input *input, struct sb_error *err)
+static enum sb_code compare_stamp(const struct input *input)
 {
     struct stamp now;
-    enum sb_code code = take_stamp(input->index, &now, err);
+    enum sb_code code = take_stamp(input->index, &now);
 
     if (code)
         return code;
     if (is_as_before(&now.st, &input->stamp.st) && is_as_before(&now.wal, &input->stamp.wal) &&
         memcmp(now.counter, input->stamp.counter, sizeof(now.counter)) == 0)
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "%s: was written to meanwhile; try again", input->given->path);
+    return sb_fail(SB_CHANGED, "%s: was written to meanwhile; try again", input->given->path);
 }
 
 /* Are shards waiting for their final names? Links to them would break with the rename. */
-static enum sb_code is_renaming(const struct input *input, bool *renaming, struct sb_error *err)
+static enum sb_code is_renaming(const struct input *input, bool *renaming)
 {
     struct sb_pending pending;
     enum sb_code code = sb_pending_read(sb_archive_database(input->archive),
-                                        sb_archive_index_path(input->archive), &pending, err);
+                                        sb_archive_index_path(input->archive), &pending);
 
     *renaming = pending.suffix != NULL;
     return code;
 }
 
-static enum sb_code settle(struct input *input, bool finish, struct sb_error *err)
+static enum sb_code settle(struct input *input, bool finish)
 {
-    struct sb_error ignored;
     bool renaming;
     enum sb_code code;
 
     if (sb_archive_schema(input->archive) < SB_SCHEMA_03)
-        return sb_fail(err, SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
+        return sb_fail(SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
                        input->given->path, input->given->path);
-    code = is_renaming(input, &renaming, err);
+    code = is_renaming(input, &renaming);
     if (code || !renaming)
         return code;
-    if (finish && sb_hold_settle(sb_archive_index_path(input->archive), &ignored) == SB_OK) {
+    if (finish && IGNORED(sb_hold_settle(sb_archive_index_path(input->archive))) == SB_OK) {
         close_input(input);
-        code = sb_archive_open(&input->archive, input->given->path, err);
+        code = sb_archive_open(&input->archive, input->given->path);
         if (code == SB_OK)
-            code = is_renaming(input, &renaming, err);
+            code = is_renaming(input, &renaming);
         if (code || !renaming)
             return code;
     }
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: its shards do not have their lasting names yet; wait for its writer, or "
                    "where one was killed finish it with 'shardbox pack --append'",
                    input->given->path);
 }
 
 /* Once for each input, before its first rows are read. */
-static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bool finish,
-                            struct sb_error *err)
+static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bool finish)
 {
-    enum sb_code code = sb_archive_open(&input->archive, input->given->path, err);
+    enum sb_code code = sb_archive_open(&input->archive, input->given->path);
 
     if (code == SB_OK)
-        code = settle(input, finish, err);
+        code = settle(input, finish);
     if (code)
         return code;
     input->index = strdup(sb_archive_index_path(input->archive));
     if (!input->index)
-        return sb_fail_memory(err);
-    code = take_stamp(input->index, &input->stamp, err);
+        return sb_fail_memory();
+    code = take_stamp(input->index, &input->stamp);
     if (code == SB_OK)
-        code = sb_shards_open(&input->shards, input->archive, err);
+        code = sb_shards_open(&input->shards, input->archive);
     if (code == SB_OK)
-        code = sb_owner_names_of(&rows->owners, input->archive, rows->notify, err);
+        code = sb_owner_names_of(&rows->owners, input->archive, rows->notify);
     return code;
 }
 
 /* Opens the cursor again where this input was left; the oldest open one is closed. */
-static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct input **place = &rows->open[rows->opened++ % OPEN_MOST];
@@ -215,14 +212,14 @@ static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input, stru
     if (input->last.size > 0)
         query.after = input->last.data;
     if (!input->archive) {
-        code = sb_archive_open(&input->archive, input->given->path, err);
+        code = sb_archive_open(&input->archive, input->given->path);
         if (code == SB_OK)
-            code = compare_stamp(input, err);
+            code = compare_stamp(input);
     }
     if (code == SB_OK)
-        code = sb_cursor_open(&input->cursor, input->archive, &query, err);
+        code = sb_cursor_open(&input->cursor, input->archive, &query);
     for (size_t i = 0; code == SB_OK && i < input->passed; i++)
-        code = sb_cursor_next(input->cursor, &skipped, err);
+        code = sb_cursor_next(input->cursor, &skipped);
     return code;
 }
 
@@ -243,7 +240,7 @@ static const char *why_not(const struct sb_entry *entry, const char *name, size_
 
 /* Keeps a row under its name with the prefix, if it can be used. */
 static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
-                             const struct sb_entry *entry, bool *kept, struct sb_error *err)
+                             const struct sb_entry *entry, bool *kept)
 {
     struct held_row *row = &input->rows[input->count];
     const char *prefix = input->given->prefix, *problem, *kind;
@@ -252,7 +249,7 @@ static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
     if (sb_buf_add_text(&input->text, prefix) ||
         (*prefix && entry->path_size > 0 && sb_buf_add_char(&input->text, '/')) ||
         sb_buf_add(&input->text, entry->path, entry->path_size + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *row = (struct held_row){.entry = *entry, .text = text};
     row->entry.path_size = input->text.size - text - 1;
     problem = why_not(entry, input->text.data + text, row->entry.path_size, &kind);
@@ -267,10 +264,10 @@ static enum sb_code keep_row(struct sb_merged_rows *rows, struct input *input,
     return SB_OK;
 }
 
-static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input)
 {
     struct sb_entry root;
-    enum sb_code code = sb_archive_lookup(input->archive, "", 0, &root, err);
+    enum sb_code code = sb_archive_lookup(input->archive, "", 0, &root);
     bool kept;
 
     input->root_given = true;
@@ -278,38 +275,38 @@ static enum sb_code add_root(struct sb_merged_rows *rows, struct input *input, s
         root = (struct sb_entry){.path = "", .type = SB_DIR};
     else if (code || root.defect)
         return code;
-    return root.has || *input->given->prefix ? keep_row(rows, input, &root, &kept, err) : SB_OK;
+    return root.has || *input->given->prefix ? keep_row(rows, input, &root, &kept) : SB_OK;
 }
 
 /* Reads one row of the cursor; input->last is where to continue after closing it. */
-static enum sb_code add_row(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+static enum sb_code add_row(struct sb_merged_rows *rows, struct input *input)
 {
     struct sb_entry entry;
     bool kept;
-    enum sb_code code = sb_cursor_next(input->cursor, &entry, err);
+    enum sb_code code = sb_cursor_next(input->cursor, &entry);
 
     if (code)
         return code;
-    code = keep_row(rows, input, &entry, &kept, err);
+    code = keep_row(rows, input, &entry, &kept);
     if (code)
         return code;
     input->passed = kept ? 0 : input->passed + 1;
     if (kept && sb_buf_set(&input->last, entry.path, entry.path_size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     return code;
 }
 
-static enum sb_code fill(struct sb_merged_rows *rows, struct input *input, struct sb_error *err)
+static enum sb_code fill(struct sb_merged_rows *rows, struct input *input)
 {
-    enum sb_code code = input->cursor ? SB_OK : go_on(rows, input, err);
+    enum sb_code code = input->cursor ? SB_OK : go_on(rows, input);
 
     input->count = 0;
     input->at = 0;
     sb_buf_clear(&input->text);
     if (code == SB_OK && !input->root_given)
-        code = add_root(rows, input, err);
+        code = add_root(rows, input);
     while (code == SB_OK && input->count < rows->rows_each)
-        code = add_row(rows, input, err);
+        code = add_row(rows, input);
     input->ended = code == SB_END;
     return code == SB_END ? SB_OK : code;
 }
@@ -357,14 +354,14 @@ static void sift_down(struct sb_merged_rows *rows, size_t at)
 }
 
 /* Removes the top's row, and replaces it by the input's next one. */
-static enum sb_code advance(struct sb_merged_rows *rows, struct sb_error *err)
+static enum sb_code advance(struct sb_merged_rows *rows)
 {
     struct input *top = rows->heap[0];
     enum sb_code code = SB_OK;
 
     top->at++;
     if (top->at == top->count && !top->ended)
-        code = fill(rows, top, err);
+        code = fill(rows, top);
     if (top->at == top->count) {
         close_input(top);
         rows->heap[0] = rows->heap[--rows->heap_size];
@@ -374,32 +371,30 @@ static enum sb_code advance(struct sb_merged_rows *rows, struct sb_error *err)
     return code;
 }
 
-static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input, bool finish,
-                                struct sb_error *err)
+static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input, bool finish)
 {
     enum sb_code code;
 
     input->rows = calloc(rows->rows_each + 1, sizeof(*input->rows));
     if (!input->rows)
-        return sb_fail_memory(err);
-    code = look_at(rows, input, finish, err);
+        return sb_fail_memory();
+    code = look_at(rows, input, finish);
     if (code == SB_OK)
-        code = fill(rows, input, err);
+        code = fill(rows, input);
     if (code == SB_OK && input->count > 0)
         rows->heap[rows->heap_size++] = input;
     return code;
 }
 
 enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
-                                 size_t count, bool finish, const struct sb_notify *notify,
-                                 struct sb_error *err)
+                                 size_t count, bool finish, const struct sb_notify *notify)
 {
     struct sb_merged_rows *rows = calloc(1, sizeof(*rows));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!rows)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     rows->notify = notify;
     rows->count = count;
     rows->rows_each = ROWS_MOST / (count + 1);
@@ -410,10 +405,10 @@ enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_me
     rows->inputs = calloc(count, sizeof(*rows->inputs));
     rows->heap = calloc(count, sizeof(struct input *));
     if (!rows->inputs || !rows->heap)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (size_t i = 0; code == SB_OK && i < count; i++) {
         rows->inputs[i].given = &inputs[i];
-        code = begin_input(rows, &rows->inputs[i], finish, err);
+        code = begin_input(rows, &rows->inputs[i], finish);
     }
     if (code) {
         sb_merged_rows_free(rows);
@@ -425,10 +420,9 @@ enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_me
     return SB_OK;
 }
 
-enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input,
-                                 struct sb_error *err)
+enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input)
 {
-    enum sb_code code = rows->delivered ? advance(rows, err) : SB_OK;
+    enum sb_code code = rows->delivered ? advance(rows) : SB_OK;
 
     rows->delivered = false;
     if (code || rows->heap_size == 0)
@@ -455,11 +449,11 @@ const struct sb_owner_names *sb_merged_rows_owners(const struct sb_merged_rows *
     return &rows->owners;
 }
 
-enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows, struct sb_error *err)
+enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; code == SB_OK && i < rows->count; i++)
-        code = compare_stamp(&rows->inputs[i], err);
+        code = compare_stamp(&rows->inputs[i]);
     return code;
 }

@@ -28,8 +28,8 @@ struct sb_merged_input {
  * are reported to notify as SB_PROBLEM ("row", "unsafe") and left out.
  */
 enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
-                                 size_t count, bool finish, const struct sb_notify *notify,
-                                 struct sb_error *err) SB_CHECKED;
+                                 size_t count, bool finish,
+                                 const struct sb_notify *notify) SB_CHECKED;
 void sb_merged_rows_free(struct sb_merged_rows *rows); /* NULL is allowed */
 
 /*
@@ -37,14 +37,13 @@ void sb_merged_rows_free(struct sb_merged_rows *rows); /* NULL is allowed */
  * otherwise they come in order of the inputs. The root of an input is the directory `prefix`.
  * SB_END after the last. The entry's strings live until the next call.
  */
-enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry,
+                                 size_t *input) SB_CHECKED;
 
 /* From now on problems are reported to this one. */
 void sb_merged_rows_notify(struct sb_merged_rows *rows, const struct sb_notify *notify);
 
-typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *entry, size_t input,
-                                        struct sb_error *err);
+typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *entry, size_t input);
 
 /*
  * Passes all remaining rows, in order, to `each`; it and notify are called on the calling thread.
@@ -52,7 +51,7 @@ typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *en
  */
 enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
                                  const struct sb_notify *notify, sb_each_merged_row *each,
-                                 void *context, struct sb_error *err) SB_CHECKED;
+                                 void *context) SB_CHECKED;
 
 /* The shards of an input; they live as long as `rows`. Also while rows are read. */
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input);
@@ -61,6 +60,6 @@ struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t inpu
 const struct sb_owner_names *sb_merged_rows_owners(const struct sb_merged_rows *rows);
 
 /* After the last row: SB_CHANGED names an input that was written to since it was opened. */
-enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows) SB_CHECKED;
 
 #endif

@@ -46,13 +46,13 @@ struct sb_ahead {
     struct trail trails[TRAILS];
 };
 
-enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes, struct sb_error *err)
+enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes)
 {
     struct sb_ahead *ahead = calloc(1, sizeof(*ahead));
 
     *out = ahead;
     if (!ahead)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     ahead->bytes = bytes;
     pthread_mutex_init(&ahead->lock, NULL);
     return SB_OK;
@@ -140,18 +140,17 @@ static struct part *take_part(struct sb_ahead *ahead, const struct where *where,
 static size_t fill(const struct sb_ahead *ahead, struct part *part, struct sb_shards *shards)
 {
     size_t size = ahead->bytes;
-    struct sb_error ignored;
     struct stat st;
 
     if (!part->data)
         part->data = malloc(ahead->bytes);
-    if (!part->data || sb_shards_stat(shards, part->where.shard, &st, &ignored) ||
+    if (!part->data || IGNORED(sb_shards_stat(shards, part->where.shard, &st)) ||
         st.st_size <= part->from)
         return 0;
     if (st.st_size - part->from < (int64_t)size)
         size = (size_t)(st.st_size - part->from);
-    return sb_shards_read(shards, part->where.shard, part->from, part->data, size, &ignored) ? 0
-                                                                                             : size;
+    return IGNORED(sb_shards_read(shards, part->where.shard, part->from, part->data, size)) ? 0
+                                                                                            : size;
 }
 
 bool sb_ahead_read(struct sb_ahead *ahead, const struct sb_node *node, void *data)

@@ -13,7 +13,7 @@
 struct sb_ahead;
 
 /* bytes: how much is read at once. */
-enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes) SB_CHECKED;
 void sb_ahead_free(struct sb_ahead *ahead); /* NULL is allowed */
 
 /* Copies all bytes of a file; false: they are not there, and must be read. */

@@ -55,24 +55,23 @@ void sb_connections_note(struct sb_connections *connections, enum sb_code code)
 static void prepare(struct sb_connections *connections, struct sb_archive *archive)
 {
     struct sqlite3 *db = sb_archive_database(archive);
-    struct sb_error ignored;
     char text[64];
 
     snprintf(text, sizeof(text), "PRAGMA cache_size=-%d", CACHE_KIB);
     sqlite3_exec(db, text, NULL, NULL, NULL);
     sqlite3_busy_handler(db, wait_for_writer, connections);
-    if (connections->immutable && sb_archive_begin(archive, &ignored))
+    if (connections->immutable && IGNORED(sb_archive_begin(archive)))
         return; /* then each look-up has its own */
 }
 
 enum sb_code sb_connections_new(struct sb_connections **out, struct sb_archive *archive,
-                                bool immutable, struct sb_error *err)
+                                bool immutable)
 {
     struct sb_connections *connections = calloc(1, sizeof(*connections));
 
     *out = connections;
     if (!connections)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     connections->immutable = immutable;
     connections->count = sb_archive_is_adopted(archive) ? 1 : CONNECTIONS_MOST;
     connections->connections[0].archive = archive;
@@ -102,12 +101,11 @@ struct sb_archive *sb_connections_first(const struct sb_connections *connections
 /* Has the connection an archive? Makes it where there is none yet; with its lock held. */
 static bool is_open(struct sb_connections *connections, struct sb_connection *connection)
 {
-    struct sb_error ignored;
     enum sb_code code;
 
     if (connection->archive || connection->refused)
         return !connection->refused;
-    code = sb_archive_open_twin(&connection->archive, sb_connections_first(connections), &ignored);
+    code = IGNORED(sb_archive_open_twin(&connection->archive, sb_connections_first(connections)));
     connection->refused = code && code != SB_LOCKED;
     if (!code)
         prepare(connections, connection->archive);
@@ -143,11 +141,10 @@ bool sb_connections_undo_journal(const struct sb_connections *connections)
 {
     const struct sb_archive *first = sb_connections_first(connections);
     struct sb_archive *again;
-    struct sb_error ignored;
 
     if (sb_archive_is_adopted(first) || connections->immutable ||
         !sb_journal_is_pending(sb_archive_index_path(first)) ||
-        sb_archive_open(&again, sb_archive_index_path(first), &ignored))
+        IGNORED(sb_archive_open(&again, sb_archive_index_path(first))))
         return false;
     sb_archive_free(again);
     return true;

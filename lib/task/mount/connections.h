@@ -21,7 +21,7 @@ struct sb_connection {
 
 /* archive: the first connection, kept. immutable: it is locked against writers. */
 enum sb_code sb_connections_new(struct sb_connections **out, struct sb_archive *archive,
-                                bool immutable, struct sb_error *err) SB_CHECKED;
+                                bool immutable) SB_CHECKED;
 void sb_connections_free(struct sb_connections *connections); /* NULL is allowed */
 
 struct sb_archive *sb_connections_first(const struct sb_connections *connections);

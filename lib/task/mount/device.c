@@ -35,7 +35,7 @@ int sb_device_given(const char *dir)
     return (int)fd;
 }
 
-enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *err)
+enum sb_code sb_device_take(struct sb_device *device, int fd)
 {
     struct stat st;
 
@@ -45,7 +45,7 @@ enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *e
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         return SB_OK;
     }
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "/dev/fd/%d: is no device of FUSE; one that another program has opened "
                    "goes with --foreground",
                    fd);
@@ -212,21 +212,21 @@ static const char *advice(const struct refusal *refusal)
            " (package fuse3), or run it in a user namespace, by 'unshare -rm'";
 }
 
-static enum sb_code fail_mount(const char *dir, const struct refusal *refusal, struct sb_error *err)
+static enum sb_code fail_mount(const char *dir, const struct refusal *refusal)
 {
     char reason[128];
 
     if (access(DEVICE, F_OK) != 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: cannot be mounted: there is no " DEVICE " here; an administrator can "
                        "load the kernel's module fuse, or give that device to a container",
                        dir);
-    sb_fail(err, SB_SYSTEM, "%s: cannot be mounted: %s: %s%s%s%s", dir, refusal->call,
+    sb_fail(SB_SYSTEM, "%s: cannot be mounted: %s: %s%s%s%s", dir, refusal->call,
             strerror_r(refusal->failure, reason, sizeof(reason)),
             refusal->helped ? "; " HELPER ": " : "",
             refusal->helped && !*refusal->said ? "has failed" : refusal->said,
             is_refused(refusal) ? advice(refusal) : "");
-    err->sys_errno = refusal->failure;
+    sb_error()->sys_errno = refusal->failure;
     return SB_SYSTEM;
 }
 
@@ -249,16 +249,15 @@ static bool unmount(const char *dir, bool lazy)
 }
 
 /* Unmounting lazily would take along what is mounted in it. */
-static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mounted,
-                                 struct sb_error *err)
+static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mounted)
 {
     if (!mounted->inner)
         return SB_OK;
     if (strcmp(mounted->inner, mounted->path) == 0)
-        return sb_fail(err, SB_INVALID, "%s: something else is mounted over it: unmount that first",
+        return sb_fail(SB_INVALID, "%s: something else is mounted over it: unmount that first",
                        dir);
-    return sb_fail(err, SB_INVALID, "%s: something is mounted in it, at %s: unmount that first",
-                   dir, mounted->inner);
+    return sb_fail(SB_INVALID, "%s: something is mounted in it, at %s: unmount that first", dir,
+                   mounted->inner);
 }
 
 static bool is_ours(const struct sb_mounted *mounted, const char *real)
@@ -275,49 +274,47 @@ static bool is_dead(const char *dir)
 }
 
 /* Unmounts what is at the top there, if a server of ours that is gone has left it. */
-static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared,
-                              struct sb_error *err)
+static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared)
 {
     struct sb_mounted mounted;
     char *real;
-    enum sb_code code = sb_mounted_at(&mounted, list, dir, &real, err);
+    enum sb_code code = sb_mounted_at(&mounted, list, dir, &real);
 
     *cleared = false;
     if (!code && is_ours(&mounted, real) && is_dead(real)) {
-        code = refuse_inner(dir, &mounted, err);
+        code = refuse_inner(dir, &mounted);
         if (!code && !unmount(real, true))
-            code =
-                sb_fail_errno(err, errno, "%s: has lost its server, and cannot be unmounted", dir);
+            code = sb_fail_errno(errno, "%s: has lost its server, and cannot be unmounted", dir);
         *cleared = true;
     }
     free(real);
     return code;
 }
 
-static enum sb_code clear(struct sb_mounted_list *list, const char *dir, struct sb_error *err)
+static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
 {
     struct stat st;
     bool cleared = true;
 
     for (int tries = 0; cleared && tries < 8; tries++) {
-        if (clear_top(list, dir, &cleared, err))
-            return err->code;
+        if (clear_top(list, dir, &cleared))
+            return sb_error()->code;
     }
     if (stat(dir, &st) != 0)
-        return sb_fail_errno(err, errno, "%s", dir);
-    return S_ISDIR(st.st_mode) ? SB_OK : sb_fail_errno(err, ENOTDIR, "%s", dir);
+        return sb_fail_errno(errno, "%s", dir);
+    return S_ISDIR(st.st_mode) ? SB_OK : sb_fail_errno(ENOTDIR, "%s", dir);
 }
 
 /* Right after it was mounted. */
-static enum sb_code identify(struct sb_device *device, const char *dir, struct sb_error *err)
+static enum sb_code identify(struct sb_device *device, const char *dir)
 {
     struct sb_mounted mounted;
-    enum sb_code code = sb_mounted_at(&mounted, device->list, dir, NULL, err);
+    enum sb_code code = sb_mounted_at(&mounted, device->list, dir, NULL);
 
     if (code)
         unmount(dir, true);
     else if (strcmp(mounted.type, TYPE) != 0)
-        code = sb_fail(err, SB_SYSTEM, "%s: something else was mounted there meanwhile", dir);
+        code = sb_fail(SB_SYSTEM, "%s: something else was mounted there meanwhile", dir);
     device->id = mounted.id;
     device->device = mounted.device;
     if (code)
@@ -325,31 +322,30 @@ static enum sb_code identify(struct sb_device *device, const char *dir, struct s
     return code;
 }
 
-enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
-                             struct sb_error *err)
+enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other)
 {
     struct refusal refusal;
 
     *device = (struct sb_device){.fd = -1};
-    if (sb_mounted_list_new(&device->list, err) || clear(device->list, dir, err))
-        return err->code;
+    if (sb_mounted_list_new(&device->list) || clear(device->list, dir))
+        return sb_error()->code;
     if (mount_directly(&device->fd, dir, allow_other, &refusal) ||
         (is_refused(&refusal) && mount_by_helper(&device->fd, dir, allow_other, &refusal)))
-        return identify(device, dir, err);
-    return fail_mount(dir, &refusal, err);
+        return identify(device, dir);
+    return fail_mount(dir, &refusal);
 }
 
-static enum sb_code fail_unmount(const char *dir, int failure, struct sb_error *err)
+static enum sb_code fail_unmount(const char *dir, int failure)
 {
     if (failure == EINVAL)
-        return sb_fail(err, SB_INVALID, "%s: nothing is mounted there", dir);
+        return sb_fail(SB_INVALID, "%s: nothing is mounted there", dir);
     if (failure == EBUSY)
         return sb_fail(
-            err, SB_SYSTEM,
+            SB_SYSTEM,
             "%s: is in use: a program has a file open there, or is in a directory of it; "
             "--lazy unmounts it all the same",
             dir);
-    return sb_fail_errno(err, failure, "%s: cannot be unmounted", dir);
+    return sb_fail_errno(failure, "%s: cannot be unmounted", dir);
 }
 
 /* Its numbers are its own while it has its connection: so this is known after they were found. */
@@ -362,29 +358,28 @@ static bool is_connected(const struct sb_device *device)
 
 /* While others mount and unmount, a line may be missing in the list. SB_NOENT: it is not mounted.
  */
-static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted,
-                                 struct sb_error *err)
+static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted)
 {
     enum sb_code code = SB_NOENT;
 
     for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
-        code = sb_mounted_find(mounted, device->list, device->id, device->device, err);
+        code = sb_mounted_find(mounted, device->list, device->id, device->device);
     return !code && !is_connected(device) ? SB_NOENT : code;
 }
 
-enum sb_code sb_device_end(const struct sb_device *device, bool lazy, struct sb_error *err)
+enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 {
     struct sb_mounted mounted;
-    enum sb_code code = find_mounted(device, &mounted, err);
+    enum sb_code code = find_mounted(device, &mounted);
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    code = refuse_inner(mounted.path, &mounted, err);
+    code = refuse_inner(mounted.path, &mounted);
     if (!code && mounted.hidden)
-        code = sb_fail(err, SB_INVALID, "%s: something else is mounted over a directory above",
+        code = sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",
                        mounted.path);
     if (!code && !unmount(mounted.path, lazy))
-        code = fail_unmount(mounted.path, errno, err);
+        code = fail_unmount(mounted.path, errno);
     return code;
 }
 
@@ -400,25 +395,25 @@ static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
     return failure == EPERM && !lazy && mounted->user == getuid() ? EBUSY : failure;
 }
 
-enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err)
+enum sb_code sb_device_unmount(const char *dir, bool lazy)
 {
     struct sb_mounted_list *list;
     struct sb_mounted mounted = {0};
     char *real = NULL;
-    enum sb_code code = sb_mounted_list_new(&list, err);
+    enum sb_code code = sb_mounted_list_new(&list);
 
     if (!code)
-        code = sb_mounted_at(&mounted, list, dir, &real, err);
+        code = sb_mounted_at(&mounted, list, dir, &real);
     if (!code && strcmp(mounted.path, real) != 0)
-        code = fail_unmount(dir, EINVAL, err);
+        code = fail_unmount(dir, EINVAL);
     if (!code && strcmp(mounted.type, TYPE) != 0)
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: is a file system of type %s, which 'shardbox mount' has not mounted",
                        dir, mounted.type);
     if (!code)
-        code = refuse_inner(dir, &mounted, err);
+        code = refuse_inner(dir, &mounted);
     if (!code && !unmount(real, lazy))
-        code = fail_unmount(dir, explain(&mounted, lazy, errno), err);
+        code = fail_unmount(dir, explain(&mounted, lazy, errno));
     sb_mounted_list_free(list);
     free(real);
     return code;

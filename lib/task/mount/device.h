@@ -25,16 +25,15 @@ struct sb_device {
  * gone is unmounted first. SB_SYSTEM, SB_INVALID: there is no way; the text says which call has
  * failed, what fusermount3 said, and what else an administrator can do.
  */
-enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool allow_other,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_device_mount(struct sb_device *device, const char *dir,
+                             bool allow_other) SB_CHECKED;
 
 /*
  * Unmounts that, wherever it is by now, and nothing else; SB_OK too if somebody has done it, or has
  * cut its connection. lazy: also while it is in use. SB_SYSTEM: it is in use; SB_INVALID: something
  * is mounted in it or over it, which would be lost to its users, or nobody can reach it.
  */
-enum sb_code sb_device_end(const struct sb_device *device, bool lazy,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_device_end(const struct sb_device *device, bool lazy) SB_CHECKED;
 
 /* Closes what is kept for that, but not the device. */
 void sb_device_release(struct sb_device *device);
@@ -43,11 +42,11 @@ void sb_device_release(struct sb_device *device);
 int sb_device_given(const char *dir);
 
 /* Takes a device that somebody else has mounted. SB_INVALID: the descriptor is none. */
-enum sb_code sb_device_take(struct sb_device *device, int fd, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_device_take(struct sb_device *device, int fd) SB_CHECKED;
 
 /* Unmounts what a server of this program has mounted at a directory, whether that is there or not.
  * lazy: also while it is in use. SB_INVALID: nothing is mounted there, or nothing of this program,
  * or something is mounted in it. */
-enum sb_code sb_device_unmount(const char *dir, bool lazy, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_device_unmount(const char *dir, bool lazy) SB_CHECKED;
 
 #endif

@@ -38,14 +38,13 @@ static void *drop(void *argument)
     return NULL;
 }
 
-enum sb_code sb_dropper_start(struct sb_dropper **out, struct sb_server *server,
-                              struct sb_error *err)
+enum sb_code sb_dropper_start(struct sb_dropper **out, struct sb_server *server)
 {
     struct sb_dropper *dropper = calloc(1, sizeof(*dropper));
 
     *out = dropper;
     if (!dropper)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dropper->server = server;
     pthread_mutex_init(&dropper->lock, NULL);
     pthread_cond_init(&dropper->more, NULL);

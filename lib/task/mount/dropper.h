@@ -11,8 +11,7 @@ struct sb_dropper;
 struct sb_server;
 
 /* server: kept. NULL where no thread can be started. */
-enum sb_code sb_dropper_start(struct sb_dropper **out, struct sb_server *server,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_dropper_start(struct sb_dropper **out, struct sb_server *server) SB_CHECKED;
 
 /* There may be such files. */
 void sb_dropper_wake(struct sb_dropper *dropper);

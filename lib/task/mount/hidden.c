@@ -28,13 +28,13 @@ static bool is_empty(const char *dir)
 }
 
 /* What is not there hides nothing: it is reported where it is used. */
-static enum sb_code check_path(const char *path, const char *dir, struct sb_error *err)
+static enum sb_code check_path(const char *path, const char *dir)
 {
     char *real = realpath(path, NULL);
     enum sb_code code = SB_OK;
 
     if (real && sb_name_within(real + 1, strlen(real + 1), dir + 1, strlen(dir + 1)))
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: is inside of %s, and what is mounted there would hide it; mount it at "
                        "another directory",
                        path, dir);
@@ -43,8 +43,7 @@ static enum sb_code check_path(const char *path, const char *dir, struct sb_erro
 }
 
 /* The links in a directory that are shards of an archive of this name. */
-static enum sb_code check_shards(const char *folder, const char *name, const char *dir,
-                                 struct sb_error *err)
+static enum sb_code check_shards(const char *folder, const char *name, const char *dir)
 {
     static const char middle[] = "-shard-";
     const size_t size = sb_index_base_size(name);
@@ -60,7 +59,7 @@ static enum sb_code check_shards(const char *folder, const char *name, const cha
             continue;
         sb_buf_clear(&path);
         code = sb_buf_add_format(&path, "%s/%s", folder, entry->d_name);
-        code = code ? sb_fail_memory(err) : check_path(path.data, dir, err);
+        code = code ? sb_fail_memory() : check_path(path.data, dir);
     }
     if (list)
         closedir(list);
@@ -69,94 +68,92 @@ static enum sb_code check_shards(const char *folder, const char *name, const cha
 }
 
 /* A file, the directory that has it, and its shards there. */
-static enum sb_code check_file(const char *path, const char *dir, struct sb_error *err)
+static enum sb_code check_file(const char *path, const char *dir)
 {
     char *copy = strdup(path), *folder;
     enum sb_code code;
 
     if (!copy)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     folder = dirname(copy);
-    code = check_path(path, dir, err);
+    code = check_path(path, dir);
     if (!code)
-        code = check_path(folder, dir, err);
+        code = check_path(folder, dir);
     if (!code)
-        code = check_shards(folder, sb_base_name(path), dir, err);
+        code = check_shards(folder, sb_base_name(path), dir);
     free(copy);
     return code;
 }
 
-static enum sb_code check_limits(const char *path, const char *dir, struct sb_error *err)
+static enum sb_code check_limits(const char *path, const char *dir)
 {
     struct sb_buf limits = {0};
     enum sb_code code = SB_OK;
 
     if (!sb_is_bag_name(path))
         return SB_OK;
-    code = sb_limits_name(path, &limits) ? sb_fail_memory(err) : check_path(limits.data, dir, err);
+    code = sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
     sb_buf_release(&limits);
     return code;
 }
 
 /* By the name that was given, and, of an index, by its own. */
-static enum sb_code check_names(const char *path, const char *index, const char *dir,
-                                struct sb_error *err)
+static enum sb_code check_names(const char *path, const char *index, const char *dir)
 {
-    enum sb_code code = check_file(path, dir, err);
+    enum sb_code code = check_file(path, dir);
 
     if (!code && index)
-        code = check_file(index, dir, err);
-    return code ? code : check_limits(path, dir, err);
+        code = check_file(index, dir);
+    return code ? code : check_limits(path, dir);
 }
 
-static enum sb_code check_spec(const char *spec, const char *dir, struct sb_error *err)
+static enum sb_code check_spec(const char *spec, const char *dir)
 {
     struct sb_spec files;
-    enum sb_code code = sb_spec_expand(&files, spec, err);
+    enum sb_code code = sb_spec_expand(&files, spec);
 
     if (code)
         return code;
     for (size_t i = 0; !code && i < files.count; i++)
-        code = check_names(files.paths[i], NULL, dir, err);
+        code = check_names(files.paths[i], NULL, dir);
     sb_spec_release(&files);
     return code;
 }
 
-static enum sb_code check_specs(const char *specs, const char *dir, struct sb_error *err)
+static enum sb_code check_specs(const char *specs, const char *dir)
 {
     struct sb_spec beside;
-    enum sb_code code = sb_spec_beside(&beside, specs, err);
+    enum sb_code code = sb_spec_beside(&beside, specs);
 
     if (code)
         return code;
     for (size_t i = 0; !code && i < beside.count; i++)
-        code = check_spec(beside.paths[i], dir, err);
+        code = check_spec(beside.paths[i], dir);
     sb_spec_release(&beside);
     return code;
 }
 
 /* Where members are unpacked, which no archive has. */
-static enum sb_code check_temporary(const char *path, const char *dir, struct sb_error *err)
+static enum sb_code check_temporary(const char *path, const char *dir)
 {
     const char *temporary = sb_context_now->temporary;
-    enum sb_code code = check_path(temporary ? temporary : SB_MOUNT_TEMPORARY, dir, err);
+    enum sb_code code = check_path(temporary ? temporary : SB_MOUNT_TEMPORARY, dir);
 
     return code == SB_INVALID && sb_archive_looks_like(path) ? SB_OK : code;
 }
 
-enum sb_code sb_hidden_refuse(const char *path, const char *dir, struct sb_error *err)
+enum sb_code sb_hidden_refuse(const char *path, const char *dir)
 {
-    struct sb_error ignored;
-    enum sb_code code = check_temporary(path, dir, err);
+    enum sb_code code = check_temporary(path, dir);
     char *index;
 
     if (code)
         return code;
     if (is_empty(dir))
         return SB_OK;
-    index = sb_index_file(path, &ignored);
-    code = index || access(path, F_OK) == 0 ? check_names(path, index, dir, err)
-                                            : check_specs(path, dir, err);
+    index = IGNORED(sb_index_file(path));
+    code =
+        index || access(path, F_OK) == 0 ? check_names(path, index, dir) : check_specs(path, dir);
     free(index);
     return code;
 }

@@ -9,6 +9,6 @@
  * is a link to one: an index, a shard, a bag; or the directory of temporary files is. They would be
  * used through the mount itself.
  */
-enum sb_code sb_hidden_refuse(const char *path, const char *dir, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_hidden_refuse(const char *path, const char *dir) SB_CHECKED;
 
 #endif

@@ -24,13 +24,13 @@ struct sb_known {
     struct slot slots[SLOTS];
 };
 
-enum sb_code sb_known_new(struct sb_known **out, int64_t lifetime, struct sb_error *err)
+enum sb_code sb_known_new(struct sb_known **out, int64_t lifetime)
 {
     struct sb_known *known = calloc(1, sizeof(*known));
 
     *out = known;
     if (!known)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     known->lifetime = lifetime;
     for (int i = 0; i < LOCKS; i++)
         pthread_mutex_init(&known->locks[i], NULL);

@@ -14,7 +14,7 @@
 struct sb_known;
 
 /* lifetime: how long an entry is held to be true, in nanoseconds. */
-enum sb_code sb_known_new(struct sb_known **out, int64_t lifetime, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_known_new(struct sb_known **out, int64_t lifetime) SB_CHECKED;
 void sb_known_free(struct sb_known *known); /* NULL is allowed */
 
 /* A long path is not kept. */

@@ -29,14 +29,14 @@ struct sb_log {
     bool left; /* the thread goes on with all this */
 };
 
-enum sb_code sb_log_new(struct sb_log **out, int wake, struct sb_error *err)
+enum sb_code sb_log_new(struct sb_log **out, int wake)
 {
     struct sb_log *log = calloc(1, sizeof(*log));
     pthread_condattr_t monotonic;
 
     *out = log;
     if (!log)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     log->wake = wake;
     pthread_mutex_init(&log->lock, NULL);
     pthread_cond_init(&log->more, NULL);
@@ -65,11 +65,10 @@ static void add(struct sb_log *log, enum sb_level level, const char *kind, const
                 const char *text)
 {
     const uint64_t one = 1;
-    struct sb_error ignored;
 
     pthread_mutex_lock(&log->lock);
     if (log->lines >= LINES_MOST ||
-        sb_events_add(&log->events, level, kind, subject, text, &ignored))
+        IGNORED(sb_events_add(&log->events, level, kind, subject, text)))
         log->dropped++;
     else
         log->lines++;

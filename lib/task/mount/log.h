@@ -12,7 +12,7 @@
 struct sb_log;
 
 /* wake: a descriptor of eventfd, written to with each line; kept. */
-enum sb_code sb_log_new(struct sb_log **out, int wake, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_log_new(struct sb_log **out, int wake) SB_CHECKED;
 void sb_log_free(struct sb_log *log); /* ends its thread; NULL is allowed */
 
 /* Passes on all that waits, unless the thread does that. */

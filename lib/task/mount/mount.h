@@ -61,8 +61,8 @@ struct sb_mount_options {
 
 /* SB_INVALID: a container that cannot be read in any order, or is a directory; the text says what
  * to do. Other errors as sb_store_open. */
-enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mount_open(struct sb_mount **out,
+                           const struct sb_mount_options *options) SB_CHECKED;
 
 /*
  * Mounts at a directory, an absolute path without links, after clearing there what is left of a
@@ -70,15 +70,14 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
  * mounted already. SB_SYSTEM, SB_NOENT; SB_INVALID: a container is inside of it, or there are no
  * means to mount, and the text says what an administrator can do.
  */
-enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir) SB_CHECKED;
 
 /* Blocks the signals that sb_mount_serve waits for, none that the process ignores: before
  * sb_mount_start, and before a child is made. before: the mask until then; NULL is allowed. */
 void sb_mount_block_signals(sigset_t *before);
 
 /* From here on requests are answered. */
-enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mount_start(struct sb_mount *mount) SB_CHECKED;
 
 /*
  * Waits until it is unmounted, is idle for as long as the options say, or one of SIGINT, SIGTERM
@@ -88,14 +87,13 @@ enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err) SB_CHE
  * can no longer be read; then the child is killed, or if there is none, it stays mounted, and every
  * call there fails.
  */
-enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status) SB_CHECKED;
 
 /* Unmounts, if it is mounted still. */
 void sb_mount_free(struct sb_mount *mount); /* NULL is allowed */
 
 /* Unmounts what is mounted at a directory, by this program: nothing else (SB_INVALID). lazy: also
  * while it is in use. */
-enum sb_code sb_unmount(const char *dir, bool lazy, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_unmount(const char *dir, bool lazy) SB_CHECKED;
 
 #endif

@@ -103,17 +103,17 @@ static int64_t user_of(const struct line *line)
     return at ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
 
-static enum sb_code read_list(struct sb_mounted_list *list, struct sb_error *err)
+static enum sb_code read_list(struct sb_mounted_list *list)
 {
     enum sb_code code = SB_OK;
     char *rest, *text;
 
     list->count = 0;
     if (!read_all(list->file, &list->text, &list->text_capacity))
-        return sb_fail_errno(err, errno, LIST);
+        return sb_fail_errno(errno, LIST);
     rest = list->text;
     while (!code && (text = strsep(&rest, "\n"))) {
-        code = sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines), err);
+        code = sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines));
         if (!code && parse(text, &list->lines[list->count]))
             list->count++;
     }
@@ -121,31 +121,31 @@ static enum sb_code read_list(struct sb_mounted_list *list, struct sb_error *err
 }
 
 /* Memory for as much again, so that it can be read when there is none. */
-static enum sb_code make_space(struct sb_mounted_list *list, struct sb_error *err)
+static enum sb_code make_space(struct sb_mounted_list *list)
 {
     const size_t capacity = list->text_capacity * 2;
     char *text = realloc(list->text, capacity);
 
     if (!text)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     list->text = text;
     list->text_capacity = capacity;
-    return sb_grow(&list->lines, &list->capacity, list->count * 2, sizeof(*list->lines), err);
+    return sb_grow(&list->lines, &list->capacity, list->count * 2, sizeof(*list->lines));
 }
 
-enum sb_code sb_mounted_list_new(struct sb_mounted_list **out, struct sb_error *err)
+enum sb_code sb_mounted_list_new(struct sb_mounted_list **out)
 {
     struct sb_mounted_list *list = calloc(1, sizeof(*list));
     enum sb_code code;
 
     *out = NULL;
     if (!list)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     list->file = fopen(LIST, "re");
-    code = list->file ? read_list(list, err)
-                      : sb_fail_errno(err, errno, LIST ": what is mounted is not known without it");
+    code = list->file ? read_list(list)
+                      : sb_fail_errno(errno, LIST ": what is mounted is not known without it");
     if (!code)
-        code = make_space(list, err);
+        code = make_space(list);
     if (code)
         sb_mounted_list_free(list);
     else
@@ -209,16 +209,16 @@ static const struct line *inner_of(const struct sb_mounted_list *list, const str
 
 /* device: NULL: any. */
 static enum sb_code find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
-                         const uint64_t *device, struct sb_error *err)
+                         const uint64_t *device)
 {
-    enum sb_code code = read_list(list, err);
+    enum sb_code code = read_list(list);
     const struct line *line = code ? NULL : line_of(list, id), *inner;
 
     *out = (struct sb_mounted){0};
     if (code)
         return code;
     if (!line || (device && line->device != *device))
-        return sb_fail(err, SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
+        return sb_fail(SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
     inner = inner_of(list, line);
     *out = (struct sb_mounted){
         .id = line->id,
@@ -233,7 +233,7 @@ static enum sb_code find(struct sb_mounted *out, struct sb_mounted_list *list, u
 }
 
 /* The number of the mount that a descriptor is on. */
-static enum sb_code find_id(int fd, uint64_t *id, struct sb_error *err)
+static enum sb_code find_id(int fd, uint64_t *id)
 {
     static const char key[] = "mnt_id:";
     char path[64], *text = NULL, *at = NULL;
@@ -243,17 +243,17 @@ static enum sb_code find_id(int fd, uint64_t *id, struct sb_error *err)
     snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
     info = fopen(path, "re");
     if (!info)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (read_all(info, &text, &capacity))
         at = strstr(text, key);
     if (at)
         *id = strtoull(at + strlen(key), NULL, 10);
     free(text);
     fclose(info);
-    return at ? SB_OK : sb_fail(err, SB_SYSTEM, "%s: has no mnt_id", path);
+    return at ? SB_OK : sb_fail(SB_SYSTEM, "%s: has no mnt_id", path);
 }
 
-static enum sb_code find_real(int fd, char **real, struct sb_error *err)
+static enum sb_code find_real(int fd, char **real)
 {
     char path[64], target[PATH_MAX];
     ssize_t size;
@@ -261,28 +261,28 @@ static enum sb_code find_real(int fd, char **real, struct sb_error *err)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     size = readlink(path, target, sizeof(target) - 1);
     if (size < 0)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     *real = strndup(target, (size_t)size);
-    return *real ? SB_OK : sb_fail_memory(err);
+    return *real ? SB_OK : sb_fail_memory();
 }
 
 /* The descriptor keeps a mount in use, and so is closed at once. */
-static enum sb_code look_at(const char *path, uint64_t *id, char **real, struct sb_error *err)
+static enum sb_code look_at(const char *path, uint64_t *id, char **real)
 {
     int fd = open(path, O_PATH | O_CLOEXEC);
     enum sb_code code;
 
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
-    code = find_id(fd, id, err);
+        return sb_fail_errno(errno, "%s", path);
+    code = find_id(fd, id);
     if (!code && real)
-        code = find_real(fd, real, err);
+        code = find_real(fd, real);
     close(fd);
     return code;
 }
 
 enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list, const char *path,
-                           char **real, struct sb_error *err)
+                           char **real)
 {
     uint64_t id = 0;
     enum sb_code code;
@@ -290,12 +290,12 @@ enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list,
     *out = (struct sb_mounted){0};
     if (real)
         *real = NULL;
-    code = look_at(path, &id, real, err);
-    return code ? code : find(out, list, id, NULL, err);
+    code = look_at(path, &id, real);
+    return code ? code : find(out, list, id, NULL);
 }
 
 enum sb_code sb_mounted_find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
-                             uint64_t device, struct sb_error *err)
+                             uint64_t device)
 {
-    return find(out, list, id, &device, err);
+    return find(out, list, id, &device);
 }

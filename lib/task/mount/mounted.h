@@ -15,7 +15,7 @@
 struct sb_mounted_list;
 
 /* SB_SYSTEM: there is no /proc. */
-enum sb_code sb_mounted_list_new(struct sb_mounted_list **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_mounted_list_new(struct sb_mounted_list **out) SB_CHECKED;
 void sb_mounted_list_free(struct sb_mounted_list *list); /* NULL is allowed */
 
 /* A mount. The system may give both numbers to another one after this one has ended. The strings
@@ -33,10 +33,10 @@ struct sb_mounted {
 /* The mount that has the directory or file at a path, which may be a link; *real (may be NULL) is
  * the path without links, which the caller frees. SB_NOENT, SB_SYSTEM. */
 enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list, const char *path,
-                           char **real, struct sb_error *err) SB_CHECKED;
+                           char **real) SB_CHECKED;
 
 /* The mount of these two numbers as it is now. SB_NOENT: there is none, or it cannot be reached. */
 enum sb_code sb_mounted_find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
-                             uint64_t device, struct sb_error *err) SB_CHECKED;
+                             uint64_t device) SB_CHECKED;
 
 #endif

@@ -45,7 +45,6 @@ static void join(struct sb_pieces *pieces, size_t i)
 static bool insert(struct sb_pieces *pieces, size_t i, const struct sb_piece *piece, size_t most)
 {
     struct sb_piece *before = pieces->pieces && i > 0 ? &pieces->pieces[i - 1] : NULL;
-    struct sb_error ignored;
     bool kept = true;
 
     /* One that goes on with the one before it needs no place of its own. */
@@ -59,7 +58,7 @@ static bool insert(struct sb_pieces *pieces, size_t i, const struct sb_piece *pi
         pieces->count = i = 0;
         kept = false;
     }
-    if (sb_grow(&pieces->pieces, &pieces->capacity, pieces->count, sizeof(*piece), &ignored)) {
+    if (IGNORED(sb_grow(&pieces->pieces, &pieces->capacity, pieces->count, sizeof(*piece)))) {
         pieces->count = 0;
         return false;
     }

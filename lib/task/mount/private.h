@@ -17,7 +17,7 @@ struct sb_tree *sb_roots_enter(struct sb_roots *roots, size_t i);
 
 /* Of a directory of a united tree, the number of the first container whose part of it is seen: what
  * is no directory in a later one, at its path or above it, hides those before. */
-enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, size_t *container,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir,
+                             size_t *container) SB_CHECKED;
 
 #endif

@@ -56,21 +56,21 @@ struct sb_reading {
 };
 
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
-                            struct sb_log *log, struct sb_error *err)
+                            struct sb_log *log)
 {
     struct sb_reading *reading = calloc(1, sizeof(*reading));
     enum sb_code code;
 
     *out = NULL;
     if (!reading)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     reading->check = check;
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_init(&reading->sets[i].lock, NULL);
-    code = sb_unpacked_new(&reading->unpacked, err);
+    code = sb_unpacked_new(&reading->unpacked);
     if (!code && check && readahead > 0)
-        code = sb_ahead_new(&reading->ahead, readahead, err);
+        code = sb_ahead_new(&reading->ahead, readahead);
     if (code)
         sb_reading_free(reading);
     else
@@ -186,10 +186,9 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
     struct set *set = lock_set(reading, number);
     struct damaged *damaged = find_damaged(set, number);
     const bool known = damaged != NULL;
-    struct sb_error ignored;
 
-    if (!known && !sb_grow(&set->damaged, &set->damaged_capacity, set->damaged_count,
-                           sizeof(*damaged), &ignored)) {
+    if (!known && !IGNORED(sb_grow(&set->damaged, &set->damaged_capacity, set->damaged_count,
+                                   sizeof(*damaged)))) {
         damaged = &set->damaged[set->damaged_count++];
         *damaged = (struct damaged){.number = number, .kept = true};
     }
@@ -252,64 +251,61 @@ static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
     return damaged != NULL;
 }
 
-static enum sb_code drop(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code drop(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
     (void)size;
-    (void)err;
     return SB_OK;
 }
 
-static enum sb_code fail_overwritten(struct sb_error *err)
+static enum sb_code fail_overwritten(void)
 {
-    return sb_fail(err, SB_CHANGED, "its container was written to");
+    return sb_fail(SB_CHANGED, "its container was written to");
 }
 
 /* After a read: is the entry, which may have been looked up again, of the same content as the
  * number says, and was that what was read? */
-static enum sb_code is_still_same(const struct sb_node *node, struct sb_error *err)
+static enum sb_code is_still_same(const struct sb_node *node)
 {
     if (sb_tree_is_overwritten(node->tree))
-        return fail_overwritten(err);
+        return fail_overwritten();
     if (sb_node_is_same(node))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "was replaced by another file");
+    return sb_fail(SB_CHANGED, "was replaced by another file");
 }
 
 /* After a read of the whole file, or of a part that must exist. */
-static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum sb_code code,
-                          struct sb_error *err)
+static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum sb_code code)
 {
     if (code && sb_tree_is_overwritten(node->tree))
-        return fail_overwritten(err);
+        return fail_overwritten();
     if (code == SB_DAMAGED || code == SB_NOENT || code == SB_FORMAT || code == SB_SYSTEM)
-        mark_damaged(reading, node, err->text);
+        mark_damaged(reading, node, sb_error()->text);
     return code;
 }
 
 /* Reads all of it, whatever is known. */
-static enum sb_code check(struct sb_reading *reading, struct sb_node *node, struct sb_error *err)
+static enum sb_code check(struct sb_reading *reading, struct sb_node *node)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
-    code = sb_content_stream(content, &node->entry, 0, node->entry.size, reading->check, drop, NULL,
-                             err);
-    return code ? code : is_still_same(node, err);
+    code =
+        sb_content_stream(content, &node->entry, 0, node->entry.size, reading->check, drop, NULL);
+    return code ? code : is_still_same(node);
 }
 
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part,
-                              struct sb_error *err)
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part)
 {
-    enum sb_code code = check(reading, node, err);
+    enum sb_code code = check(reading, node);
 
     *in_part = !code && forget(reading, sb_inode_pack(&node->inode));
-    return judge(reading, node, code, err);
+    return judge(reading, node, code);
 }
 
 static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node, void *data,
-                               size_t size, struct sb_error *err)
+                               size_t size)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
@@ -317,16 +313,16 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
     if (reading->ahead && (node->entry.has & SB_HAS_CRC) &&
         sb_ahead_read(reading->ahead, node, data))
         return SB_OK;
-    code = sb_content_read(content, &node->entry, data, size, reading->check, err);
+    code = sb_content_read(content, &node->entry, data, size, reading->check);
     if (code == SB_LIMIT)
-        return sb_fail(err, SB_CHANGED, "was replaced by another file");
-    return code ? code : is_still_same(node, err);
+        return sb_fail(SB_CHANGED, "was replaced by another file");
+    return code ? code : is_still_same(node);
 }
 
 /* Adds what was read; when that is all of the file, compares the checksum. Where bytes were read
  * again, all of it is: the second time they may have been others. */
 static enum sb_code follow(struct sb_reading *reading, struct sb_node *node, int64_t offset,
-                           const void *data, size_t size, struct sb_error *err)
+                           const void *data, size_t size)
 {
     const size_t most = atomic_load(&reading->pieces) < PIECES_ALL ? PIECES_MOST : 1;
     const uint64_t number = sb_inode_pack(&node->inode);
@@ -344,50 +340,48 @@ static enum sb_code follow(struct sb_reading *reading, struct sb_node *node, int
         drop_file(reading, file);
     unlock_set(set);
     if (whole && again && crc == node->entry.crc32c)
-        return check(reading, node, err);
+        return check(reading, node);
     if (!whole || crc == node->entry.crc32c)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
+    return sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
                    node->entry.crc32c);
 }
 
 static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, int64_t offset,
-                              void *data, size_t size, struct sb_error *err)
+                              void *data, size_t size)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
     if (!sb_shards_hold(sb_content_shards(content), node->entry.shard))
-        return sb_unpacked_read(reading->unpacked, node, offset, data, size, err)
-                   ? err->code
-                   : is_still_same(node, err);
-    code = sb_content_read_part(content, &node->entry, offset, data, size, err);
+        return sb_unpacked_read(reading->unpacked, node, offset, data, size) ? sb_error()->code
+                                                                             : is_still_same(node);
+    code = sb_content_read_part(content, &node->entry, offset, data, size);
     if (!code)
-        code = is_still_same(node, err);
+        code = is_still_same(node);
     if (!code && reading->check && (node->entry.has & SB_HAS_CRC))
-        code = follow(reading, node, offset, data, size, err);
+        code = follow(reading, node, offset, data, size);
     return code;
 }
 
 /* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */
-static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node,
-                               struct sb_error *err)
+static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node)
 {
     bool again, in_part;
 
     if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
         return SB_OK;
     if (!again)
-        return sb_fail(err, SB_DAMAGED, "is damaged");
+        return sb_fail(SB_DAMAGED, "is damaged");
     sb_shards_reopen(sb_content_shards(sb_tree_content(node->tree)), node->entry.shard);
-    if (sb_reading_check(reading, node, &in_part, err))
-        return err->code;
+    if (sb_reading_check(reading, node, &in_part))
+        return sb_error()->code;
     sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
     return SB_OK;
 }
 
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
-                             void *data, size_t size, size_t *got, struct sb_error *err)
+                             void *data, size_t size, size_t *got)
 {
     enum sb_code code;
 
@@ -398,14 +392,14 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
         size = (size_t)(node->entry.size - offset);
     if (size == 0)
         return SB_OK;
-    code = look_again(reading, node, err);
+    code = look_again(reading, node);
     if (code)
         return code;
     if ((int64_t)size == node->entry.size)
-        code = read_whole(reading, node, data, size, err);
+        code = read_whole(reading, node, data, size);
     else
-        code = read_part(reading, node, offset, data, size, err);
+        code = read_part(reading, node, offset, data, size);
     if (!code)
         *got = size;
-    return judge(reading, node, code, err);
+    return judge(reading, node, code);
 }

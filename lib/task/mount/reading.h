@@ -16,7 +16,7 @@ struct sb_reading;
 
 /* readahead: bytes that are read at once where files are read in stored order; 0: none. */
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
-                            struct sb_log *log, struct sb_error *err) SB_CHECKED;
+                            struct sb_log *log) SB_CHECKED;
 void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
 
 /*
@@ -26,7 +26,7 @@ void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
  * now.
  */
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
-                             void *data, size_t size, size_t *got, struct sb_error *err) SB_CHECKED;
+                             void *data, size_t size, size_t *got) SB_CHECKED;
 
 /*
  * Files that were found damaged: `drop` makes the system forget what it keeps of each, so that it
@@ -38,7 +38,7 @@ void sb_reading_drop_damaged(struct sb_reading *reading,
 
 /* Reads all of it to see whether it matches its checksum; as above. *in_part: some of it was read
  * before, and not all: the system may keep bytes that were wrong then. */
-enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
+                              bool *in_part) SB_CHECKED;
 
 #endif

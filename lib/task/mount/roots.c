@@ -43,21 +43,20 @@ static bool has_directories(const struct sb_roots *roots)
 }
 
 static enum sb_code open_place(struct sb_roots *roots, size_t i, unsigned epoch,
-                               struct sb_tree **out, struct sb_error *err)
+                               struct sb_tree **out)
 {
-    return sb_tree_open(out, &roots->places[i].container, (unsigned)i + 1, epoch, roots->lifetime,
-                        err);
+    return sb_tree_open(out, &roots->places[i].container, (unsigned)i + 1, epoch, roots->lifetime);
 }
 
-static enum sb_code refuse_twins(const struct sb_mount_options *options, struct sb_error *err)
+static enum sb_code refuse_twins(const struct sb_mount_options *options)
 {
     if (options->count > SB_INODE_CONTAINERS)
-        return sb_fail(err, SB_LIMIT, "%zu containers are too many: %d can be mounted at once",
+        return sb_fail(SB_LIMIT, "%zu containers are too many: %d can be mounted at once",
                        options->count, SB_INODE_CONTAINERS);
     for (size_t i = 0; !options->united && i < options->count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (strcmp(options->containers[i].name, options->containers[k].name) == 0)
-                return sb_fail(err, SB_EXISTS,
+                return sb_fail(SB_EXISTS,
                                "%s: is called '%s' as %s is, and each needs a directory of its "
                                "own; --union makes one tree of them",
                                options->containers[i].path, options->containers[i].name,
@@ -68,17 +67,17 @@ static enum sb_code refuse_twins(const struct sb_mount_options *options, struct 
 }
 
 enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
-                           struct sb_log *log, struct sb_error *err)
+                           struct sb_log *log)
 {
     struct sb_roots *roots;
     enum sb_code code = SB_OK;
 
     *out = NULL;
-    if (refuse_twins(options, err))
-        return err->code;
+    if (refuse_twins(options))
+        return sb_error()->code;
     roots = calloc(1, sizeof(*roots));
     if (!roots)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&roots->lock, NULL);
     roots->options = options;
     roots->log = log;
@@ -86,13 +85,13 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
     roots->lifetime = options->immutable ? SB_TREE_IMMUTABLE : SB_SECOND;
     roots->places = calloc(options->count + 1, sizeof(*roots->places));
     if (!roots->places)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (size_t i = 0; !code && i < options->count; i++) {
         roots->places[i].container = options->containers[i];
         roots->places[i].container.opening.notify = &roots->notify;
         pthread_mutex_init(&roots->places[i].lock, NULL);
         roots->count++;
-        code = open_place(roots, i, 0, &roots->places[i].tree, err);
+        code = open_place(roots, i, 0, &roots->places[i].tree);
         roots->places[i].looked = sb_clock_ns();
     }
     if (code)
@@ -125,7 +124,7 @@ static void look_again(struct sb_roots *roots, size_t i)
     place->looked = sb_clock_ns();
     if (!sb_tree_is_replaced(place->tree))
         return;
-    if (!open_place(roots, i, sb_tree_epoch(place->tree) + 1, &tree, &err)) {
+    if (!INTO(&err, open_place(roots, i, sb_tree_epoch(place->tree) + 1, &tree))) {
         sb_tree_unref(place->tree);
         place->tree = tree;
         place->failed = false;
@@ -151,13 +150,13 @@ static struct sb_tree *enter(struct sb_roots *roots, size_t i)
     return tree;
 }
 
-static enum sb_code fail_stale(struct sb_error *err)
+static enum sb_code fail_stale(void)
 {
-    return sb_fail(err, SB_CHANGED, "is not there any more");
+    return sb_fail(SB_CHANGED, "is not there any more");
 }
 
 /* The directory of containers; or of one, or of all as one, the root. */
-static enum sb_code find_top(struct sb_roots *roots, struct sb_node *node, struct sb_error *err)
+static enum sb_code find_top(struct sb_roots *roots, struct sb_node *node)
 {
     struct sb_tree *tree;
     enum sb_code code;
@@ -168,33 +167,31 @@ static enum sb_code find_top(struct sb_roots *roots, struct sb_node *node, struc
         return SB_OK;
     }
     tree = enter(roots, roots->count - 1);
-    code = sb_tree_find(tree, "", 0, node, err);
+    code = sb_tree_find(tree, "", 0, node);
     sb_tree_unref(tree);
     return code;
 }
 
-enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_node *node,
-                           struct sb_error *err)
+enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_node *node)
 {
     const struct sb_inode inode = sb_inode_unpack(number);
     struct sb_tree *tree;
     enum sb_code code;
 
     if (number == SB_INODE_TOP)
-        return find_top(roots, node, err);
+        return find_top(roots, node);
     if (inode.container < 1 || inode.container > roots->count)
-        return fail_stale(err);
+        return fail_stale();
     tree = enter(roots, inode.container - 1);
     if (inode.epoch == sb_tree_epoch(tree) % SB_INODE_EPOCHS)
-        code = sb_tree_node(tree, &inode, node, err);
+        code = sb_tree_node(tree, &inode, node);
     else
-        code = fail_stale(err);
+        code = fail_stale();
     sb_tree_unref(tree);
     return code;
 }
 
-static enum sb_code find_container(struct sb_roots *roots, const char *name, struct sb_node *node,
-                                   struct sb_error *err)
+static enum sb_code find_container(struct sb_roots *roots, const char *name, struct sb_node *node)
 {
     for (size_t i = 0; i < roots->count; i++) {
         struct sb_tree *tree;
@@ -203,7 +200,7 @@ static enum sb_code find_container(struct sb_roots *roots, const char *name, str
         if (strcmp(roots->places[i].container.name, name) != 0)
             continue;
         tree = enter(roots, i);
-        code = sb_tree_find(tree, "", 0, node, err);
+        code = sb_tree_find(tree, "", 0, node);
         sb_tree_unref(tree);
         return code;
     }
@@ -211,8 +208,7 @@ static enum sb_code find_container(struct sb_roots *roots, const char *name, str
 }
 
 /* Has a container something that is no directory at that path, or above it? */
-static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *dir, bool *covers,
-                                   struct sb_error *err)
+static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *dir, bool *covers)
 {
     enum sb_code code = SB_OK;
 
@@ -222,7 +218,7 @@ static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *
         struct sb_node node = {0};
 
         end = slash ? (size_t)(slash - dir->path) : dir->path_size;
-        code = sb_tree_find(tree, dir->path, end, &node, err);
+        code = sb_tree_find(tree, dir->path, end, &node);
         *covers = !code && node.entry.type != SB_DIR;
         sb_node_release(&node);
     }
@@ -230,7 +226,7 @@ static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *
 }
 
 static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_entry *dir,
-                                size_t *container, struct sb_error *err)
+                                size_t *container)
 {
     enum sb_code code = SB_OK;
     bool covers = false;
@@ -239,15 +235,14 @@ static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_entry *d
     while (!code && !covers && *container > 0) {
         struct sb_tree *tree = enter(roots, *container - 1);
 
-        code = look_for_cover(tree, dir, &covers, err);
+        code = look_for_cover(tree, dir, &covers);
         sb_tree_unref(tree);
         *container -= !covers;
     }
     return code;
 }
 
-enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, size_t *container,
-                             struct sb_error *err)
+enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, size_t *container)
 {
     const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
     const uint64_t number = sb_inode_pack(&dir->inode);
@@ -261,7 +256,7 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
     pthread_mutex_unlock(&roots->lock);
     if (known)
         return SB_OK;
-    code = find_lowest(roots, &dir->entry, container, err);
+    code = find_lowest(roots, &dir->entry, container);
     if (code)
         return code;
     pthread_mutex_lock(&roots->lock);
@@ -272,11 +267,10 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
 
 /* A name in a directory of a united tree: of the containers that have it, the last. */
 static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *dir,
-                                const struct sb_buf *path, struct sb_node *node,
-                                struct sb_error *err)
+                                const struct sb_buf *path, struct sb_node *node)
 {
     size_t lowest;
-    enum sb_code code = sb_roots_lowest(roots, dir, &lowest, err);
+    enum sb_code code = sb_roots_lowest(roots, dir, &lowest);
 
     if (code)
         return code;
@@ -284,30 +278,30 @@ static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *di
     for (size_t i = roots->count; code == SB_NOENT && i > lowest; i--) {
         struct sb_tree *tree = enter(roots, i - 1);
 
-        code = sb_tree_find(tree, path->data, path->size, node, err);
+        code = sb_tree_find(tree, path->data, path->size, node);
         sb_tree_unref(tree);
     }
     return code;
 }
 
 enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *name,
-                           struct sb_node *node, struct sb_error *err)
+                           struct sb_node *node)
 {
     struct sb_node above = {0};
     struct sb_buf path = {0};
     enum sb_code code;
 
     if (parent == SB_INODE_TOP && has_directories(roots))
-        return find_container(roots, name, node, err);
-    code = sb_roots_node(roots, parent, &above, err);
+        return find_container(roots, name, node);
+    code = sb_roots_node(roots, parent, &above);
     if (!code && above.entry.type != SB_DIR)
-        code = fail_stale(err);
+        code = fail_stale();
     if (!code && sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code && roots->options->united)
-        code = find_united(roots, &above, &path, node, err);
+        code = find_united(roots, &above, &path, node);
     else if (!code)
-        code = sb_tree_find(above.tree, path.data, path.size, node, err);
+        code = sb_tree_find(above.tree, path.data, path.size, node);
     sb_buf_release(&path);
     sb_node_release(&above);
     return code;
@@ -319,9 +313,8 @@ void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals)
     for (size_t i = 0; i < roots->count; i++) {
         struct sb_tree *tree = enter(roots, i);
         struct sb_node node = {0};
-        struct sb_error ignored;
 
-        if (!sb_tree_find(tree, "", 0, &node, &ignored)) {
+        if (!IGNORED(sb_tree_find(tree, "", 0, &node))) {
             sb_count_up(&totals->files,
                         node.entry.num_files_tree > 0 ? node.entry.num_files_tree : 0);
             sb_count_up(&totals->bytes, node.entry.size_tree > 0 ? node.entry.size_tree : 0);

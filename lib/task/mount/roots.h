@@ -23,16 +23,16 @@ struct sb_roots_totals {
 
 /* options and log are kept. */
 enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
-                           struct sb_log *log, struct sb_error *err) SB_CHECKED;
+                           struct sb_log *log) SB_CHECKED;
 void sb_roots_free(struct sb_roots *roots); /* NULL is allowed */
 
 /* The node of a number; as sb_tree_node. */
-enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_node *node,
-                           struct sb_error *err) SB_CHECKED;
+enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number,
+                           struct sb_node *node) SB_CHECKED;
 
 /* The child of that name; as sb_tree_find. SB_CHANGED: the parent is gone. */
 enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *name,
-                           struct sb_node *node, struct sb_error *err) SB_CHECKED;
+                           struct sb_node *node) SB_CHECKED;
 
 void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals);
 
@@ -56,13 +56,11 @@ struct sb_roots_from {
  * sb_tree_dir_open sets. SB_CHANGED: the directory is gone, or the entry to go on after.
  */
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               const struct sb_roots_from *from, bool names,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_roots_from *from, bool names) SB_CHECKED;
 void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
 
 /* SB_END after the last. Names that no directory can have are left out, and logged. After another
  * failure it fails so again, until the directory is opened anew. */
-enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item) SB_CHECKED;
 
 #endif

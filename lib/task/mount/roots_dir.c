@@ -46,10 +46,10 @@ void sb_roots_dir_free(struct sb_roots_dir *dir)
 
 /* A container of a united tree has this directory, too, or not. */
 static enum sb_code add_side(struct sb_roots_dir *dir, struct sb_tree *tree, const char *path,
-                             const char *after, struct sb_error *err)
+                             const char *after)
 {
     struct side *side = &dir->sides[dir->count];
-    enum sb_code code = sb_tree_dir_open(&side->dir, tree, path, after, dir->names, err);
+    enum sb_code code = sb_tree_dir_open(&side->dir, tree, path, after, dir->names);
 
     if (code)
         return code;
@@ -67,7 +67,7 @@ static bool is_in(const struct sb_entry *entry, const struct sb_entry *dir)
 
 /* The name of the entry at a place of this directory, as a text of its own in `name`. */
 static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *node, uint64_t place,
-                               struct sb_buf *name, struct sb_error *err)
+                               struct sb_buf *name)
 {
     struct sb_inode inode = sb_inode_unpack(place);
     struct sb_node child = {0};
@@ -76,19 +76,19 @@ static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *n
     if (inode.container >= 1 && inode.container <= sb_roots_size(dir->roots)) {
         struct sb_tree *tree = sb_roots_enter(dir->roots, inode.container - 1);
 
-        code = sb_tree_at_place(tree, &inode, &child, err);
+        code = sb_tree_at_place(tree, &inode, &child);
         sb_tree_unref(tree);
     }
     if (!code && !is_in(&child.entry, &node->entry))
         code = SB_CHANGED;
     if (!code && sb_buf_set(name, child.entry.path + dir->base, child.entry.path_size - dir->base))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sb_node_release(&child);
-    return code == SB_CHANGED ? sb_fail(err, SB_CHANGED, "is not in the directory any more") : code;
+    return code == SB_CHANGED ? sb_fail(SB_CHANGED, "is not in the directory any more") : code;
 }
 
 static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *node,
-                               const char *after, struct sb_error *err)
+                               const char *after)
 {
     const size_t count = sb_roots_is_united(dir->roots) ? sb_roots_size(dir->roots) : 1;
     enum sb_code code;
@@ -96,57 +96,57 @@ static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *n
 
     dir->sides = calloc(count, sizeof(*dir->sides));
     if (!dir->sides)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (count == 1)
-        return add_side(dir, node->tree, node->entry.path, after, err);
-    code = sb_roots_lowest(dir->roots, node, &lowest, err);
+        return add_side(dir, node->tree, node->entry.path, after);
+    code = sb_roots_lowest(dir->roots, node, &lowest);
     for (size_t i = lowest; !code && i < count; i++) {
         struct sb_tree *tree = sb_roots_enter(dir->roots, i);
 
-        code = add_side(dir, tree, node->entry.path, after, err);
+        code = add_side(dir, tree, node->entry.path, after);
         sb_tree_unref(tree);
     }
     return code;
 }
 
 static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number,
-                             const struct sb_roots_from *from, struct sb_error *err)
+                             const struct sb_roots_from *from)
 {
     const char *after = from->name;
     struct sb_buf name = {0};
     struct sb_node node = {0};
-    enum sb_code code = sb_roots_node(dir->roots, number, &node, err);
+    enum sb_code code = sb_roots_node(dir->roots, number, &node);
 
     if (!code && node.entry.type != SB_DIR)
-        code = sb_fail(err, SB_CHANGED, "is no directory any more");
+        code = sb_fail(SB_CHANGED, "is no directory any more");
     dir->base = node.entry.path_size + (node.entry.path_size > 0);
     if (!code && from->place && !after) {
-        code = find_place(dir, &node, from->place, &name, err);
+        code = find_place(dir, &node, from->place, &name);
         after = name.data;
     }
     if (!code)
-        code = open_sides(dir, &node, after, err);
+        code = open_sides(dir, &node, after);
     sb_buf_release(&name);
     sb_node_release(&node);
     return code;
 }
 
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
-                               const struct sb_roots_from *from, bool names, struct sb_error *err)
+                               const struct sb_roots_from *from, bool names)
 {
     struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!dir)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dir->roots = roots;
     dir->names = names;
     dir->of_containers = number == SB_INODE_TOP && sb_roots_has_directories(roots);
     if (dir->of_containers)
         dir->next_container = sb_inode_unpack(from->place).container;
     else
-        code = open_dir(dir, number, from, err);
+        code = open_dir(dir, number, from);
     if (code)
         sb_roots_dir_free(dir);
     else
@@ -171,7 +171,7 @@ static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_ite
 }
 
 /* Of all sides, moves on those whose entry was returned, or has the name of one that was. */
-static enum sb_code refill(struct sb_roots_dir *dir, struct sb_error *err)
+static enum sb_code refill(struct sb_roots_dir *dir)
 {
     for (size_t i = 0; i < dir->count; i++) {
         struct side *side = &dir->sides[i];
@@ -181,7 +181,7 @@ static enum sb_code refill(struct sb_roots_dir *dir, struct sb_error *err)
                 (dir->count > 1 && dir->name.data &&
                  sb_compare_bytes(side->entry.path + dir->base, side->entry.path_size - dir->base,
                                   dir->name.data, dir->name.size) == 0))) {
-            enum sb_code code = sb_tree_dir_next(side->dir, &side->entry, err);
+            enum sb_code code = sb_tree_dir_next(side->dir, &side->entry);
 
             if (side == dir->used)
                 dir->used = NULL;
@@ -229,8 +229,7 @@ static void leave_out(struct sb_roots_dir *dir, const struct sb_entry *entry, co
 }
 
 /* SB_NOENT: it is left out. */
-static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_roots_item *item,
-                         struct sb_error *err)
+static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_roots_item *item)
 {
     const struct sb_entry *entry = &side->entry;
     enum sb_code code;
@@ -239,12 +238,12 @@ static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_
         (struct sb_roots_item){.name = entry->path + dir->base, .tree = side->tree, .entry = entry};
     dir->used = side;
     if (dir->count > 1 && sb_buf_set(&dir->name, item->name, entry->path_size - dir->base))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!is_usable(item->name, entry->path_size - dir->base)) {
         leave_out(dir, entry, "no file system can hold its name");
         return SB_NOENT;
     }
-    code = sb_tree_number(side->tree, entry, &item->inode, err);
+    code = sb_tree_number(side->tree, entry, &item->inode);
     if (code == SB_LIMIT) {
         leave_out(dir, entry, "its row number cannot be shown");
         return SB_NOENT;
@@ -253,34 +252,33 @@ static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_
     return code;
 }
 
-static enum sb_code next(struct sb_roots_dir *dir, struct sb_roots_item *item, struct sb_error *err)
+static enum sb_code next(struct sb_roots_dir *dir, struct sb_roots_item *item)
 {
     enum sb_code code = SB_NOENT;
 
     while (code == SB_NOENT) {
         struct side *side;
 
-        code = refill(dir, err);
+        code = refill(dir);
         side = code ? NULL : choose(dir);
         if (!code)
-            code = side ? take(dir, side, item, err) : SB_END;
+            code = side ? take(dir, side, item) : SB_END;
     }
     return code;
 }
 
-enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item,
-                               struct sb_error *err)
+enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item)
 {
     enum sb_code code;
 
     if (dir->of_containers)
         return next_container(dir, item);
     if (dir->failure.code) {
-        *err = dir->failure;
-        return err->code;
+        *sb_error() = dir->failure;
+        return sb_error()->code;
     }
-    code = next(dir, item, err);
+    code = next(dir, item);
     if (code && code != SB_END)
-        dir->failure = *err;
+        dir->failure = *sb_error();
     return code;
 }

@@ -45,28 +45,27 @@ struct serving {
     bool over;
 };
 
-enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options,
-                           struct sb_error *err)
+enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options)
 {
     struct sb_mount *mount = calloc(1, sizeof(*mount));
     enum sb_code code = SB_OK;
 
     *out = NULL;
     if (!mount)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     mount->options = *options;
     mount->signals = -1;
     mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mount->wake < 0)
-        code = sb_fail_errno(err, errno, "eventfd");
+        code = sb_fail_errno(errno, "eventfd");
     if (!code)
-        code = sb_log_new(&mount->log, mount->wake, err);
+        code = sb_log_new(&mount->log, mount->wake);
     if (!code)
-        code = sb_roots_open(&mount->roots, &mount->options, mount->log, err);
+        code = sb_roots_open(&mount->roots, &mount->options, mount->log);
     if (mount->log)
         sb_log_drain(mount->log, options->notify);
     if (!code)
-        code = sb_server_new(&mount->server, &mount->options, mount->roots, mount->log, err);
+        code = sb_server_new(&mount->server, &mount->options, mount->roots, mount->log);
     if (code)
         sb_mount_free(mount);
     else
@@ -74,41 +73,40 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     return code;
 }
 
-/* False: it is in use, or something else keeps it: err says what. */
-static bool detach(struct sb_mount *mount, bool lazy, struct sb_error *err)
+/* False: it is in use, or something else keeps it: the last failure says what. */
+static bool detach(struct sb_mount *mount, bool lazy)
 {
-    if (mount->mounted && sb_device_end(&mount->device, lazy, err))
+    if (mount->mounted && sb_device_end(&mount->device, lazy))
         return false;
     mount->mounted = false;
     return true;
 }
 
-static enum sb_code mount_at(struct sb_mount *mount, const char *dir, struct sb_error *err)
+static enum sb_code mount_at(struct sb_mount *mount, const char *dir)
 {
     const struct sb_mount_options *options = &mount->options;
 
     for (size_t i = 0; i < options->count; i++) {
-        if (sb_hidden_refuse(options->containers[i].path, dir, err))
-            return err->code;
+        if (sb_hidden_refuse(options->containers[i].path, dir))
+            return sb_error()->code;
     }
-    if (sb_device_mount(&mount->device, dir, options->allow_other, err))
-        return err->code;
+    if (sb_device_mount(&mount->device, dir, options->allow_other))
+        return sb_error()->code;
     mount->mounted = true;
     return SB_OK;
 }
 
-enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir, struct sb_error *err)
+enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
 {
     const int given = sb_device_given(dir);
-    struct sb_error ignored;
 
-    if (given < 0 ? mount_at(mount, dir, err) : sb_device_take(&mount->device, given, err))
-        return err->code;
-    if (sb_server_take(mount->server, mount->device.fd, err) == SB_OK)
+    if (given < 0 ? mount_at(mount, dir) : sb_device_take(&mount->device, given))
+        return sb_error()->code;
+    if (sb_server_take(mount->server, mount->device.fd) == SB_OK)
         return SB_OK;
-    detach(mount, true, &ignored);
+    IGNORED(detach(mount, true));
     close(mount->device.fd);
-    return err->code;
+    return sb_error()->code;
 }
 
 /* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
@@ -151,11 +149,10 @@ static int idle_time(const struct serving *serving)
 /* Files that are open but not read make no requests: the system knows of them. */
 static void end_if_idle(struct serving *serving)
 {
-    struct sb_error ignored;
 
     if (idle_time(serving) != 0)
         return;
-    if (detach(serving->mount, false, &ignored))
+    if (IGNORED(detach(serving->mount, false)))
         serving->over = true;
     else
         serving->idle_from = sb_clock_ns();
@@ -212,7 +209,7 @@ static void finish(struct sb_mount *mount)
 
     /* Reads that take long end. */
     atomic_store(&sb_context_now->cancelled, SIGTERM);
-    if (!detach(mount, false, &err) && !detach(mount, true, &err)) {
+    if (!INTO(&err, detach(mount, false)) && !INTO(&err, detach(mount, true))) {
         sb_log_add(mount->log, SB_PROBLEM, "left", "left without a server", "%s", err.text);
         mount->mounted = false;
     }
@@ -250,7 +247,7 @@ void sb_mount_block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &signals, before);
 }
 
-enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
+enum sb_code sb_mount_start(struct sb_mount *mount)
 {
     sigset_t signals;
     enum sb_code code;
@@ -258,17 +255,17 @@ enum sb_code sb_mount_start(struct sb_mount *mount, struct sb_error *err)
     list_signals(&signals);
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
-        return sb_fail_errno(err, errno, "signalfd");
+        return sb_fail_errno(errno, "signalfd");
     code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
-                            mount->options.threads, mount->wake, err);
+                            mount->options.threads, mount->wake);
     if (!code)
-        code = sb_dropper_start(&mount->dropper, mount->server, err);
+        code = sb_dropper_start(&mount->dropper, mount->server);
     if (!code)
         sb_log_start(mount->log, mount->options.notify);
     return code;
 }
 
-enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, struct sb_error *err)
+enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
 {
     struct serving serving = {.mount = mount, .child = child, .status = status};
     enum sb_code code = SB_OK;
@@ -279,7 +276,7 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
     serving.over |= sb_interrupted();
     while (!code && !serving.over) {
         wait_once(&serving);
-        code = sb_workers_failure(mount->workers, err);
+        code = sb_workers_failure(mount->workers);
     }
     /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
     if (code && child == 0)
@@ -294,11 +291,10 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status, st
 
 void sb_mount_free(struct sb_mount *mount)
 {
-    struct sb_error ignored;
 
     if (!mount)
         return;
-    detach(mount, true, &ignored);
+    IGNORED(detach(mount, true));
     sb_device_release(&mount->device);
     sb_dropper_end(mount->dropper);
     sb_workers_stop(mount->workers);
@@ -312,7 +308,7 @@ void sb_mount_free(struct sb_mount *mount)
     free(mount);
 }
 
-enum sb_code sb_unmount(const char *dir, bool lazy, struct sb_error *err)
+enum sb_code sb_unmount(const char *dir, bool lazy)
 {
-    return sb_device_unmount(dir, lazy, err);
+    return sb_device_unmount(dir, lazy);
 }

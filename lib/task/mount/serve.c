@@ -183,7 +183,7 @@ static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     struct sb_node node = {0};
     struct fuse_entry_param param;
     struct sb_error err;
-    enum sb_code code = sb_roots_find(server->roots, parent, name, &node, &err);
+    enum sb_code code = INTO(&err, sb_roots_find(server->roots, parent, name, &node));
 
     if (!code)
         sb_server_fill_entry(server, node.tree, &node.entry, &node.inode, &param);
@@ -217,7 +217,7 @@ static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
     struct sb_node node = {0};
     struct stat st;
     struct sb_error err;
-    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+    enum sb_code code = INTO(&err, sb_roots_node(server->roots, number, &node));
 
     (void)info;
     if (code) {
@@ -231,15 +231,15 @@ static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
 
 static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fuse_ino_t number,
                               enum sb_type type, int64_t offset, char *data, size_t size,
-                              size_t *got, struct sb_error *err)
+                              size_t *got)
 {
-    enum sb_code code = sb_roots_node(server->roots, number, node, err);
+    enum sb_code code = sb_roots_node(server->roots, number, node);
 
     if (!code && node->entry.type != type)
-        code = sb_fail(err, SB_CHANGED, "is of another type now");
+        code = sb_fail(SB_CHANGED, "is of another type now");
     if (!code && type == SB_LINK && node->entry.size > (int64_t)size)
-        code = sb_fail(err, SB_LIMIT, "its target is too long for this system");
-    return code ? code : sb_reading_read(server->reading, node, offset, data, size, got, err);
+        code = sb_fail(SB_LIMIT, "its target is too long for this system");
+    return code ? code : sb_reading_read(server->reading, node, offset, data, size, got);
 }
 
 /*
@@ -249,8 +249,7 @@ static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fu
  * read.
  */
 static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum sb_type type,
-                               int64_t offset, char *data, size_t size, size_t *got,
-                               struct sb_error *err)
+                               int64_t offset, char *data, size_t size, size_t *got)
 {
     unsigned changed = 0, locked = 0;
     enum sb_code code;
@@ -259,7 +258,7 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
     do {
         struct sb_node node = {0};
 
-        code = read_once(server, &node, number, type, offset, data, size, got, err);
+        code = read_once(server, &node, number, type, offset, data, size, got);
         changed += code == SB_CHANGED;
         locked += code == SB_LOCKED;
         again = code == SB_LOCKED && locked < LOCKED_MOST && !sb_interrupted();
@@ -286,7 +285,7 @@ static void readlink_of(fuse_req_t request, fuse_ino_t number)
     struct sb_error err;
     size_t got = 0;
     enum sb_code code =
-        read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got, &err);
+        INTO(&err, read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got));
 
     if (code) {
         fuse_reply_err(request, errno_of_read(server, code, &err));
@@ -310,9 +309,9 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
         return;
     }
     if (server->options->check == SB_MOUNT_CHECK_OPEN)
-        code = sb_roots_node(server->roots, number, &node, &err);
+        code = INTO(&err, sb_roots_node(server->roots, number, &node));
     if (!code && node.tree)
-        code = sb_reading_check(server->reading, &node, &in_part, &err);
+        code = INTO(&err, sb_reading_check(server->reading, &node, &in_part));
     info->keep_cache = !in_part;
     if (code)
         fuse_reply_err(request, sb_server_errno(server, NULL, code, &err));
@@ -342,8 +341,8 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
         fuse_reply_err(request, ENOMEM);
         return;
     }
-    code = read_bytes(server, number, SB_FILE, offset, block->data,
-                      size < READ_MOST ? size : READ_MOST, &got, &err);
+    code = INTO(&err, read_bytes(server, number, SB_FILE, offset, block->data,
+                                 size < READ_MOST ? size : READ_MOST, &got));
     if (code)
         fuse_reply_err(request, errno_of_read(server, code, &err));
     else
@@ -384,17 +383,17 @@ static const struct fuse_lowlevel_ops operations = {
 };
 
 enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
-                           struct sb_roots *roots, struct sb_log *log, struct sb_error *err)
+                           struct sb_roots *roots, struct sb_log *log)
 {
     struct sb_server *server = calloc(1, sizeof(*server));
 
     *out = NULL;
     if (!server)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
-                       (size_t)options->readahead, log, err)) {
+                       (size_t)options->readahead, log)) {
         free(server);
-        return err->code;
+        return sb_error()->code;
     }
     server->options = options;
     server->roots = roots;
@@ -440,7 +439,7 @@ struct fuse_session *sb_server_session(struct sb_server *server)
     return server->session;
 }
 
-enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err)
+enum sb_code sb_server_take(struct sb_server *server, int device)
 {
     char name[] = "shardbox", path[32];
     char *words[] = {name, NULL};
@@ -451,5 +450,5 @@ enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_erro
     fuse_opt_free_args(&args);
     if (server->session && fuse_session_mount(server->session, path) == 0)
         return SB_OK;
-    return sb_fail(err, SB_SYSTEM, "%s: is no device of FUSE", path);
+    return sb_fail(SB_SYSTEM, "%s: is no device of FUSE", path);
 }

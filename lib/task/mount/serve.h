@@ -15,12 +15,11 @@ struct sb_server;
 
 /* options, roots and log are kept. */
 enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
-                           struct sb_roots *roots, struct sb_log *log,
-                           struct sb_error *err) SB_CHECKED;
+                           struct sb_roots *roots, struct sb_log *log) SB_CHECKED;
 void sb_server_free(struct sb_server *server); /* NULL is allowed */
 
 /* Takes over the device, unless it fails. */
-enum sb_code sb_server_take(struct sb_server *server, int device, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_server_take(struct sb_server *server, int device) SB_CHECKED;
 
 /* Makes the system forget bytes of files that were found damaged. Waits for reads of these, and so
  * for the threads that answer. */

@@ -146,36 +146,35 @@ static enum sb_code go_to(struct open_dir *dir, uint64_t place)
 
 /* Makes the listing go on after that place, also if the entry there was just removed. */
 static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
-                         uint64_t place, bool plus, struct sb_error *err)
+                         uint64_t place, bool plus)
 {
     struct sb_roots_from from = {.place = place};
 
     if (dir->listing && dir->at.place == place && dir->plus == plus)
         return SB_OK;
     if (go_to(dir, place))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (dir->at.name.size > 0)
         from.name = dir->at.name.data;
     sb_roots_dir_free(dir->listing);
     dir->listing = NULL;
     dir->waits = false;
     dir->plus = plus;
-    return sb_roots_dir_open(&dir->listing, server->roots, number, &from, !plus, err);
+    return sb_roots_dir_open(&dir->listing, server->roots, number, &from, !plus);
 }
 
-static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block,
-                         struct sb_error *err)
+static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block)
 {
     enum sb_code code = SB_OK;
 
     while (!code) {
         if (!dir->waits)
-            code = sb_roots_dir_next(dir->listing, &dir->item, err);
+            code = sb_roots_dir_next(dir->listing, &dir->item);
         dir->waits = !code;
         if (code || !put_item(server, block, &dir->item))
             break;
         if (sb_buf_set(&dir->at.name, dir->item.name, strlen(dir->item.name)))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         dir->waits = false;
         dir->at.place = dir->item.place;
     }
@@ -200,13 +199,12 @@ static bool take_ahead(struct open_dir *dir, struct block *block, off_t offset)
 static void fill_ahead(const struct sb_server *server, struct open_dir *dir, size_t size)
 {
     struct block block = {.data = malloc(size), .size = size};
-    struct sb_error ignored;
     bool filled = false;
 
     dir->ahead_from.place = 0;
     if (block.data && !sb_buf_set(&dir->ahead_from.name, dir->at.name.data, dir->at.name.size)) {
         dir->ahead_from.place = dir->at.place;
-        filled = !fill(server, dir, &block, &ignored);
+        filled = !IGNORED(fill(server, dir, &block));
     }
     if (filled)
         dir->ahead = block;
@@ -215,17 +213,17 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
 }
 
 static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, struct block *block,
-                               fuse_ino_t number, off_t offset, struct sb_error *err)
+                               fuse_ino_t number, off_t offset)
 {
     enum sb_code code;
 
     block->data = malloc(block->size);
     if (!block->data)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!put_dots(block, number, offset))
         return SB_OK;
-    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus, err);
-    return code ? code : fill(server, dir, block, err);
+    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus);
+    return code ? code : fill(server, dir, block);
 }
 
 static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, bool plus,
@@ -239,7 +237,7 @@ static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offse
 
     pthread_mutex_lock(&dir->lock);
     if (!take_ahead(dir, &block, offset))
-        code = fill_block(server, dir, &block, number, offset, &err);
+        code = INTO(&err, fill_block(server, dir, &block, number, offset));
     if (code && block.used == 0)
         fuse_reply_err(request, sb_server_errno(server, "a directory", code, &err));
     else
@@ -303,7 +301,7 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
         fuse_reply_err(request, ENODATA);
         return;
     }
-    code = sb_roots_node(server->roots, number, &node, &err);
+    code = INTO(&err, sb_roots_node(server->roots, number, &node));
     if (code)
         fuse_reply_err(request, sb_server_errno(server, name, code, &err));
     else if (!attribute(&node, name, text))
@@ -321,7 +319,7 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
     struct sb_error err;
     char list_of_names[64], text[32];
     size_t length = 0;
-    enum sb_code code = sb_roots_node(server->roots, number, &node, &err);
+    enum sb_code code = INTO(&err, sb_roots_node(server->roots, number, &node));
 
     for (size_t i = 0; !code && i < sizeof(names) / sizeof(*names); i++) {
         if (!attribute(&node, names[i], text))

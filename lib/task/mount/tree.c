@@ -77,12 +77,11 @@ void sb_tree_unref(struct sb_tree *tree)
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
-static enum sb_code refuse_sequence(const struct sb_store *store, const char *why,
-                                    struct sb_error *err)
+static enum sb_code refuse_sequence(const struct sb_store *store, const char *why)
 {
     const char *name = sb_store_name(store);
 
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: %s, and can only be read from end to end; "
                    "'shardbox convert %s ARCHIVE' makes an archive of it, which can be mounted, "
                    "and 'shardbox unpack %s' its files",
@@ -90,21 +89,21 @@ static enum sb_code refuse_sequence(const struct sb_store *store, const char *wh
 }
 
 static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_container *container,
-                                 struct sb_archive **archive, struct sb_error *err)
+                                 struct sb_archive **archive)
 {
     const struct sb_source_options source = {.threads = sb_default_threads(),
                                              .names = container->names};
     const struct sb_catalog_options options = {.notify = container->opening.notify};
     struct sb_catalog_result result;
 
-    if (sb_store_refuse_tree(tree->store, err))
-        return err->code;
+    if (sb_store_refuse_tree(tree->store))
+        return sb_error()->code;
     if (sb_store_is_compressed(tree->store) || !sb_store_can(tree->store, SB_CAN_PATHS))
-        return refuse_sequence(tree->store, "is compressed as a whole, or a pipe", err);
-    if (sb_store_catalog(tree->store, archive, &source, &options, &result, err))
-        return err->code;
+        return refuse_sequence(tree->store, "is compressed as a whole, or a pipe");
+    if (sb_store_catalog(tree->store, archive, &source, &options, &result))
+        return sb_error()->code;
     if (result.in_sequence)
-        return refuse_sequence(tree->store, "has members with holes", err);
+        return refuse_sequence(tree->store, "has members with holes");
     if (result.damage.code)
         sb_report(container->opening.notify, SB_PROBLEM, "damaged", NULL,
                   "%s; what comes after it is not known", result.damage.text);
@@ -112,7 +111,7 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
 }
 
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
-                          unsigned number, unsigned epoch, int64_t lifetime, struct sb_error *err)
+                          unsigned number, unsigned epoch, int64_t lifetime)
 {
     struct sb_tree *tree = calloc(1, sizeof(*tree));
     struct sb_archive *archive = NULL;
@@ -120,21 +119,21 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
 
     *out = NULL;
     if (!tree)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     tree->holders = 1;
     tree->number = number;
     tree->epoch = epoch;
-    code = sb_store_open(&tree->store, container->path, &container->opening, err);
+    code = sb_store_open(&tree->store, container->path, &container->opening);
     if (!code)
-        code = open_catalog(tree, container, &archive, err);
+        code = open_catalog(tree, container, &archive);
     if (!code && sb_archive_is_adopted(archive))
-        code = sb_store_file(tree->store, &tree->file, err);
+        code = sb_store_file(tree->store, &tree->file);
     if (!code)
-        code = sb_known_new(&tree->known, lifetime, err);
+        code = sb_known_new(&tree->known, lifetime);
     if (!code)
-        code = sb_content_open(&tree->content, archive, NULL, err);
+        code = sb_content_open(&tree->content, archive, NULL);
     if (!code)
-        code = sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE, err);
+        code = sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE);
     if (code) {
         free_tree(tree);
         return code;
@@ -183,7 +182,7 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree)
 
 /* The number of a directory without a row. */
 static enum sb_code number_above(struct sb_archive *archive, const struct sb_entry *entry,
-                                 unsigned epoch, struct sb_inode *out, struct sb_error *err)
+                                 unsigned epoch, struct sb_inode *out)
 {
     size_t depth = 1;
     struct sb_entry below;
@@ -191,7 +190,7 @@ static enum sb_code number_above(struct sb_archive *archive, const struct sb_ent
 
     for (size_t i = 0; i < entry->path_size; i++)
         depth += entry->path[i] == '/';
-    code = sb_archive_first_below(archive, entry->path, entry->path_size, &below, err);
+    code = sb_archive_first_below(archive, entry->path, entry->path_size, &below);
     if (code)
         return code;
     if (below.row < 1 || below.row > SB_INODE_ROWS)
@@ -204,7 +203,7 @@ static enum sb_code number_above(struct sb_archive *archive, const struct sb_ent
 
 /* entry->path is not the archive's. */
 static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archive,
-                           const struct sb_entry *entry, struct sb_inode *out, struct sb_error *err)
+                           const struct sb_entry *entry, struct sb_inode *out)
 {
     *out = (struct sb_inode){.container = tree->number, .epoch = tree->epoch % SB_INODE_EPOCHS};
     if (entry->path_size == 0) {
@@ -212,7 +211,7 @@ static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archiv
         return SB_OK;
     }
     if (entry->type == SB_DIR && entry->row == 0)
-        return number_above(archive, entry, tree->epoch, out, err);
+        return number_above(archive, entry, tree->epoch, out);
     if (entry->row < 1 || entry->row > SB_INODE_ROWS)
         return SB_LIMIT;
     out->kind = entry->type == SB_DIR ? SB_INODE_DIR : SB_INODE_FILE;
@@ -222,29 +221,28 @@ static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archiv
 }
 
 enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
-                            struct sb_inode *out, struct sb_error *err)
+                            struct sb_inode *out)
 {
     struct sb_connection *connection;
     enum sb_code code;
 
     if (entry->type != SB_DIR || entry->row != 0)
-        return number(tree, NULL, entry, out, err);
+        return number(tree, NULL, entry, out);
     connection = sb_connections_take(tree->connections);
-    code = number(tree, connection->archive, entry, out, err);
+    code = number(tree, connection->archive, entry, out);
     sb_connection_give(connection);
     return code;
 }
 
 /* The node keeps the entry, whose strings are the connection's. */
-static enum sb_code keep(struct sb_tree *tree, const struct sb_entry *entry, struct sb_node *node,
-                         struct sb_error *err)
+static enum sb_code keep(struct sb_tree *tree, const struct sb_entry *entry, struct sb_node *node)
 {
     if (entry->defect)
-        return sb_fail(err, SB_DAMAGED, "%s: %s", entry->path, entry->defect);
+        return sb_fail(SB_DAMAGED, "%s: %s", entry->path, entry->defect);
     node->tree = sb_tree_ref(tree);
     node->entry = *entry;
     if (sb_buf_set(&node->path, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     node->entry.path = node->path.data;
     return SB_OK;
 }
@@ -258,18 +256,17 @@ struct wanted {
 };
 
 static enum sb_code find_name(struct sb_tree *tree, struct sb_archive *archive,
-                              const struct wanted *wanted, struct sb_node *node,
-                              struct sb_error *err)
+                              const struct wanted *wanted, struct sb_node *node)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(archive, wanted->path, wanted->size, &entry, err);
+    enum sb_code code = sb_archive_lookup(archive, wanted->path, wanted->size, &entry);
 
     if (!code)
-        code = keep(tree, &entry, node, err);
+        code = keep(tree, &entry, node);
     if (!code)
-        code = number(tree, archive, &node->entry, &node->inode, err);
+        code = number(tree, archive, &node->entry, &node->inode);
     return code == SB_LIMIT
-               ? sb_fail(err, SB_LIMIT, "%s: its row number cannot be shown", node->entry.path)
+               ? sb_fail(SB_LIMIT, "%s: its row number cannot be shown", node->entry.path)
                : code;
 }
 
@@ -290,22 +287,21 @@ static bool cut_above(const struct sb_inode *inode, unsigned epoch, struct sb_en
 }
 
 static enum sb_code find_row(struct sb_archive *archive, const struct sb_inode *inode,
-                             struct sb_entry *entry, struct sb_error *err)
+                             struct sb_entry *entry)
 {
     const bool is_dir = inode->kind == SB_INODE_DIR || inode->kind == SB_INODE_ABOVE_DIR;
 
     if (inode->kind == SB_INODE_DIR && inode->row == 0)
-        return sb_archive_lookup(archive, "", 0, entry, err);
-    return sb_archive_lookup_row(archive, is_dir, inode->row, entry, err);
+        return sb_archive_lookup(archive, "", 0, entry);
+    return sb_archive_lookup_row(archive, is_dir, inode->row, entry);
 }
 
 static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
-                               const struct wanted *wanted, struct sb_node *node,
-                               struct sb_error *err)
+                               const struct wanted *wanted, struct sb_node *node)
 {
     const struct sb_inode *inode = wanted->inode;
     struct sb_entry entry;
-    enum sb_code code = find_row(archive, inode, &entry, err);
+    enum sb_code code = find_row(archive, inode, &entry);
     bool same = !code;
 
     if (same && !sb_inode_has_row(inode))
@@ -315,51 +311,47 @@ static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
     if (code && code != SB_NOENT)
         return code;
     if (!same)
-        return sb_fail(err, SB_CHANGED, "is not in the archive any more");
+        return sb_fail(SB_CHANGED, "is not in the archive any more");
     node->inode = *inode;
-    return keep(tree, &entry, node, err);
+    return keep(tree, &entry, node);
 }
 
 static enum sb_code look_up_once(struct sb_tree *tree, const struct wanted *wanted,
-                                 struct sb_node *node, struct sb_error *err)
+                                 struct sb_node *node)
 {
     struct sb_connection *connection = sb_connections_take(tree->connections);
     struct sb_archive *archive = connection->archive;
-    enum sb_code code = sb_archive_begin(archive, err);
+    enum sb_code code = sb_archive_begin(archive);
 
     if (!code)
-        code = sb_archive_end(
-            archive, (wanted->path ? find_name : find_inode)(tree, archive, wanted, node, err),
-            err);
+        code = sb_archive_end(archive,
+                              (wanted->path ? find_name : find_inode)(tree, archive, wanted, node));
     sb_connection_give(connection);
     sb_connections_note(tree->connections, code);
     return code;
 }
 
-static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, struct sb_node *node,
-                            struct sb_error *err)
+static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, struct sb_node *node)
 {
-    enum sb_code code = look_up_once(tree, wanted, node, err);
+    enum sb_code code = look_up_once(tree, wanted, node);
 
     if (code != SB_LOCKED || !sb_connections_undo_journal(tree->connections))
         return code;
     sb_node_release(node);
-    return look_up_once(tree, wanted, node, err);
+    return look_up_once(tree, wanted, node);
 }
 
-enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node,
-                          struct sb_error *err)
+enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node)
 {
     const struct wanted wanted = {.path = path, .size = size};
-    enum sb_code code = look_up(tree, &wanted, node, err);
+    enum sb_code code = look_up(tree, &wanted, node);
 
     if (!code)
         sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
     return code;
 }
 
-enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node,
-                          struct sb_error *err)
+enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node)
 {
     const struct wanted wanted = {.inode = inode};
     uint64_t packed = sb_inode_pack(inode);
@@ -370,7 +362,7 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, st
         node->inode = *inode;
         return SB_OK;
     }
-    code = look_up(tree, &wanted, node, err);
+    code = look_up(tree, &wanted, node);
     if (!code)
         sb_known_add(tree->known, packed, &node->entry);
     return code;
@@ -382,15 +374,15 @@ void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)
 }
 
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
-                              struct sb_node *node, struct sb_error *err)
+                              struct sb_node *node)
 {
     const struct wanted wanted = {.inode = inode, .any = true};
 
-    return look_up(tree, &wanted, node, err);
+    return look_up(tree, &wanted, node);
 }
 
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
-                              const char *after, bool names, struct sb_error *err)
+                              const char *after, bool names)
 {
     const struct sb_query query = {.order = SB_BY_PATH,
                                    .columns = names ? SB_NAMES_AND_MODES : SB_WHOLE_ROWS,
@@ -404,10 +396,10 @@ enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, co
 
     *out = dir;
     if (!dir)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dir->tree = tree;
     dir->connection = sb_connections_take(tree->connections);
-    code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query, err);
+    code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query);
     sb_connection_give(dir->connection);
     if (code) {
         sb_tree_dir_free(dir);
@@ -426,39 +418,37 @@ void sb_tree_dir_free(struct sb_tree_dir *dir)
     free(dir);
 }
 
-static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *entry,
-                                    struct sb_error *err)
+static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *entry)
 {
     enum sb_code code;
 
     sb_connection_take_again(dir->connection);
-    code = sb_cursor_next(dir->cursor, entry, err);
+    code = sb_cursor_next(dir->cursor, entry);
     sb_connection_give(dir->connection);
     sb_connections_note(dir->tree->connections, code);
     return code;
 }
 
-static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *entry,
-                                   struct sb_error *err)
+static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *entry)
 {
     enum sb_code code;
 
     if (sb_cursor_is_ahead(dir->cursor))
-        return sb_cursor_next(dir->cursor, entry, err);
-    code = next_of_archive(dir, entry, err);
+        return sb_cursor_next(dir->cursor, entry);
+    code = next_of_archive(dir, entry);
     if (code == SB_LOCKED && sb_connections_undo_journal(dir->tree->connections))
-        code = next_of_archive(dir, entry, err);
+        code = next_of_archive(dir, entry);
     return code;
 }
 
-static enum sb_code fetch(struct sb_tree_dir *dir, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code fetch(struct sb_tree_dir *dir, struct sb_entry *entry)
 {
     if (!dir->ahead)
-        return next_of_cursor(dir, entry, err);
+        return next_of_cursor(dir, entry);
     dir->ahead = dir->next_code == SB_END;
     *entry = dir->next;
     if (dir->next_code)
-        *err = dir->next_err;
+        *sb_error() = dir->next_err;
     return dir->next_code;
 }
 
@@ -468,35 +458,34 @@ static bool has_path(const struct sb_entry *entry, const struct sb_buf *path)
 }
 
 /* Keeps the path of a directory, and looks whether a file of its name follows it. */
-static enum sb_code look_ahead(struct sb_tree_dir *dir, struct sb_entry *entry, bool *hidden,
-                               struct sb_error *err)
+static enum sb_code look_ahead(struct sb_tree_dir *dir, struct sb_entry *entry, bool *hidden)
 {
     *hidden = dir->file.size > 0 && has_path(entry, &dir->file);
     if (*hidden)
         return SB_OK;
     if (sb_buf_set(&dir->dir, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     entry->path = dir->dir.data;
-    dir->next_code = next_of_cursor(dir, &dir->next, &dir->next_err);
+    dir->next_code = INTO(&dir->next_err, next_of_cursor(dir, &dir->next));
     dir->ahead = true;
     *hidden = !dir->next_code && dir->next.type != SB_DIR && has_path(&dir->next, &dir->dir);
     return SB_OK;
 }
 
-enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry, struct sb_error *err)
+enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry)
 {
     enum sb_code code;
     bool hidden;
 
     do {
         hidden = false;
-        code = fetch(dir, entry, err);
+        code = fetch(dir, entry);
         if (code)
             return code;
         if (entry->type == SB_DIR)
-            code = look_ahead(dir, entry, &hidden, err);
+            code = look_ahead(dir, entry, &hidden);
         else if (sb_buf_set(&dir->file, entry->path, entry->path_size))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     } while (!code && hidden);
     return code;
 }

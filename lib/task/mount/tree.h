@@ -40,8 +40,7 @@ void sb_node_release(struct sb_node *node);
  * against writers. The caller is its first holder; the last one frees it.
  */
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
-                          unsigned number, unsigned epoch, int64_t lifetime,
-                          struct sb_error *err) SB_CHECKED;
+                          unsigned number, unsigned epoch, int64_t lifetime) SB_CHECKED;
 struct sb_tree *sb_tree_ref(struct sb_tree *tree);
 void sb_tree_unref(struct sb_tree *tree); /* NULL is allowed */
 
@@ -58,16 +57,16 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree);
 
 /* Fills in an empty node, also after a failure. SB_NOENT: no such name; SB_DAMAGED: its row cannot
  * be used. */
-enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size,
+                          struct sb_node *node) SB_CHECKED;
 
 /* Likewise, by its number. SB_CHANGED: that is no longer there. */
-enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode,
+                          struct sb_node *node) SB_CHECKED;
 
 /* Likewise, by its place in a listing (sb_inode_place): any row there will do. */
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
-                              struct sb_node *node, struct sb_error *err) SB_CHECKED;
+                              struct sb_node *node) SB_CHECKED;
 
 /* What is known of a number is out of date: it is looked up anew. */
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode);
@@ -77,7 +76,7 @@ void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode);
  * number at all. SB_NOENT: it has no row, and nothing is below it any more.
  */
 enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
-                            struct sb_inode *out, struct sb_error *err) SB_CHECKED;
+                            struct sb_inode *out) SB_CHECKED;
 
 /*
  * What is in a directory, in order of name, which need not exist; after the child `after` (NULL:
@@ -85,14 +84,13 @@ enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
  * time, and is freed before the tree.
  */
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
-                              const char *after, bool names, struct sb_error *err) SB_CHECKED;
+                              const char *after, bool names) SB_CHECKED;
 void sb_tree_dir_free(struct sb_tree_dir *dir); /* NULL is allowed */
 
 /*
  * SB_END after the last. The entry's strings live until the next call. Where a file and a directory
  * have one name, the file counts, as in sb_tree_find.
  */
-enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry) SB_CHECKED;
 
 #endif

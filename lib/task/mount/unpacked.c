@@ -26,13 +26,13 @@ struct sb_unpacked {
     struct member members[KEPT_MOST];
 };
 
-enum sb_code sb_unpacked_new(struct sb_unpacked **out, struct sb_error *err)
+enum sb_code sb_unpacked_new(struct sb_unpacked **out)
 {
     struct sb_unpacked *unpacked = calloc(1, sizeof(*unpacked));
 
     *out = unpacked;
     if (!unpacked)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&unpacked->lock, NULL);
     pthread_cond_init(&unpacked->freed, NULL);
     for (size_t i = 0; i < KEPT_MOST; i++) {
@@ -113,24 +113,24 @@ struct output {
     const char *name;
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     const struct output *output = context;
 
-    return sb_write_full(output->fd, data, size, output->name, err);
+    return sb_write_full(output->fd, data, size, output->name);
 }
 
 /* With the lock of the member held. */
-static enum sb_code unpack(struct member *member, struct sb_node *node, struct sb_error *err)
+static enum sb_code unpack(struct member *member, struct sb_node *node)
 {
     struct sb_content *content = sb_tree_content(node->tree);
     struct output output = {.name = node->entry.path};
-    enum sb_code code = sb_temp_file(&output.fd, SB_MOUNT_TEMPORARY, err);
+    enum sb_code code = sb_temp_file(&output.fd, SB_MOUNT_TEMPORARY);
 
     if (code)
         return code;
-    code = sb_content_stream(content, &node->entry, 0, node->entry.size, true, write_block, &output,
-                             err);
+    code =
+        sb_content_stream(content, &node->entry, 0, node->entry.size, true, write_block, &output);
     if (code)
         close(output.fd);
     else
@@ -139,7 +139,7 @@ static enum sb_code unpack(struct member *member, struct sb_node *node, struct s
 }
 
 enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
-                              void *data, size_t size, struct sb_error *err)
+                              void *data, size_t size)
 {
     struct member *member = take(unpacked, node);
     enum sb_code code = SB_OK;
@@ -147,13 +147,12 @@ enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node
 
     pthread_mutex_lock(&member->lock);
     if (member->fd < 0)
-        code = unpack(member, node, err);
+        code = unpack(member, node);
     pthread_mutex_unlock(&member->lock);
     if (!code)
-        code = sb_pread_full(member->fd, data, size, offset, &got, node->entry.path, err);
+        code = sb_pread_full(member->fd, data, size, offset, &got, node->entry.path);
     if (!code && got < size)
-        code =
-            sb_fail(err, SB_DAMAGED, "ends after %lld bytes", (long long)(offset + (int64_t)got));
+        code = sb_fail(SB_DAMAGED, "ends after %lld bytes", (long long)(offset + (int64_t)got));
     give_back(unpacked, member);
     return code;
 }

@@ -15,12 +15,12 @@ struct sb_unpacked;
  */
 #define SB_MOUNT_TEMPORARY "/tmp/"
 
-enum sb_code sb_unpacked_new(struct sb_unpacked **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_unpacked_new(struct sb_unpacked **out) SB_CHECKED;
 void sb_unpacked_free(struct sb_unpacked *unpacked); /* NULL is allowed */
 
 /* Reads bytes of the member, which must exist. Errors as sb_content_stream; SB_SYSTEM also for
  * temporary files. */
 enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
-                              void *data, size_t size, struct sb_error *err) SB_CHECKED;
+                              void *data, size_t size) SB_CHECKED;
 
 #endif

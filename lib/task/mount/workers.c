@@ -243,7 +243,7 @@ static void ignore(int number)
 }
 
 enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *session, unsigned most,
-                              int wake, struct sb_error *err)
+                              int wake)
 {
     const struct sigaction action = {.sa_handler = ignore};
     struct sb_workers *workers = calloc(1, sizeof(*workers) + most * sizeof(*workers->workers));
@@ -251,7 +251,7 @@ enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *sess
 
     *out = NULL;
     if (!workers)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sigaction(STOP_SIGNAL, &action, NULL);
     workers->session = session;
     workers->most = most;
@@ -297,11 +297,11 @@ bool sb_workers_have_ended(const struct sb_workers *workers)
     return atomic_load(&workers->ended);
 }
 
-enum sb_code sb_workers_failure(const struct sb_workers *workers, struct sb_error *err)
+enum sb_code sb_workers_failure(const struct sb_workers *workers)
 {
     int failure = atomic_load(&workers->failure);
 
-    return failure ? sb_fail_errno(err, failure, "requests of the mount cannot be read") : SB_OK;
+    return failure ? sb_fail_errno(failure, "requests of the mount cannot be read") : SB_OK;
 }
 
 int64_t sb_workers_last_request(const struct sb_workers *workers)

@@ -18,13 +18,13 @@ struct sb_workers;
 /* wake: a descriptor of eventfd, written to when the device has ended, or fails. Where no thread
  * can be started, the caller answers: sb_workers_answer. */
 enum sb_code sb_workers_start(struct sb_workers **out, struct fuse_session *session, unsigned most,
-                              int wake, struct sb_error *err) SB_CHECKED;
+                              int wake) SB_CHECKED;
 
 /* Has the device ended, because it was unmounted? */
 bool sb_workers_have_ended(const struct sb_workers *workers);
 
 /* SB_SYSTEM: again and again no request could be read, and nobody answers any more. */
-enum sb_code sb_workers_failure(const struct sb_workers *workers, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_workers_failure(const struct sb_workers *workers) SB_CHECKED;
 
 /* Where no thread answers: the device, to wait for a request; else -1. And answers one, if it is
  * there. */

@@ -98,13 +98,12 @@ static void *run(void *argument)
     return NULL;
 }
 
-static enum sb_code keep_dir(struct batch *batch, struct sb_tree_dir *dir, struct sb_error *err)
+static enum sb_code keep_dir(struct batch *batch, struct sb_tree_dir *dir)
 {
     if (!dir || (batch->dir_count > 0 && batch->dirs[batch->dir_count - 1] == dir))
         return SB_OK;
-    if (sb_grow(&batch->dirs, &batch->dir_capacity, batch->dir_count, sizeof(struct sb_tree_dir *),
-                err))
-        return err->code;
+    if (sb_grow(&batch->dirs, &batch->dir_capacity, batch->dir_count, sizeof(struct sb_tree_dir *)))
+        return sb_error()->code;
     batch->dirs[batch->dir_count++] = sb_tree_dir_ref(dir);
     return SB_OK;
 }
@@ -117,8 +116,7 @@ static size_t add_text(struct batch *batch, const char *text, size_t size, bool 
     return at;
 }
 
-static enum sb_code keep_item(struct batch *batch, const struct sb_pack_item *item,
-                              struct sb_error *err)
+static enum sb_code keep_item(struct batch *batch, const struct sb_pack_item *item)
 {
     struct look *look = &batch->looks[batch->count];
     bool failed = false;
@@ -128,9 +126,9 @@ static enum sb_code keep_item(struct batch *batch, const struct sb_pack_item *it
     look->component = add_text(batch, item->component, strlen(item->component), &failed);
     look->disk_path = add_text(batch, item->disk_path, strlen(item->disk_path), &failed);
     if (failed)
-        return sb_fail_memory(err);
-    if (keep_dir(batch, item->dir, err))
-        return err->code;
+        return sb_fail_memory();
+    if (keep_dir(batch, item->dir))
+        return sb_error()->code;
     batch->count++;
     return SB_OK;
 }
@@ -149,9 +147,9 @@ static void fill(struct sb_look_ahead *ahead, struct batch *batch)
     struct sb_pack_item item;
 
     while (!ahead->end && batch->count < BATCH_ITEMS && batch->dir_count < ahead->dirs_most) {
-        ahead->end = sb_pack_source_next(ahead->items, &item, &ahead->end_error);
+        ahead->end = INTO(&ahead->end_error, sb_pack_source_next(ahead->items, &item));
         if (!ahead->end)
-            ahead->end = keep_item(batch, &item, &ahead->end_error);
+            ahead->end = INTO(&ahead->end_error, keep_item(batch, &item));
     }
     for (size_t i = 0; i < batch->count; i++) {
         struct look *look = &batch->looks[i];
@@ -189,7 +187,7 @@ static void await(struct sb_look_ahead *ahead, const struct batch *batch)
 }
 
 enum sb_code sb_look_ahead_next(struct sb_look_ahead *ahead, struct sb_pack_item *item,
-                                bool *looked, struct sb_error *err)
+                                bool *looked)
 {
     struct batch *batch = batch_of(ahead, ahead->given);
 
@@ -201,7 +199,7 @@ enum sb_code sb_look_ahead_next(struct sb_look_ahead *ahead, struct sb_pack_item
         fill_all(ahead);
         batch = batch_of(ahead, ahead->given);
         if (batch->count == 0) {
-            *err = ahead->end_error;
+            *sb_error() = ahead->end_error;
             return ahead->end;
         }
         await(ahead, batch);
@@ -236,14 +234,14 @@ void sb_look_ahead_free(struct sb_look_ahead *ahead)
 }
 
 enum sb_code sb_look_ahead_new(struct sb_look_ahead **out, struct sb_pack_source *items,
-                               unsigned threads, bool dereference, struct sb_error *err)
+                               unsigned threads, bool dereference)
 {
     struct sb_look_ahead *ahead = calloc(1, sizeof(*ahead));
     unsigned wanted = threads > 1 ? threads : 0;
 
     *out = ahead;
     if (!ahead)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->work, NULL);
     pthread_cond_init(&ahead->done, NULL);
@@ -256,7 +254,7 @@ enum sb_code sb_look_ahead_new(struct sb_look_ahead **out, struct sb_pack_source
     if (!ahead->batches || !ahead->threads) {
         sb_look_ahead_free(ahead);
         *out = NULL;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     while (ahead->started < wanted && sb_thread_start(&ahead->threads[ahead->started], run, ahead))
         ahead->started++;

@@ -14,7 +14,7 @@ struct sb_look_ahead;
 /* Without threads (0 or 1) the caller looks. `items` must live as long. dereference: as for these.
  */
 enum sb_code sb_look_ahead_new(struct sb_look_ahead **out, struct sb_pack_source *items,
-                               unsigned threads, bool dereference, struct sb_error *err) SB_CHECKED;
+                               unsigned threads, bool dereference) SB_CHECKED;
 void sb_look_ahead_free(struct sb_look_ahead *ahead); /* NULL is allowed */
 
 /*
@@ -22,6 +22,6 @@ void sb_look_ahead_free(struct sb_look_ahead *ahead); /* NULL is allowed */
  * be looked up, or is an implied directory.
  */
 enum sb_code sb_look_ahead_next(struct sb_look_ahead *ahead, struct sb_pack_item *item,
-                                bool *looked, struct sb_error *err) SB_CHECKED;
+                                bool *looked) SB_CHECKED;
 
 #endif

@@ -30,7 +30,7 @@ static enum sb_type type_of(enum sb_node node)
     return node == SB_NODE_DIR ? SB_DIR : node == SB_NODE_LINK ? SB_LINK : SB_FILE;
 }
 
-static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct members *self = self_of(source);
     struct sb_pack_item item;
@@ -38,8 +38,8 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     enum sb_code code;
 
     do {
-        code = self->ahead ? sb_look_ahead_next(self->ahead, &item, &looked, err)
-                           : sb_pack_source_next(self->items, &item, err);
+        code = self->ahead ? sb_look_ahead_next(self->ahead, &item, &looked)
+                           : sb_pack_source_next(self->items, &item);
         if (code)
             return code;
     } while (item.node == SB_NODE_DIR && item.implied);
@@ -62,22 +62,20 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t capacity, struct sb_events *events, struct sb_error *err)
+                         size_t capacity, struct sb_events *events)
 {
     return sb_tree_load(&self_of(loader->source)->options.read, member, data, capacity,
-                        loader->sparse, events, err);
+                        loader->sparse, events);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
-    return sb_tree_stream(&self_of(loader->source)->options.read, member, each, context, events,
-                          err);
+    return sb_tree_stream(&self_of(loader->source)->options.read, member, each, context, events);
 }
 
 enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source *items,
-                                  const struct sb_pack_members_options *options,
-                                  struct sb_error *err)
+                                  const struct sb_pack_members_options *options)
 {
     static const struct sb_source_ops ops = {
         .free = free_members, .next = next, .load = load, .stream = stream};
@@ -87,14 +85,13 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
     *out = NULL;
     if (!self) {
         sb_pack_source_free(items);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     self->source = (struct sb_source){.ops = &ops, .name = "files", .loads = true, .unique = true};
     self->items = items;
     self->options = *options;
     if (options->look)
-        code = sb_look_ahead_new(&self->ahead, items, options->threads, options->read.dereference,
-                                 err);
+        code = sb_look_ahead_new(&self->ahead, items, options->threads, options->read.dereference);
     if (code) {
         free_members(&self->source);
         return code;

@@ -16,14 +16,13 @@ struct sb_pack_members_options {
 
 /* The members are the items of `items` without implied directories. Owns `items`. */
 enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source *items,
-                                  const struct sb_pack_members_options *options,
-                                  struct sb_error *err) SB_CHECKED;
+                                  const struct sb_pack_members_options *options) SB_CHECKED;
 
 /*
  * Standard input as the only member, of unknown size. Copies the name. must_have: without any bytes
  * it is sb_fail_empty.
  */
 enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
-                                bool must_have, struct sb_error *err) SB_CHECKED;
+                                bool must_have) SB_CHECKED;
 
 #endif

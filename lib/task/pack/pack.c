@@ -40,7 +40,7 @@ static void pass_lost(void *context, const char *name, unsigned properties)
 }
 
 /* The stored name of standard input, made as those of files are. */
-static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struct sb_error *err)
+static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
 {
     const struct sb_pack_source_options *source = &packer->options->source;
     const char *wanted = packer->options->stdin_name;
@@ -51,46 +51,46 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name, struc
     enum sb_code code;
 
     code = sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
-                               &packer->counter.notify, err);
+                               &packer->counter.notify);
     if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code == SB_OK && stripped)
         sb_report(&packer->counter.notify, SB_WARNING, "stripped", wanted,
                   "stored as '%s': names in an archive are relative (said once)",
                   normal.data ? normal.data : "");
     if (code == SB_OK)
         code = sb_stored_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
-                                   &mapped, err);
+                                   &mapped);
     if (code == SB_END || (code == SB_OK && normal.size == 0))
-        code = sb_fail(err, SB_INVALID, "%s: not a name that can be stored", wanted);
+        code = sb_fail(SB_INVALID, "%s: not a name that can be stored", wanted);
     if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sb_stored_names_free(names);
     sb_buf_release(&normal);
     return code;
 }
 
-static enum sb_code open_stdin(struct packer *packer, struct sb_error *err)
+static enum sb_code open_stdin(struct packer *packer)
 {
     struct sb_buf name = {0};
-    enum sb_code code = name_stdin(packer, &name, err);
+    enum sb_code code = name_stdin(packer, &name);
 
     if (code == SB_OK)
         code = sb_pack_stdin_open(&packer->source, name.data, name.size,
-                                  packer->options->writer.mode == SB_REPLACE, err);
+                                  packer->options->writer.mode == SB_REPLACE);
     sb_buf_release(&name);
     return code;
 }
 
 static enum sb_code open_files(struct packer *packer, const struct sb_pack_input *inputs,
-                               size_t count, struct sb_error *err)
+                               size_t count)
 {
     const struct sb_pack_options *options = packer->options;
     struct sb_pack_source_options source = options->source;
     struct sb_pack_members_options members = {.read.dereference = source.dereference,
                                               .look = options->update || options->dry_run};
     struct sb_pack_source *items;
-    enum sb_code code = sb_own_files_new(&packer->own, err);
+    enum sb_code code = sb_own_files_new(&packer->own);
 
     source.threads = options->threads;
     members.read.own = packer->own;
@@ -101,10 +101,10 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     source.notify = &packer->counter.notify;
     if (!code)
         code = sb_own_files_add_output(packer->own, packer->archive, &packer->own_shards,
-                                       source.share, err);
+                                       source.share);
     if (!code)
-        code = sb_pack_source_new(&items, inputs, count, &source, err);
-    return code ? code : sb_pack_members_open(&packer->source, items, &members, err);
+        code = sb_pack_source_new(&items, inputs, count, &source);
+    return code ? code : sb_pack_members_open(&packer->source, items, &members);
 }
 
 static enum sb_meeting meeting_of(const struct sb_pack_options *options)
@@ -117,7 +117,7 @@ static enum sb_meeting meeting_of(const struct sb_pack_options *options)
 }
 
 /* *done: the archive exists and there is nothing to resume. */
-static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_error *err)
+static enum sb_code open_archive(struct packer *packer, bool *done)
 {
     const struct sb_pack_options *options = packer->options;
     const struct sb_archive_sink_options sink = {
@@ -132,11 +132,10 @@ static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_er
     enum sb_code code = SB_OK;
 
     if (!options->dry_run && !options->stdin_name)
-        code =
-            sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems, err);
+        code = sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems);
     *done = code == SB_END;
     if (!code && !packer->run)
-        code = sb_sink_open_archive(&packer->sink, &sink, err);
+        code = sb_sink_open_archive(&packer->sink, &sink);
     if (!code && packer->run)
         sb_checkpoint_watch_shards(packer->run, &packer->own_shards);
     else if (!code)
@@ -144,19 +143,17 @@ static enum sb_code open_archive(struct packer *packer, bool *done, struct sb_er
     return code;
 }
 
-static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options,
-                             struct sb_error *err)
+static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options)
 {
     int64_t members = 0;
     enum sb_code code;
 
     if (!packer->run)
-        return sb_transfer(packer->source, packer->sink, options, &members, err);
+        return sb_transfer(packer->source, packer->sink, options, &members);
     if (sb_checkpoint_passes(packer->run, 0))
         return SB_OK;
-    code = sb_checkpoint_begin(packer->run, 0, true, packer->source, err);
-    return code ? code
-                : sb_checkpoint_transfer(packer->run, packer->source, options, &members, err);
+    code = sb_checkpoint_begin(packer->run, 0, true, packer->source);
+    return code ? code : sb_checkpoint_transfer(packer->run, packer->source, options, &members);
 }
 
 static struct sb_sink_counts counts_of(const struct packer *packer)
@@ -166,7 +163,7 @@ static struct sb_sink_counts counts_of(const struct packer *packer)
     return packer->sink ? packer->sink->counts : (struct sb_sink_counts){0};
 }
 
-static enum sb_code store(struct packer *packer, struct sb_error *err)
+static enum sb_code store(struct packer *packer)
 {
     const struct sb_pack_options *options = packer->options;
     const struct sb_transfer_options wanted = {
@@ -181,16 +178,16 @@ static enum sb_code store(struct packer *packer, struct sb_error *err)
         .lost = pass_lost,
         .context = packer,
     };
-    enum sb_code code = transfer(packer, &wanted, err);
+    enum sb_code code = transfer(packer, &wanted);
     struct sb_sink_counts counts = counts_of(packer);
 
     if (code)
         return code;
     if (options->writer.mode != SB_APPEND && packer->problems > 0 && packer->others == 0 &&
         counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
-        return sb_fail(err, SB_INVALID, "%s: nothing could be stored, so nothing was written",
+        return sb_fail(SB_INVALID, "%s: nothing could be stored, so nothing was written",
                        packer->archive);
-    return packer->run ? sb_checkpoint_commit(packer->run, err) : sb_sink_commit(packer->sink, err);
+    return packer->run ? sb_checkpoint_commit(packer->run) : sb_sink_commit(packer->sink);
 }
 
 static void release(struct packer *packer)
@@ -224,26 +221,24 @@ static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
 }
 
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
-                     const struct sb_pack_options *options, struct sb_pack_counts *counts,
-                     struct sb_error *err)
+                     const struct sb_pack_options *options, struct sb_pack_counts *counts)
 {
     struct packer packer = {.options = options, .archive = archive};
     bool first = !options->stdin_name &&
                  (options->source.strict || replaces_by_list(inputs, count, options));
-    enum sb_code code = sb_recode_check(&options->recode, err);
+    enum sb_code code = sb_recode_check(&options->recode);
 
     *counts = (struct sb_pack_counts){0};
     sb_count_problems(&packer.counter, options->notify, &packer.problems);
     /* Strict guarantees that nothing is written before everything was checked. */
     if (code == SB_OK && first)
-        code = open_files(&packer, inputs, count, err);
+        code = open_files(&packer, inputs, count);
     if (code == SB_OK)
-        code = open_archive(&packer, &counts->done, err);
+        code = open_archive(&packer, &counts->done);
     if (code == SB_OK && !first)
-        code = options->stdin_name ? open_stdin(&packer, err)
-                                   : open_files(&packer, inputs, count, err);
+        code = options->stdin_name ? open_stdin(&packer) : open_files(&packer, inputs, count);
     if (code == SB_OK)
-        code = store(&packer, err);
+        code = store(&packer);
     take_counts(&packer, code != SB_OK && !counts->done, counts);
     release(&packer);
     return counts->done ? SB_OK : code;

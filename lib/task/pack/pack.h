@@ -62,7 +62,7 @@ struct sb_pack_counts {
  * disk; otherwise an existing archive is unchanged, except for what was committed with checkpoints.
  */
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
-                     const struct sb_pack_options *options, struct sb_pack_counts *counts,
-                     struct sb_error *err) SB_CHECKED;
+                     const struct sb_pack_options *options,
+                     struct sb_pack_counts *counts) SB_CHECKED;
 
 #endif

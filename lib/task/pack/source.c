@@ -31,8 +31,7 @@ struct sb_pack_list {
      * Called on the calling thread, in the order of the list, without empty paths. found is the
      * result of lstat, or NULL if it failed. A code other than SB_OK ends it.
      */
-    enum sb_code (*each)(void *context, const char *path, size_t size, const struct stat *found,
-                         struct sb_error *err);
+    enum sb_code (*each)(void *context, const char *path, size_t size, const struct stat *found);
 };
 
 struct sb_pack_dirs {
@@ -84,7 +83,7 @@ struct run {
     struct sb_list *list;
 };
 
-static enum sb_code fill(void *context, void *filled, struct sb_error *err)
+static enum sb_code fill(void *context, void *filled)
 {
     const struct run *run = context;
     struct slot *slot = filled;
@@ -95,25 +94,24 @@ static enum sb_code fill(void *context, void *filled, struct sb_error *err)
     slot->count = 0;
     sb_buf_clear(&slot->paths);
     while (slot->count < SLOT_PATHS && slot->paths.size < SLOT_BYTES) {
-        code = sb_list_next(run->list, &path, &size, err);
+        code = sb_list_next(run->list, &path, &size);
         if (code)
             break;
         if (size == 0)
             continue;
         slot->listed[slot->count++] = (struct listed){.at = slot->paths.size, .size = size};
         if (sb_buf_add(&slot->paths, path, size + 1))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return code == SB_END && slot->count > 0 ? SB_OK : code;
 }
 
-static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns)
 {
     const struct run *run = context;
     struct slot *slot = worked;
 
-    (void)turns, (void)err;
+    (void)turns;
     for (size_t i = 0; i < slot->count; i++) {
         struct listed *listed = &slot->listed[i];
 
@@ -123,7 +121,7 @@ static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns,
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *drained, struct sb_error *err)
+static enum sb_code drain(void *context, void *drained)
 {
     const struct sb_pack_list *options = ((const struct run *)context)->options;
     struct slot *slot = drained;
@@ -133,19 +131,19 @@ static enum sb_code drain(void *context, void *drained, struct sb_error *err)
         const struct listed *listed = &slot->listed[i];
 
         code = options->each(options->context, slot->paths.data + listed->at, listed->size,
-                             listed->found ? &listed->stat : NULL, err);
+                             listed->found ? &listed->stat : NULL);
     }
     return code;
 }
 
 /* Memory is bounded whatever the list. Errors of sb_list_open and sb_list_next. */
-static enum sb_code pack_list_read(const struct sb_pack_list *list, struct sb_error *err)
+static enum sb_code pack_list_read(const struct sb_pack_list *list)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned count = list->threads > 1 ? 2 * list->threads : 1;
     struct run run = {.options = list};
     struct slot *slots;
-    enum sb_code code = sb_list_open(&run.list, list->path, list->end, err);
+    enum sb_code code = sb_list_open(&run.list, list->path, list->end);
 
     if (code)
         return code;
@@ -153,9 +151,9 @@ static enum sb_code pack_list_read(const struct sb_pack_list *list, struct sb_er
         sb_list_must_name(run.list);
     slots = calloc(count, sizeof(*slots));
     if (slots)
-        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, list->threads, err);
+        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, list->threads);
     else
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     for (unsigned i = 0; slots && i < count; i++)
         sb_buf_release(&slots[i].paths);
     free(slots);
@@ -184,16 +182,15 @@ static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t 
 }
 
 /* Holds a directory that the walk has reached; copies it. */
-static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pack_item *item,
-                                   struct sb_error *err)
+static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pack_item *item)
 {
     size_t disk_size = strlen(item->disk_path);
 
-    if (sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held), err))
-        return err->code;
+    if (sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held)))
+        return sb_error()->code;
     if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
         sb_buf_set(&dirs->disk, item->disk_path, disk_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dirs->held[dirs->count++] = (struct sb_pack_dir){
         .name_size = item->name_size, .disk_size = disk_size, .stat = item->stat};
     return SB_OK;
@@ -203,8 +200,7 @@ static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pa
  * The next directory that was not returned yet; SB_END when all were. Its strings live until the
  * next call.
  */
-static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_item *item,
-                                   struct sb_error *err)
+static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_item *item)
 {
     const struct sb_pack_dir *dir;
 
@@ -215,7 +211,7 @@ static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_ite
     if (sb_buf_set(&dirs->text, dirs->name.data, dir->name_size) ||
         sb_buf_add_char(&dirs->text, '\0') ||
         sb_buf_add(&dirs->text, dirs->disk.data, dir->disk_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dirs->given++;
     *item = (struct sb_pack_item){
         .name = dirs->text.data,
@@ -232,14 +228,14 @@ static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_ite
 
 /* found is the result of lstat, or NULL if unknown. */
 static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
-                               const struct stat *found, struct sb_error *err)
+                               const struct stat *found)
 {
     const char *name;
     int base = source->bases[source->base_count - 1];
     bool stripped = false;
 
     if (sb_name_normalize(path, &source->start, &stripped))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (stripped && !source->warned_strip) {
         source->warned_strip = true;
         sb_report(&source->counter.notify, SB_WARNING, "stripped", path,
@@ -248,8 +244,8 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
     }
     name = source->start.data ? source->start.data : "";
     if (found)
-        return sb_tree_start_found(source->tree, base, path, name, source->start.size, found, err);
-    return sb_tree_start(source->tree, base, path, name, source->start.size, err);
+        return sb_tree_start_found(source->tree, base, path, name, source->start.size, found);
+    return sb_tree_start(source->tree, base, path, name, source->start.size);
 }
 
 static const char *kind_of_special(mode_t mode)
@@ -279,12 +275,11 @@ static void pass_over(const struct sb_pack_source *source)
 }
 
 /* For the walk: is a file or link in the share? */
-static enum sb_code takes(void *context, const char *name, size_t size, const char *disk_path,
-                          struct sb_error *err)
+static enum sb_code takes(void *context, const char *name, size_t size, const char *disk_path)
 {
     struct sb_pack_source *source = context;
     const struct sb_buf *stored;
-    enum sb_code code = sb_stored_names_map(source->names, name, size, disk_path, &stored, err);
+    enum sb_code code = sb_stored_names_map(source->names, name, size, disk_path, &stored);
 
     if (code || is_of_share(source, stored))
         return code;
@@ -293,15 +288,14 @@ static enum sb_code takes(void *context, const char *name, size_t size, const ch
 }
 
 /* The next item of the walk that can be stored. */
-static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_item *item,
-                                 struct sb_error *err)
+static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_item *item)
 {
     struct sb_tree_item found;
     const struct sb_buf *name;
     enum sb_code code;
 
     for (;;) {
-        code = sb_interrupted() ? sb_fail_interrupt(err) : sb_tree_next(source->tree, &found, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : sb_tree_next(source->tree, &found);
         if (code)
             return code;
         if (found.node == SB_NODE_OTHER) {
@@ -309,8 +303,8 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
                       "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
             continue;
         }
-        code = sb_stored_names_map(source->names, found.name, found.name_size, found.disk_path,
-                                   &name, err);
+        code =
+            sb_stored_names_map(source->names, found.name, found.name_size, found.disk_path, &name);
         if (code == SB_END || (code == SB_OK && name->size == 0 && found.node != SB_NODE_DIR))
             continue;
         if (code)
@@ -334,15 +328,14 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
 }
 
 /* The same, without directories that have nothing in the share. */
-static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item,
-                                  struct sb_error *err)
+static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item)
 {
     struct sb_pack_item *found = &source->waiting;
     enum sb_code code;
 
     for (;;) {
         if (source->is_waiting) {
-            code = pack_dirs_give(&source->dirs, item, err);
+            code = pack_dirs_give(&source->dirs, item);
             if (code != SB_END)
                 return code;
             source->is_waiting = false;
@@ -351,12 +344,12 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
                 return SB_OK;
             }
         }
-        code = next_of_walk(source, found, err);
+        code = next_of_walk(source, found);
         if (code)
             return code;
         pack_dirs_leave(&source->dirs, found->name, found->name_size);
-        if (found->node == SB_NODE_DIR && pack_dirs_hold(&source->dirs, found, err))
-            return err->code;
+        if (found->node == SB_NODE_DIR && pack_dirs_hold(&source->dirs, found))
+            return sb_error()->code;
         source->is_waiting = found->of_share;
     }
 }
@@ -395,17 +388,17 @@ static void check_strictly(struct sb_pack_source *source, const struct sb_pack_i
 }
 
 static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
-                               const struct stat *found, struct sb_error *err)
+                               const struct stat *found)
 {
     int base = source->bases[source->base_count - 1];
     struct sb_pack_item item;
     enum sb_code code;
 
-    code = start_walk(source, path, found, err);
-    while (code == SB_OK && (code = next_of_walk(source, &item, err)) == SB_OK) {
+    code = start_walk(source, path, found);
+    while (code == SB_OK && (code = next_of_walk(source, &item)) == SB_OK) {
         if (source->options.strict)
             check_strictly(source, &item);
-        code = sb_pack_spool_add(source->spool, &item, base, err);
+        code = sb_pack_spool_add(source->spool, &item, base);
         if (code)
             return code;
     }
@@ -413,18 +406,17 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
 }
 
 static enum sb_code spool_listed(void *context, const char *path, size_t size,
-                                 const struct stat *found, struct sb_error *err)
+                                 const struct stat *found)
 {
     struct sb_pack_source *source = context;
 
     if (strlen(path) == size)
-        return spool_walk(source, path, found, err);
+        return spool_walk(source, path, found);
     sb_report(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
     return SB_OK;
 }
 
-static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pack_input *input,
-                               struct sb_error *err)
+static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pack_input *input)
 {
     const struct sb_pack_list list = {
         .path = input->text,
@@ -436,23 +428,22 @@ static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pa
         .each = spool_listed,
     };
 
-    return pack_list_read(&list, err);
+    return pack_list_read(&list);
 }
 
-static enum sb_code enter_directory(struct sb_pack_source *source, const char *path,
-                                    struct sb_error *err)
+static enum sb_code enter_directory(struct sb_pack_source *source, const char *path)
 {
     int *grown = realloc(source->bases, (source->base_count + 1) * sizeof(*grown));
     int fd, from = AT_FDCWD;
 
     if (!grown)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->bases = grown;
     if (source->base_count > 0)
         from = grown[source->base_count - 1];
     fd = openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     grown[source->base_count++] = fd;
     return SB_OK;
 }
@@ -478,32 +469,30 @@ static bool is_single_tree(const struct sb_pack_source *source, const struct sb_
 }
 
 static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_pack_input *inputs,
-                                size_t count, struct sb_error *err)
+                                size_t count)
 {
-    enum sb_code code = enter_directory(source, ".", err);
+    enum sb_code code = enter_directory(source, ".");
 
     for (size_t i = 0; code == SB_OK && i < count; i++) {
         if (inputs[i].kind == SB_INPUT_DIRECTORY)
-            code = enter_directory(source, inputs[i].text, err);
+            code = enter_directory(source, inputs[i].text);
         else if (inputs[i].kind != SB_INPUT_PATH)
-            code = spool_list(source, &inputs[i], err);
+            code = spool_list(source, &inputs[i]);
         else if (source->spool)
-            code = spool_walk(source, inputs[i].text, NULL, err);
+            code = spool_walk(source, inputs[i].text, NULL);
         else
-            code = start_walk(source, inputs[i].text, NULL, err);
+            code = start_walk(source, inputs[i].text, NULL);
     }
     if (code == SB_OK && source->options.strict && source->problems > 0)
-        code = sb_fail(err, SB_INVALID,
-                       "nothing was written: %lld things cannot be stored as they are",
+        code = sb_fail(SB_INVALID, "nothing was written: %lld things cannot be stored as they are",
                        (long long)source->problems);
     if (code == SB_OK && source->spool)
-        code = sb_pack_spool_rewind(source->spool, err);
+        code = sb_pack_spool_rewind(source->spool);
     return code;
 }
 
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
-                                size_t count, const struct sb_pack_source_options *options,
-                                struct sb_error *err)
+                                size_t count, const struct sb_pack_source_options *options)
 {
     struct sb_pack_source *source = calloc(1, sizeof(*source));
     struct sb_tree_options tree;
@@ -511,7 +500,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
 
     *out = NULL;
     if (!source)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     source->options = *options;
     sb_count_problems(&source->counter, source->options.notify, &source->problems);
     tree = (struct sb_tree_options){
@@ -526,15 +515,15 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .context = source,
         .notify = &source->counter.notify,
     };
-    code = sb_tree_new(&source->tree, &tree, err);
+    code = sb_tree_new(&source->tree, &tree);
     if (code == SB_OK)
         code = sb_stored_names_new(&source->names, options->prefix, options->strip,
-                                   options->charset, false, &source->counter.notify, err);
+                                   options->charset, false, &source->counter.notify);
     if (code == SB_OK && !is_single_tree(source, inputs, count))
         code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
-                                 options->beside, &source->counter.notify, err);
+                                 options->beside, &source->counter.notify);
     if (code == SB_OK)
-        code = take_inputs(source, inputs, count, err);
+        code = take_inputs(source, inputs, count);
     if (code) {
         sb_pack_source_free(source);
         return code;
@@ -558,11 +547,10 @@ void sb_pack_source_free(struct sb_pack_source *source)
     free(source);
 }
 
-enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_item *item,
-                                 struct sb_error *err)
+enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_item *item)
 {
     if (source->spool)
-        return sb_pack_spool_next(source->spool, item, err);
-    return source->options.share.count > 0 ? next_of_share(source, item, err)
-                                           : next_of_walk(source, item, err);
+        return sb_pack_spool_next(source->spool, item);
+    return source->options.share.count > 0 ? next_of_share(source, item)
+                                           : next_of_walk(source, item);
 }

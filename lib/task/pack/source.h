@@ -82,12 +82,12 @@ struct sb_pack_source;
 
 /* The objects that the options point to must live as long. */
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
-                                size_t count, const struct sb_pack_source_options *options,
-                                struct sb_error *err) SB_CHECKED;
+                                size_t count,
+                                const struct sb_pack_source_options *options) SB_CHECKED;
 void sb_pack_source_free(struct sb_pack_source *source);
 
 /* SB_END after the last. Strings, and dir unless referenced, live until the next call. */
-enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_item *item,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pack_source_next(struct sb_pack_source *source,
+                                 struct sb_pack_item *item) SB_CHECKED;
 
 #endif

@@ -49,19 +49,19 @@ static const char *const orders[] = {
 
 enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order order,
                                enum sb_duplicates duplicates, const char *beside,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     struct sb_pack_spool *spool = calloc(1, sizeof(*spool));
     enum sb_code code;
 
     *out = NULL;
     if (!spool)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     spool->order = order;
     spool->duplicates = duplicates;
     spool->notify = notify;
     code = SB_TABLES(
-        &spool->db, beside, err, make_table,
+        &spool->db, beside, make_table,
         {&spool->add, "INSERT OR IGNORE INTO spool (" COLUMNS ")" VALUES},
         {&spool->find, "SELECT node, implied, kept, base, disk FROM spool WHERE name = ?1"},
         {&spool->replace, "INSERT OR REPLACE INTO spool (" COLUMNS ")" VALUES},
@@ -89,8 +89,7 @@ void sb_pack_spool_free(struct sb_pack_spool *spool)
 }
 
 static enum sb_code put(struct sb_pack_spool *spool, sqlite3_stmt *statement,
-                        const struct sb_pack_item *item, bool kept, int base_fd,
-                        struct sb_error *err)
+                        const struct sb_pack_item *item, bool kept, int base_fd)
 {
     const struct stat *st = &item->stat;
     struct stat found;
@@ -114,7 +113,7 @@ static enum sb_code put(struct sb_pack_spool *spool, sqlite3_stmt *statement,
     sqlite3_bind_int64(statement, GID, st->st_gid);
     sqlite3_bind_int64(statement, MTIME_S, st->st_mtim.tv_sec);
     sqlite3_bind_int64(statement, MTIME_NS, st->st_mtim.tv_nsec);
-    return sb_database_step(statement, err);
+    return sb_database_step(statement);
 }
 
 static bool same_file(const struct sb_pack_item *item, int other_base, const char *other)
@@ -130,13 +129,12 @@ static bool same_file(const struct sb_pack_item *item, int other_base, const cha
 static bool same_rest(int a, int b)
 {
     char x[16384], y[16384];
-    struct sb_error ignored;
     size_t x_size, y_size;
     int64_t at = 0;
 
     do {
-        if (sb_pread_full(a, x, sizeof(x), at, &x_size, "", &ignored) ||
-            sb_pread_full(b, y, sizeof(y), at, &y_size, "", &ignored) || x_size != y_size ||
+        if (IGNORED(sb_pread_full(a, x, sizeof(x), at, &x_size, "")) ||
+            IGNORED(sb_pread_full(b, y, sizeof(y), at, &y_size, "")) || x_size != y_size ||
             memcmp(x, y, x_size) != 0)
             return false;
         at += (int64_t)x_size;
@@ -176,7 +174,7 @@ static bool same_bytes(const struct sb_pack_item *item, int other_base, const ch
 
 /* Decides about a name that exists already. */
 static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                           int base_fd, struct sb_error *err)
+                           int base_fd)
 {
     bool was_implied, was_dir, was_kept, same;
     enum sb_code code = SB_OK;
@@ -185,7 +183,7 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
     sqlite3_bind_blob(spool->find, 1, item->name, (int)item->name_size + 1, SQLITE_STATIC);
     if (sqlite3_step(spool->find) != SQLITE_ROW) {
         sqlite3_reset(spool->find);
-        return sb_database_fail(spool->db, err);
+        return sb_database_fail(spool->db);
     }
     was_dir = sqlite3_column_int(spool->find, 0) == SB_NODE_DIR;
     was_implied = sqlite3_column_int(spool->find, 1) != 0;
@@ -195,12 +193,12 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
            same_file(item, sqlite3_column_int(spool->find, 3), disk);
     if (was_dir && item->node == SB_NODE_DIR) {
         if (was_implied && !item->implied)
-            code = put(spool, spool->replace, item, was_kept || item->of_share, base_fd, err);
+            code = put(spool, spool->replace, item, was_kept || item->of_share, base_fd);
     } else if (was_dir != (item->node == SB_NODE_DIR)) {
         sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
                   "'%s' would be both a file and a directory; left out", item->name);
     } else if (!same && spool->duplicates == SB_DUPLICATE_LAST) {
-        code = put(spool, spool->replace, item, true, base_fd, err);
+        code = put(spool, spool->replace, item, true, base_fd);
     } else if (!same && spool->duplicates == SB_DUPLICATE_ERROR &&
                !same_bytes(item, sqlite3_column_int(spool->find, 3), disk)) {
         sb_report(spool->notify, SB_PROBLEM, "duplicate", item->disk_path,
@@ -211,12 +209,12 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
 }
 
 static enum sb_code add_row(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                            int base_fd, struct sb_error *err)
+                            int base_fd)
 {
-    enum sb_code code = put(spool, spool->add, item, item->of_share, base_fd, err);
+    enum sb_code code = put(spool, spool->add, item, item->of_share, base_fd);
 
     if (code == SB_OK && sqlite3_changes(spool->db) == 0)
-        code = settle(spool, item, base_fd, err);
+        code = settle(spool, item, base_fd);
     return code;
 }
 
@@ -228,12 +226,12 @@ struct found {
 };
 
 static enum sb_code find(struct sb_pack_spool *spool, const struct sb_buf *name,
-                         struct found *found, struct sb_error *err)
+                         struct found *found)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_blob(spool->find, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
-    *found = (struct found){.there = sb_database_row(spool->find, &code, err)};
+    *found = (struct found){.there = sb_database_row(spool->find, &code)};
     if (found->there) {
         found->is_dir = sqlite3_column_int(spool->find, 0) == SB_NODE_DIR;
         found->kept = sqlite3_column_int(spool->find, 2) != 0;
@@ -242,31 +240,29 @@ static enum sb_code find(struct sb_pack_spool *spool, const struct sb_buf *name,
     return code;
 }
 
-static enum sb_code keep(struct sb_pack_spool *spool, const struct sb_buf *name,
-                         struct sb_error *err)
+static enum sb_code keep(struct sb_pack_spool *spool, const struct sb_buf *name)
 {
     sqlite3_bind_blob(spool->keep, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
-    return sb_database_step(spool->keep, err);
+    return sb_database_step(spool->keep);
 }
 
 /* Adds a row for a directory above the item, or marks an existing one to be returned. */
 static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                               const struct sb_buf *name, int base_fd, struct found *found,
-                               struct sb_error *err)
+                               const struct sb_buf *name, int base_fd, struct found *found)
 {
     struct sb_pack_item implied = {.node = SB_NODE_DIR,
                                    .implied = true,
                                    .name = name->data,
                                    .name_size = name->size,
                                    .disk_path = item->disk_path};
-    enum sb_code code = find(spool, name, found, err);
+    enum sb_code code = find(spool, name, found);
 
     if (code)
         return code;
     if (!found->there)
-        return put(spool, spool->add, &implied, item->of_share, base_fd, err);
+        return put(spool, spool->add, &implied, item->of_share, base_fd);
     if (found->is_dir && item->of_share && !found->kept)
-        return keep(spool, name, err);
+        return keep(spool, name);
     return SB_OK;
 }
 
@@ -275,7 +271,7 @@ static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack
  * is a conflict. Afterwards spool->parent_is_dir is true if the item can be stored.
  */
 static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                                int base_fd, struct sb_error *err)
+                                int base_fd)
 {
     size_t parent = sb_parent_size(item->name, item->name_size);
     struct sb_buf name = {0};
@@ -288,9 +284,9 @@ static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pac
         return SB_OK;
     if (sb_buf_set(&spool->last_parent, item->name, parent) ||
         sb_buf_set(&name, item->name, parent))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     while (code == SB_OK && name.size > 0 && !done) {
-        code = add_parent(spool, item, &name, base_fd, &found, err);
+        code = add_parent(spool, item, &name, base_fd, &found);
         done = found.there && (!found.is_dir || found.kept || !item->of_share);
         sb_buf_cut(&name, sb_parent_size(name.data, name.size));
     }
@@ -301,9 +297,9 @@ static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pac
 }
 
 enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                               int base_fd, struct sb_error *err)
+                               int base_fd)
 {
-    enum sb_code code = add_parents(spool, item, base_fd, err);
+    enum sb_code code = add_parents(spool, item, base_fd);
 
     if (code)
         return code;
@@ -312,16 +308,15 @@ enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack
                   "'%s' cannot be stored: a name above it is a file's; left out", item->name);
         return SB_OK;
     }
-    return add_row(spool, item, base_fd, err);
+    return add_row(spool, item, base_fd);
 }
 
-enum sb_code sb_pack_spool_rewind(struct sb_pack_spool *spool, struct sb_error *err)
+enum sb_code sb_pack_spool_rewind(struct sb_pack_spool *spool)
 {
-    return sb_database_prepare(spool->db, &spool->next, orders[spool->order], err);
+    return sb_database_prepare(spool->db, &spool->next, orders[spool->order]);
 }
 
-enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item *item,
-                                struct sb_error *err)
+enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item *item)
 {
     sqlite3_stmt *row = spool->next;
     enum sb_code code = SB_OK;
@@ -329,7 +324,7 @@ enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item
     /* After the end, another step would make SQLite start again. */
     if (spool->ended)
         return SB_END;
-    spool->ended = !sb_database_row(row, &code, err);
+    spool->ended = !sb_database_row(row, &code);
     if (spool->ended)
         return code ? code : SB_END;
     *item = (struct sb_pack_item){

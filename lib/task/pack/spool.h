@@ -10,7 +10,7 @@ struct sb_pack_spool;
 
 enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order order,
                                enum sb_duplicates duplicates, const char *beside,
-                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                               const struct sb_notify *notify) SB_CHECKED;
 void sb_pack_spool_free(struct sb_pack_spool *spool);
 
 /*
@@ -19,13 +19,12 @@ void sb_pack_spool_free(struct sb_pack_spool *spool);
  * again is skipped; other conflicts are decided by `duplicates`, or reported as a problem.
  */
 enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                               int base_fd, struct sb_error *err) SB_CHECKED;
+                               int base_fd) SB_CHECKED;
 
 /* After the last add, before the first next. */
-enum sb_code sb_pack_spool_rewind(struct sb_pack_spool *spool, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pack_spool_rewind(struct sb_pack_spool *spool) SB_CHECKED;
 
 /* As sb_pack_source_next. */
-enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item *item,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_pack_spool_next(struct sb_pack_spool *spool, struct sb_pack_item *item) SB_CHECKED;
 
 #endif

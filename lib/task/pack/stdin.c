@@ -30,12 +30,11 @@ static void free_input(struct sb_source *source)
 }
 
 /* With the metadata of a file that is made now. */
-static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct input *self = (struct input *)source;
     struct timespec now = {0};
 
-    (void)err;
     if (self->given)
         return SB_END;
     self->given = true;
@@ -54,28 +53,27 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     return SB_OK;
 }
 
-static enum sb_code block(struct sb_source *source, const void **data, size_t *size,
-                          struct sb_error *err)
+static enum sb_code block(struct sb_source *source, const void **data, size_t *size)
 {
     struct input *self = (struct input *)source;
-    enum sb_code code = sb_read_full(STDIN_FILENO, self->block, BLOCK, size, "standard input", err);
+    enum sb_code code = sb_read_full(STDIN_FILENO, self->block, BLOCK, size, "standard input");
 
     *data = self->block;
     if (!code && *size == 0 && self->must_have)
-        return sb_fail_empty(err, source->name);
+        return sb_fail_empty(source->name);
     self->must_have = false;
     return code ? code : *size > 0 ? SB_OK : SB_END;
 }
 
 enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
-                                bool must_have, struct sb_error *err)
+                                bool must_have)
 {
     static const struct sb_source_ops ops = {.free = free_input, .next = next, .block = block};
     struct input *self = calloc(1, sizeof(*self));
 
     *out = NULL;
     if (!self)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     self->source = (struct sb_source){.ops = &ops, .name = "standard input", .unique = true};
     self->name = strndup(name, name_size);
     self->name_size = name_size;
@@ -83,7 +81,7 @@ enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t
     self->block = malloc(BLOCK);
     if (!self->name || !self->block) {
         free_input(&self->source);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     *out = &self->source;
     return SB_OK;

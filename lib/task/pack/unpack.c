@@ -7,7 +7,7 @@
 
 static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *source,
                               const struct sb_own_files *own,
-                              const struct sb_unpack_options *options, struct sb_error *err)
+                              const struct sb_unpack_options *options)
 {
     struct sb_tree_sink_options wanted = {
         .directory = options->directory,
@@ -25,12 +25,11 @@ static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *sour
         .context = options->context,
     };
 
-    return sb_sink_open_tree(out, &wanted, err);
+    return sb_sink_open_tree(out, &wanted);
 }
 
 static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
-                             const struct sb_unpack_options *options, int64_t *kept,
-                             struct sb_error *err)
+                             const struct sb_unpack_options *options, int64_t *kept)
 {
     struct sb_transfer_options wanted = {
         .stored_names = options->archive != NULL,
@@ -53,9 +52,9 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
     enum sb_code code = SB_OK;
 
     if (options->strip > 0 || options->recode.decompress)
-        code = sb_taken_new(&wanted.taken, options->directory, err);
+        code = sb_taken_new(&wanted.taken, options->directory);
     if (!code)
-        code = sb_transfer(source, sink, &wanted, &members, err);
+        code = sb_transfer(source, sink, &wanted, &members);
     if (wanted.taken)
         *kept = sb_taken_kept(wanted.taken);
     sb_taken_free(wanted.taken);
@@ -63,25 +62,25 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
 }
 
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
-                       struct sb_unpack_result *result, struct sb_error *err)
+                       struct sb_unpack_result *result)
 {
     struct sb_own_files *own;
     struct sb_sink *sink = NULL;
-    enum sb_code code = sb_own_files_new(&own, err);
+    enum sb_code code = sb_own_files_new(&own);
 
     *result = (struct sb_unpack_result){0};
     if (!code)
-        code = sb_own_files_add(own, options->input, options->archive, err);
+        code = sb_own_files_add(own, options->input, options->archive);
     if (!code)
-        code = open_sink(&sink, source, own, options, err);
+        code = open_sink(&sink, source, own, options);
     if (code) {
         sb_own_files_free(own);
         return code;
     }
     result->begun = true;
-    code = transfer(source, sink, options, &result->kept, err);
+    code = transfer(source, sink, options, &result->kept);
     if (!code)
-        code = sb_sink_commit(sink, err);
+        code = sb_sink_commit(sink);
     result->files = sink->counts.files;
     result->bytes = sink->counts.bytes;
     result->left = sink->counts.left;

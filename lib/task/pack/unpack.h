@@ -64,6 +64,6 @@ struct sb_unpack_result {
  * not at all; only a kill leaves an incomplete file.
  */
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
-                       struct sb_unpack_result *result, struct sb_error *err) SB_CHECKED;
+                       struct sb_unpack_result *result) SB_CHECKED;
 
 #endif

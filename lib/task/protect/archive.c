@@ -57,9 +57,8 @@ static bool has_parity(const char *shard, const char *parity_dir)
 {
     struct sb_parity *parity = NULL;
     struct sb_buf name = {0};
-    struct sb_error ignored;
-    bool has = sb_protect_find(shard, parity_dir, &name, &ignored) == SB_OK && name.size > 0 &&
-               sb_parity_open(&parity, name.data, &ignored) == SB_OK &&
+    bool has = IGNORED(sb_protect_find(shard, parity_dir, &name)) == SB_OK && name.size > 0 &&
+               IGNORED(sb_parity_open(&parity, name.data)) == SB_OK &&
                sb_protect_has_note(&parity->super);
 
     sb_parity_free(parity);
@@ -67,36 +66,34 @@ static bool has_parity(const char *shard, const char *parity_dir)
     return has;
 }
 
-enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
-                                     struct sb_error *err)
+enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count)
 {
     struct sqlite3 *db = NULL;
-    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&db, index, SB_DB_READ);
 
     if (!code)
-        code = sb_shard_count_in_use(db, name, count, err);
+        code = sb_shard_count_in_use(db, name, count);
     sb_database_close(db);
     return code;
 }
 
-enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,
-                                 struct sb_error *err)
+enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has)
 {
     struct sqlite3 *db = NULL;
     uint32_t count = 0;
-    enum sb_code code = sb_database_open(&db, index, SB_DB_READ, err);
+    enum sb_code code = sb_database_open(&db, index, SB_DB_READ);
 
     *has = false;
     if (!code)
-        code = sb_shard_count_in_use(db, name, &count, err);
+        code = sb_shard_count_in_use(db, name, &count);
     for (uint32_t i = 0; !code && !*has && i < count; i++) {
-        char *shard = sb_shard_name(name, i, err), query[96];
+        char *shard = sb_shard_name(name, i), query[96];
         int64_t end = 0;
         struct stat st;
 
         snprintf(query, sizeof(query),
                  "SELECT max(offset + size) FROM main.files WHERE shard = %u AND size > 0", i);
-        code = shard ? sb_database_integer(db, query, 0, &end, err) : err->code;
+        code = shard ? sb_database_integer(db, query, 0, &end) : sb_error()->code;
         *has = shard && !code && stat(shard, &st) == 0 && st.st_size > end;
         free(shard);
     }
@@ -109,36 +106,33 @@ const char sb_protect_older[] =
     "'shardbox verify --repair' makes the later one; if it is right, 'shardbox protect --remove' "
     "and 'protect' make another";
 
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older,
-                                   struct sb_error *err)
+enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older)
 {
     unsigned char head[SB_PROTECT_HEAD] = {0};
     size_t got;
     char *name;
-    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got, err);
+    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got);
 
     *older = false;
     if (code || !sb_protect_is_earlier(&work->parity->super, head))
         return code;
     name = strndup(work->path, sb_index_base_size(work->path));
-    code = name ? sb_protect_has_tail(work->path, name, older, err) : sb_fail_memory(err);
+    code = name ? sb_protect_has_tail(work->path, name, older) : sb_fail_memory();
     free(name);
     return code;
 }
 
 /* One that cannot be opened is not: who needs it reports why. */
-enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older,
-                                 struct sb_error *err)
+enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
     struct sb_protected work;
-    struct sb_error ignored;
-    enum sb_code code = sb_protected_begin(&work, index, &options, err);
+    enum sb_code code = sb_protected_begin(&work, index, &options);
 
     *older = false;
-    if (!code && !sb_protected_open(&work, false, &ignored) &&
-        !sb_protected_open_parity(&work, &ignored))
-        code = sb_protected_is_older(&work, older, err);
+    if (!code && !IGNORED(sb_protected_open(&work, false)) &&
+        !IGNORED(sb_protected_open_parity(&work)))
+        code = sb_protected_is_older(&work, older);
     sb_protected_end(&work);
     return code;
 }
@@ -147,10 +141,9 @@ enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool
  * open it would finish or undo a change that was interrupted. */
 static uint32_t count_shards(const char *index)
 {
-    struct sb_error ignored;
     uint32_t count;
 
-    if (sb_journal_is_pending(index) || sb_protect_count_shards(index, index, &count, &ignored))
+    if (sb_journal_is_pending(index) || IGNORED(sb_protect_count_shards(index, index, &count)))
         return SB_SHARD_MAX + 1;
     return count > 0 ? count : 1;
 }
@@ -170,12 +163,11 @@ static bool is_to_be_protected(const char *shard, bool counted, const char *pari
 #define LOST_MOST 1000
 
 enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
-                             void (*each)(void *context, const char *path), void *context,
-                             struct sb_error *err)
+                             void (*each)(void *context, const char *path), void *context)
 {
     bool index = sb_protect_is_index(path);
     char *base = strndup(path, sb_index_base_size(path)), *shard = NULL;
-    enum sb_code code = base ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = base ? SB_OK : sb_fail_memory();
     uint32_t count = index ? count_shards(path) : 0;
     struct stat st;
 
@@ -184,8 +176,8 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
     for (uint32_t i = 0, none = 0; !code && index && none < LOST_MOST && i <= SB_SHARD_MAX; i++) {
         bool is;
 
-        shard = sb_shard_name(base, i, err);
-        code = shard ? SB_OK : err->code;
+        shard = sb_shard_name(base, i);
+        code = shard ? SB_OK : sb_error()->code;
         is = shard && is_to_be_protected(shard, i < count, parity_dir);
         if (is)
             each(context, shard);
@@ -224,7 +216,7 @@ static int take_locks(int fd, bool whole)
 }
 
 static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const char *index,
-                         bool whole, struct sb_error *err)
+                         bool whole)
 {
     unsigned waited = 0;
     enum sb_code code;
@@ -233,51 +225,48 @@ static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const cha
     do {
         number = take_locks(fd, whole);
         code = number == EACCES || number == EAGAIN
-                   ? sb_fail(err, SB_LOCKED,
+                   ? sb_fail(SB_LOCKED,
                              "%s: another process is %s this archive; wait for it, or give --wait",
                              index, whole ? "using" : "writing")
                    : SB_OK;
-    } while (sb_lock_await(&code, &waited, err));
+    } while (sb_lock_await(&code, &waited, sb_error()));
     if (code || number == 0 || (holds->only_reads && sb_locks_are_missing(number)))
         return code;
-    return sb_fail_to_lock(err, number, index);
+    return sb_fail_to_lock(number, index);
 }
 
 static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const char *index,
-                         bool whole, struct sb_error *err)
+                         bool whole)
 {
     struct stat locked, now;
 
-    if (lock(holds, fd, index, whole, err))
-        return err->code;
+    if (lock(holds, fd, index, whole))
+        return sb_error()->code;
     if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
-        return sb_fail(err, SB_LOCKED, "%s: was replaced by another process just now; try again",
-                       index);
+        return sb_fail(SB_LOCKED, "%s: was replaced by another process just now; try again", index);
     /* Under this lock SQLite's readers would take the journal for that of a running writer. */
     if (!sb_journal_is_pending(index))
         return SB_OK;
-    return sb_fail(err, SB_LOCKED,
+    return sb_fail(SB_LOCKED,
                    "%s: a change of this archive was interrupted; finish it first, as 'shardbox "
                    "verify' does",
                    index);
 }
 
 /* What is at this path may be an index: locks it. */
-static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, bool whole,
-                            struct sb_error *err)
+static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, bool whole)
 {
     int flags = (whole ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int fd = open(index, flags);
 
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", index);
+        return sb_fail_errno(errno, "%s", index);
     holds->fds[holds->count++] = fd;
-    return hold(holds, fd, index, whole, err);
+    return hold(holds, fd, index, whole);
 }
 
 /* A shard's index has its name without the end, now or in old archives. */
-static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *path, size_t base,
-                                  struct sb_error *err)
+static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *path, size_t base)
 {
     static const char *const ends[] = {"", SB_OLD_INDEX};
     struct sb_buf index = {0};
@@ -287,33 +276,31 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
     for (size_t i = 0; !code && i < sizeof(ends) / sizeof(ends[0]); i++) {
         sb_buf_clear(&index);
         if (sb_buf_add(&index, path, base) || sb_buf_add_text(&index, ends[i]))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else if (stat(index.data, &st) == 0 && S_ISREG(st.st_mode))
-            code = hold_at(holds, index.data, false, err);
+            code = hold_at(holds, index.data, false);
     }
     sb_buf_release(&index);
     return code;
 }
 
-static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole,
-                             struct sb_error *err)
+static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole)
 {
     size_t base = sb_protect_base_of_shard(path);
-    enum sb_code code = base ? hold_of_shard(holds, path, base, err) : SB_OK;
+    enum sb_code code = base ? hold_of_shard(holds, path, base) : SB_OK;
 
-    return !code && sb_protect_is_index(path) ? hold_at(holds, path, whole, err) : code;
+    return !code && sb_protect_is_index(path) ? hold_at(holds, path, whole) : code;
 }
 
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, struct sb_error *err)
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path)
 {
-    return hold_all(holds, path, true, err);
+    return hold_all(holds, path, true);
 }
 
-enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path,
-                                     struct sb_error *err)
+enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path)
 {
     holds->only_reads = true;
-    return hold_all(holds, path, false, err);
+    return hold_all(holds, path, false);
 }
 
 void sb_protect_release(struct sb_protect_holds *holds)

@@ -46,8 +46,7 @@ static size_t base_size(const char *path)
     return base ? base : sb_index_base_size(path);
 }
 
-static enum sb_code name_before(const char *path, const char *parity_dir, struct sb_buf *out,
-                                struct sb_error *err)
+static enum sb_code name_before(const char *path, const char *parity_dir, struct sb_buf *out)
 {
     const char *name = sb_base_name(path);
     size_t base = base_size(path);
@@ -57,54 +56,51 @@ static enum sb_code name_before(const char *path, const char *parity_dir, struct
         sb_buf_add_format(out, "%.*s" SB_REPAIR_END,
                           (int)(parity_dir ? base - (size_t)(name - path) : base),
                           parity_dir ? name : path))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* Of two directories files of one name may go to one parity_dir: the CRC32C of the path of the
  * archive, or the file; 0 beside it. */
-static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin,
-                                struct sb_error *err)
+static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin)
 {
     char *whole;
 
     *origin = 0;
     if (!parity_dir)
         return SB_OK;
-    if (sb_protect_find_origin(&whole, path, err))
-        return err->code;
+    if (sb_protect_find_origin(&whole, path))
+        return sb_error()->code;
     *origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base_size(path));
     free(whole);
     return SB_OK;
 }
 
-enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir,
-                             struct sb_error *err)
+enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
 {
-    if (find_origin(path, parity_dir, &before->origin, err))
-        return err->code;
-    return name_before(path, parity_dir, &before->name, err);
+    if (find_origin(path, parity_dir, &before->origin))
+        return sb_error()->code;
+    return name_before(path, parity_dir, &before->name);
 }
 
-static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bool *got,
-                                 struct sb_error *err)
+static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bool *got)
 {
     size_t count;
 
-    if (sb_pread_full(fd, data, size, at, &count, what_it_is, err))
-        return err->code;
+    if (sb_pread_full(fd, data, size, at, &count, what_it_is))
+        return sb_error()->code;
     *got = count == size;
     return SB_OK;
 }
 
 /* Is there a record at this place? Its bytes are compared when they are used. */
 static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct record *record,
-                                bool *is, struct sb_error *err)
+                                bool *is)
 {
     unsigned char header[HEADER];
 
-    if (read_exactly(fd, header, HEADER, at, is, err) || !*is)
-        return *is ? err->code : SB_OK;
+    if (read_exactly(fd, header, HEADER, at, is) || !*is)
+        return *is ? sb_error()->code : SB_OK;
     *record = (struct record){.at = at + HEADER,
                               .offset = (int64_t)sb_get_u64(header + 16),
                               .size = (int64_t)sb_get_u64(header + 24),
@@ -113,8 +109,8 @@ static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct re
                               .name_size = sb_get_u32(header + 12)};
     *is = memcmp(header, magic, sizeof(magic)) == 0 && record->name_size <= NAME_MOST &&
           record->offset >= 0 && record->size >= 0 && record->size <= SIZE_MOST;
-    if (!*is || read_exactly(fd, record->name, record->name_size, record->at, is, err))
-        return *is ? err->code : SB_OK;
+    if (!*is || read_exactly(fd, record->name, record->name_size, record->at, is))
+        return *is ? sb_error()->code : SB_OK;
     record->at += (int64_t)record->name_size;
     record->cut = record->size > file_size - record->at;
     *is = *is && sb_get_u32(header + 8) == sb_crc32c(sb_crc32c(0, header + 12, HEADER - 12),
@@ -124,18 +120,17 @@ static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct re
 
 /* The first record from `at` on: where it begins, or -1. Only where one is damaged it does not
  * begin there. */
-static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct record *record,
-                                struct sb_error *err)
+static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct record *record)
 {
     char bytes[16 << 10];
     bool is = false;
-    enum sb_code code = read_record(fd, file_size, *at, record, &is, err);
+    enum sb_code code = read_record(fd, file_size, *at, record, &is);
 
     for (int64_t from = *at; !code && !is;) {
         const char *found;
         size_t got;
 
-        code = sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is, err);
+        code = sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is);
         found = code ? NULL : memmem(bytes, got, magic, sizeof(magic));
         if (code || (!found && got < sizeof(bytes))) {
             *at = -1;
@@ -144,20 +139,20 @@ static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct r
         *at = from + (found ? found - bytes : (int64_t)(got - sizeof(magic)));
         from = *at + 1;
         if (found)
-            code = read_record(fd, file_size, *at, record, &is, err);
+            code = read_record(fd, file_size, *at, record, &is);
     }
     return code;
 }
 
 /* Where what is synced ends; where the head is damaged, the end of the file. */
-static enum sb_code find_end(int fd, int64_t file_size, int64_t *end, struct sb_error *err)
+static enum sb_code find_end(int fd, int64_t file_size, int64_t *end)
 {
     unsigned char head[HEAD];
     bool is = false;
 
     *end = file_size;
-    if (read_exactly(fd, head, HEAD, 0, &is, err))
-        return err->code;
+    if (read_exactly(fd, head, HEAD, 0, &is))
+        return sb_error()->code;
     if (is && memcmp(head, head_magic, sizeof(head_magic)) == 0 &&
         sb_get_u32(head + 16) == sb_crc32c(0, head, 16) &&
         sb_get_u64(head + 8) < (uint64_t)file_size)
@@ -167,10 +162,9 @@ static enum sb_code find_end(int fd, int64_t file_size, int64_t *end, struct sb_
 
 /* *end: of the last record that is not cut. each: NULL, or called for each record; gap, likewise,
  * where bytes are damaged. */
-static enum sb_code
-read_all(int fd, int64_t *end,
-         enum sb_code (*each)(void *context, const struct record *record, struct sb_error *err),
-         void (*gap)(void *context, int64_t from, int64_t to), void *context, struct sb_error *err)
+static enum sb_code read_all(int fd, int64_t *end,
+                             enum sb_code (*each)(void *context, const struct record *record),
+                             void (*gap)(void *context, int64_t from, int64_t to), void *context)
 {
     struct record record = {0};
     enum sb_code code;
@@ -179,12 +173,12 @@ read_all(int fd, int64_t *end,
 
     *end = HEAD;
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "fstat");
-    code = find_end(fd, st.st_size, &synced, err);
+        return sb_fail_errno(errno, "fstat");
+    code = find_end(fd, st.st_size, &synced);
     while (!code && *end < synced) {
         int64_t at = *end;
 
-        code = find_record(fd, synced, &at, &record, err);
+        code = find_record(fd, synced, &at, &record);
         if (code)
             break;
         if (at < 0 || at > synced)
@@ -195,7 +189,7 @@ read_all(int fd, int64_t *end,
             *end = at;
             break;
         }
-        code = each ? each(context, &record, err) : SB_OK;
+        code = each ? each(context, &record) : SB_OK;
         if (record.cut)
             break;
         *end = record.at + record.size;
@@ -203,7 +197,7 @@ read_all(int fd, int64_t *end,
     return code;
 }
 
-static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin, struct sb_error *err)
+static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
 {
     static const char nothing[sizeof(head_magic)];
     char there[HEAD] = {0};
@@ -211,14 +205,14 @@ static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin, st
     size_t got;
 
     if (fstat(fd, &st))
-        return sb_fail_errno(err, errno, "%s", name);
+        return sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
-        return sb_fail(err, SB_INVALID, "%s: is no regular file of one name; move it away", name);
-    if (sb_pread_full(fd, there, sizeof(there), 0, &got, name, err))
-        return err->code;
+        return sb_fail(SB_INVALID, "%s: is no regular file of one name; move it away", name);
+    if (sb_pread_full(fd, there, sizeof(there), 0, &got, name))
+        return sb_error()->code;
     if (memcmp(there, head_magic, sizeof(head_magic)) == 0 &&
         sb_get_u32((unsigned char *)there + 20) != origin)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is of another archive or file of this name, or of its former place; "
                        "move it beside that, or give another --parity-dir",
                        name);
@@ -226,11 +220,11 @@ static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin, st
     if (memcmp(there, head_magic, sizeof(head_magic)) == 0 ||
         (st.st_size <= HEAD && memcmp(there, nothing, sizeof(nothing)) == 0))
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
+    return sb_fail(SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
                    name);
 }
 
-static enum sb_code write_head(struct sb_before *before, struct sb_error *err)
+static enum sb_code write_head(struct sb_before *before)
 {
     const char *name = before->name.data;
     unsigned char head[HEAD] = {0};
@@ -238,14 +232,14 @@ static enum sb_code write_head(struct sb_before *before, struct sb_error *err)
     memcpy(head, head_magic, sizeof(head_magic));
     sb_put_u64(head + 8, (uint64_t)before->size);
     sb_put_u32(sb_put_u32(head + 16, sb_crc32c(0, head, 16)), before->origin);
-    if (sb_pwrite_full(before->fd, head, HEAD, 0, name, err))
-        return err->code;
+    if (sb_pwrite_full(before->fd, head, HEAD, 0, name))
+        return sb_error()->code;
     before->synced = before->size;
-    return sb_fsync(before->fd, name, err);
+    return sb_fsync(before->fd, name);
 }
 
 /* After what is there, and was synced: of the rest the bytes are still in their place. */
-static enum sb_code open_to_add(struct sb_before *before, const char *path, struct sb_error *err)
+static enum sb_code open_to_add(struct sb_before *before, const char *path)
 {
     const char *name = before->name.data;
     struct stat st;
@@ -253,57 +247,56 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path, stru
     before->fd =
         open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (before->fd < 0)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: cannot be made to keep what a repair replaces (%s); nothing is "
                        "repaired",
                        name, strerror(errno));
-    if (refuse_foreign(before->fd, name, before->origin, err) ||
-        read_all(before->fd, &before->size, NULL, NULL, NULL, err))
-        return err->code;
+    if (refuse_foreign(before->fd, name, before->origin) ||
+        read_all(before->fd, &before->size, NULL, NULL, NULL))
+        return sb_error()->code;
     if (stat(path, &st) == 0)
         sb_parity_adopt(before->fd, &st);
     if (ftruncate(before->fd, before->size))
-        return sb_fail_errno(err, errno, "%s", name);
+        return sb_fail_errno(errno, "%s", name);
     before->is_ours = true;
     before->synced = before->size;
-    return write_head(before, err) ? err->code : sb_sync_directory_of(name, err);
+    return write_head(before) ? sb_error()->code : sb_sync_directory_of(name);
 }
 
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
-                           const void *bytes, const void *by, size_t size, struct sb_error *err)
+                           const void *bytes, const void *by, size_t size)
 {
     const char *name = sb_base_name(path), *what = before->name.data;
     unsigned char header[HEADER + NAME_MOST], *at;
     size_t length = strlen(name);
 
     if (length > NAME_MOST)
-        return sb_fail(err, SB_LIMIT, "%s: has too long a name to be repaired", path);
-    if (before->fd < 0 && open_to_add(before, path, err))
-        return err->code;
+        return sb_fail(SB_LIMIT, "%s: has too long a name to be repaired", path);
+    if (before->fd < 0 && open_to_add(before, path))
+        return sb_error()->code;
     memcpy(header, magic, sizeof(magic));
     at = sb_put_u32(header + 12, (uint32_t)length);
     at = sb_put_u64(sb_put_u64(at, (uint64_t)offset), size);
     at = sb_put_u32(sb_put_u32(at, sb_crc32c(0, bytes, size)), sb_crc32c(0, by, size));
     memcpy(at, name, length);
     sb_put_u32(header + 8, sb_crc32c(0, header + 12, HEADER - 12 + length));
-    if (sb_pwrite_full(before->fd, header, HEADER + length, before->size, what, err) ||
-        sb_pwrite_full(before->fd, bytes, size, before->size + HEADER + (int64_t)length, what, err))
-        return err->code;
+    if (sb_pwrite_full(before->fd, header, HEADER + length, before->size, what) ||
+        sb_pwrite_full(before->fd, bytes, size, before->size + HEADER + (int64_t)length, what))
+        return sb_error()->code;
     before->size += HEADER + (int64_t)(length + size);
     return SB_OK;
 }
 
-enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits,
-                                   struct sb_error *err)
+enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits)
 {
-    return sb_before_add(before, path, commits, "", "", 0, err);
+    return sb_before_add(before, path, commits, "", "", 0);
 }
 
-enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err)
+enum sb_code sb_before_sync(struct sb_before *before)
 {
     if (before->fd < 0 || before->size == before->synced)
         return SB_OK;
-    return sb_fsync(before->fd, before->name.data, err) ? err->code : write_head(before, err);
+    return sb_fsync(before->fd, before->name.data) ? sb_error()->code : write_head(before);
 }
 
 /* Of a disk that was full nothing is left. */
@@ -334,12 +327,12 @@ struct undo {
     struct sb_buf bytes[2]; /* as they are, and as they were */
 };
 
-static enum sb_code collect(void *context, const struct record *record, struct sb_error *err)
+static enum sb_code collect(void *context, const struct record *record)
 {
     struct undo *undo = context;
 
-    if (sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record), err))
-        return err->code;
+    if (sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record)))
+        return sb_error()->code;
     undo->records[undo->count++] = *record;
     return SB_OK;
 }
@@ -358,8 +351,7 @@ static bool is_own(const struct undo *undo, const struct record *record)
     return strcmp(record->name, own) == 0 || sb_own_of(record->name, base).kind == SB_OWN_SHARD;
 }
 
-static enum sb_code open_target(struct undo *undo, const struct record *record,
-                                struct sb_error *err)
+static enum sb_code open_target(struct undo *undo, const struct record *record)
 {
     size_t directory = (size_t)(sb_base_name(undo->path) - undo->path);
     struct sb_buf path = {0};
@@ -370,13 +362,13 @@ static enum sb_code open_target(struct undo *undo, const struct record *record,
         close(undo->target);
     if (sb_buf_add(&path, undo->path, directory) || sb_buf_add_text(&path, record->name)) {
         undo->target = -1;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     undo->target = open(path.data, (undo->dry_run ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC |
                                        O_NONBLOCK | O_NOCTTY);
     sb_buf_release(&path);
     memcpy(undo->target_name, record->name, sizeof(undo->target_name));
-    return undo->target < 0 ? sb_fail_errno(err, errno, "%s", record->name) : SB_OK;
+    return undo->target < 0 ? sb_fail_errno(errno, "%s", record->name) : SB_OK;
 }
 
 static void skip(struct undo *undo, const struct record *record, const char *why)
@@ -398,19 +390,18 @@ static void say_gap(void *context, int64_t from, int64_t to)
 }
 
 /* Of the file, and of what was kept. */
-static enum sb_code load(struct undo *undo, const struct record *record, bool *there, bool *kept,
-                         struct sb_error *err)
+static enum sb_code load(struct undo *undo, const struct record *record, bool *there, bool *kept)
 {
     size_t size = (size_t)record->size;
 
     for (unsigned i = 0; i < 2; i++) {
         sb_buf_clear(&undo->bytes[i]);
         if (sb_buf_reserve(&undo->bytes[i], size + 1))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
-    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there, err))
-        return err->code;
-    return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept, err);
+    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there))
+        return sb_error()->code;
+    return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept);
 }
 
 static bool is_of_database(const struct undo *undo, const struct record *record)
@@ -418,7 +409,7 @@ static bool is_of_database(const struct undo *undo, const struct record *record)
     return strcmp(record->name, sb_base_name(undo->path)) == 0 && sb_begins_like_index(undo->path);
 }
 
-static enum sb_code put_back(struct undo *undo, const struct record *record, struct sb_error *err)
+static enum sb_code put_back(struct undo *undo, const struct record *record)
 {
     size_t size = (size_t)record->size;
     bool there = false, kept = false;
@@ -434,14 +425,14 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
         skip(undo, record, "are of a database that changed since the repair");
         return SB_OK;
     }
-    if (open_target(undo, record, err)) {
-        if (err->code != SB_NOENT)
-            return err->code;
+    if (open_target(undo, record)) {
+        if (sb_error()->code != SB_NOENT)
+            return sb_error()->code;
         skip(undo, record, "are missing");
         return SB_OK;
     }
-    if (load(undo, record, &there, &kept, err))
-        return err->code;
+    if (load(undo, record, &there, &kept))
+        return sb_error()->code;
     crc = sb_crc32c(0, undo->bytes[0].data, size);
     /* A killed run did not replace them. */
     if (there && crc == record->crc)
@@ -459,13 +450,13 @@ static enum sb_code put_back(struct undo *undo, const struct record *record, str
               record->offset + record->size - 1, undo->dry_run ? "would be" : "are");
     if (undo->dry_run)
         return SB_OK;
-    if (sb_pwrite_full(undo->target, undo->bytes[1].data, size, record->offset, record->name, err))
-        return err->code;
-    return sb_fsync(undo->target, record->name, err);
+    if (sb_pwrite_full(undo->target, undo->bytes[1].data, size, record->offset, record->name))
+        return sb_error()->code;
+    return sb_fsync(undo->target, record->name);
 }
 
 /* Pages of two states make no database: they go back if no commit came since the last repair. */
-static enum sb_code look_at_database(struct undo *undo, struct sb_error *err)
+static enum sb_code look_at_database(struct undo *undo)
 {
     unsigned char head[SB_PROTECT_HEAD] = {0};
     size_t i = undo->count;
@@ -475,54 +466,54 @@ static enum sb_code look_at_database(struct undo *undo, struct sb_error *err)
         i--;
     if (i == 0)
         return SB_OK;
-    if (open_target(undo, &undo->records[i - 1], err) ||
-        read_exactly(undo->target, head, sizeof(head), 0, &there, err))
-        return err->code;
+    if (open_target(undo, &undo->records[i - 1]) ||
+        read_exactly(undo->target, head, sizeof(head), 0, &there))
+        return sb_error()->code;
     undo->database_changed =
         !there || (int64_t)sb_protect_commits(head) != undo->records[i - 1].offset;
     return SB_OK;
 }
 
-static enum sb_code undo_all(struct undo *undo, struct sb_error *err)
+static enum sb_code undo_all(struct undo *undo)
 {
-    enum sb_code code = refuse_foreign(undo->fd, undo->name, undo->origin, err);
+    enum sb_code code = refuse_foreign(undo->fd, undo->name, undo->origin);
     int64_t end;
 
     if (!code)
-        code = read_all(undo->fd, &end, collect, say_gap, undo, err);
+        code = read_all(undo->fd, &end, collect, say_gap, undo);
     if (!code)
-        code = look_at_database(undo, err);
+        code = look_at_database(undo);
     for (size_t i = undo->count; !code && i > 0; i--)
-        code = put_back(undo, &undo->records[i - 1], err);
+        code = put_back(undo, &undo->records[i - 1]);
     if (code || undo->dry_run || undo->skipped > 0)
         return code;
     if (unlink(undo->name))
-        return sb_fail_errno(err, errno, "%s: cannot be removed", undo->name);
-    return sb_sync_directory_of(undo->name, err);
+        return sb_fail_errno(errno, "%s: cannot be removed", undo->name);
+    return sb_sync_directory_of(undo->name);
 }
 
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
-                            const struct sb_notify *notify, struct sb_error *err)
+                            const struct sb_notify *notify)
 {
     struct undo undo = {.path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
     struct sb_protect_holds holds = {0};
     struct sb_buf name = {0};
-    enum sb_code code = name_before(path, parity_dir, &name, err);
+    enum sb_code code = name_before(path, parity_dir, &name);
 
     if (!code)
-        code = find_origin(path, parity_dir, &undo.origin, err);
+        code = find_origin(path, parity_dir, &undo.origin);
     if (!code && !dry_run)
-        code = sb_protect_hold(&holds, path, err);
+        code = sb_protect_hold(&holds, path);
     if (!code)
         undo.fd = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     undo.name = name.data;
     if (!code && undo.fd < 0)
-        code = errno == ENOENT
-                   ? sb_fail(err, SB_NOENT, "%s: no repair has left it; nothing can be put back",
-                             name.data)
-                   : sb_fail_errno(err, errno, "%s", name.data);
+        code =
+            errno == ENOENT
+                ? sb_fail(SB_NOENT, "%s: no repair has left it; nothing can be put back", name.data)
+                : sb_fail_errno(errno, "%s", name.data);
     if (!code)
-        code = undo_all(&undo, err);
+        code = undo_all(&undo);
     if (undo.target >= 0)
         close(undo.target);
     sb_protect_release(&holds);

@@ -46,22 +46,21 @@ struct sb_before {
 #define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
 
 /* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
-enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_before_begin(struct sb_before *before, const char *path,
+                             const char *parity_dir) SB_CHECKED;
 
 /* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
  * SB_INVALID: it cannot be made, or what is there is none of these. */
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
-                           const void *bytes, const void *by, size_t size,
-                           struct sb_error *err) SB_CHECKED;
+                           const void *bytes, const void *by, size_t size) SB_CHECKED;
 
 /* A repair of a database follows, which counts so many commits then: its pages go back only if it
  * still does. */
-enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_before_add_commits(struct sb_before *before, const char *path,
+                                   uint32_t commits) SB_CHECKED;
 
 /* What was added is on disk. */
-enum sb_code sb_before_sync(struct sb_before *before, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_before_sync(struct sb_before *before) SB_CHECKED;
 
 void sb_before_release(struct sb_before *before);
 
@@ -72,6 +71,6 @@ void sb_before_release(struct sb_before *before);
  * database, all are, if a commit came since. SB_NOENT: there is none.
  */
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
-                            const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                            const struct sb_notify *notify) SB_CHECKED;
 
 #endif

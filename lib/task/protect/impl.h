@@ -32,42 +32,39 @@ struct sb_protected {
 
 /* The absolute path of a file, for what is in another directory. The directory is resolved, the
  * name is not: links are refused. The caller frees it. */
-enum sb_code sb_protect_find_origin(char **out, const char *path, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_find_origin(char **out, const char *path) SB_CHECKED;
 
 /* Finds the name of the parity file, and the origin. */
 enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
-                                const struct sb_protect_options *options,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_protect_options *options) SB_CHECKED;
 
 /* Closes all of it, drops the locks. */
 void sb_protected_end(struct sb_protected *work);
 
 /* For a repair: to be written. SB_FORMAT: no regular file, a link, or of several names. */
-enum sb_code sb_protected_open(struct sb_protected *work, bool to_write,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protected_open(struct sb_protected *work, bool to_write) SB_CHECKED;
 
 /* SB_NOENT: there is none; SB_DAMAGED: it has lost its superblocks; SB_FORMAT: none that was made
  * by sb_protect; SB_EXISTS: that of another file. */
-enum sb_code sb_protected_open_parity(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 
 /* Which state of an SQLite file the open file is, by its head. */
-enum sb_code sb_protected_commit(const struct sb_protected *work, enum sb_protect_commit *commit,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protected_commit(const struct sb_protected *work,
+                                 enum sb_protect_commit *commit) SB_CHECKED;
 
 /* The length of a name without the end of a parity file's; 0: it does not end so. */
 size_t sb_protect_base_size(const char *name);
 
 /* SB_NOENT, and what to do about the parity file, if there is one. */
-enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number,
-                                     struct sb_error *err);
+enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number);
 
 /* make.c: of the file, which is open, after its bytes were proved (prove.h). */
-enum sb_code sb_protect_write_parity(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_write_parity(struct sb_protected *work) SB_CHECKED;
+enum sb_code sb_protect_make(struct sb_protected *work) SB_CHECKED;
+enum sb_code sb_protect_update(struct sb_protected *work) SB_CHECKED;
 
 /* repair.c: checks, and repairs if that is requested. */
-enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_repair(struct sb_protected *work) SB_CHECKED;
 
 /*
  * Keeps others away while a file that may be an archive's index, or a shard, or both, is changed:
@@ -75,31 +72,27 @@ enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err) 
  * also after a failure. SB_LOCKED: somebody has it, or a change was interrupted; waits as the
  * context allows.
  */
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path) SB_CHECKED;
 
 /*
  * Likewise while such a file is read: readers of an index go on, and its state is one that was
  * committed.
  */
-enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path) SB_CHECKED;
 void sb_protect_release(struct sb_protect_holds *holds);
 
 /* Is it an archive's index, by its beginning or by the shards beside it? */
 bool sb_protect_is_index(const char *path);
 
 /* How many shards the index in this file counts; name: of it, for messages. */
-enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_count_shards(const char *index, const char *name,
+                                     uint32_t *count) SB_CHECKED;
 
 /* Of an index that is open, with its parity file: sb_protect_is_older. */
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older) SB_CHECKED;
 
 /* Has a shard of the index in this file bytes after its last file? name: of the archive. */
-enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has) SB_CHECKED;
 
 /* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
 size_t sb_protect_base_of_shard(const char *path);

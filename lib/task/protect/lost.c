@@ -38,24 +38,23 @@ static bool is_missing(const char *path)
 }
 
 /* What is not made is missed. */
-static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size)
 {
-    (void)context, (void)offset, (void)size, (void)err;
+    (void)context, (void)offset, (void)size;
     return SB_OK;
 }
 
-static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
-                                struct sb_error *err)
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct remake *remake = context;
 
     remake->bytes += (int64_t)size;
     if (remake->made.fd < 0)
         return SB_OK;
-    return sb_pwrite_full(remake->made.fd, bytes, size, offset, remake->work.path, err);
+    return sb_pwrite_full(remake->made.fd, bytes, size, offset, remake->work.path);
 }
 
-static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
+static enum sb_code make_bytes(struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     const struct sb_parity_check_options wanted = {.progress = work->options->progress,
@@ -63,13 +62,13 @@ static enum sb_code make_bytes(struct remake *remake, struct sb_error *err)
     const struct sb_parity_mender mender = {
         .mended = take_mended, .lost = take_lost, .context = remake};
     struct sb_parity_bad *bad;
-    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
+    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted);
 
     if (!code && !bad->of_another)
-        code = sb_parity_mend(work->parity, work->file, bad, &mender, err);
+        code = sb_parity_mend(work->parity, work->file, bad, &mender);
     sb_parity_bad_free(bad);
     if (!code && remake->bytes < work->parity->super.shape.size)
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: is missing, and of its %" PRId64
                        " bytes its parity file can make %" PRId64 "; bring it back from a copy",
                        work->path, work->parity->super.shape.size, remake->bytes);
@@ -82,12 +81,11 @@ static bool has_same_bytes(const char *path, const struct sb_protect_options *op
     const struct sb_parity_check_options all = {0};
     struct sb_parity_bad *bad = NULL;
     struct sb_protected work;
-    struct sb_error ignored;
-    bool same = sb_protected_begin(&work, path, options, &ignored) == SB_OK &&
-                sb_protected_open(&work, false, &ignored) == SB_OK &&
-                sb_protected_open_parity(&work, &ignored) == SB_OK &&
+    bool same = IGNORED(sb_protected_begin(&work, path, options)) == SB_OK &&
+                IGNORED(sb_protected_open(&work, false)) == SB_OK &&
+                IGNORED(sb_protected_open_parity(&work)) == SB_OK &&
                 work.file->st.st_size <= work.parity->super.shape.size &&
-                sb_parity_check(&bad, work.parity, work.file, &all, &ignored) == SB_OK &&
+                IGNORED(sb_parity_check(&bad, work.parity, work.file, &all)) == SB_OK &&
                 bad->data == 0 && bad->unknown == 0 && !bad->of_another;
 
     sb_parity_bad_free(bad);
@@ -96,7 +94,7 @@ static bool has_same_bytes(const char *path, const struct sb_protect_options *op
 }
 
 static enum sb_code is_as_protected(const char *shard, const struct sb_protect_options *options,
-                                    bool *is, struct sb_error *err)
+                                    bool *is)
 {
     const struct sb_protect_options look = {.parity_dir = options->parity_dir};
     struct sb_protect_status status;
@@ -105,8 +103,8 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
     *is = lstat(shard, &st) == 0 && S_ISLNK(st.st_mode);
     if (*is)
         return SB_OK;
-    if (sb_protect_look(shard, options->parity_dir, &status, err))
-        return err->code;
+    if (sb_protect_look(shard, options->parity_dir, &status))
+        return sb_error()->code;
     *is = status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT ||
           (status.state == SB_PROTECT_CHANGED && has_same_bytes(shard, &look));
     return SB_OK;
@@ -115,46 +113,44 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
 /* May an index, in this file, be older than the shards of the archive? Not if these are as they
  * were protected, end with its files, and there are no more of them. */
 static enum sb_code find_age(const char *file, const char *index,
-                             const struct sb_protect_options *options, bool *older,
-                             struct sb_error *err)
+                             const struct sb_protect_options *options, bool *older)
 {
     char *name = strndup(index, sb_index_base_size(index));
     bool same = true;
     uint32_t count = 0;
-    enum sb_code code = name ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = name ? SB_OK : sb_fail_memory();
 
     if (!code)
-        code = sb_protect_count_shards(file, name, &count, err);
+        code = sb_protect_count_shards(file, name, &count);
     for (uint32_t i = 0; !code && same && i <= count && i <= SB_SHARD_MAX; i++) {
-        char *shard = sb_shard_name(name, i, err);
+        char *shard = sb_shard_name(name, i);
 
-        code = shard ? SB_OK : err->code;
+        code = shard ? SB_OK : sb_error()->code;
         if (!code && i < count)
-            code = is_as_protected(shard, options, &same, err);
+            code = is_as_protected(shard, options, &same);
         else if (!code)
             same = is_missing(shard);
         free(shard);
     }
     *older = !same;
     if (!code && same)
-        code = sb_protect_has_tail(file, name, older, err);
+        code = sb_protect_has_tail(file, name, older);
     free(name);
     return code;
 }
 
 /* The time of the parity file is recorded in an older index. */
-static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older,
-                               struct sb_error *err)
+static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older)
 {
-    enum sb_code code = find_age(file, work->path, work->options, older, err);
+    enum sb_code code = find_age(file, work->path, work->options, older);
 
     if (code || !*older)
         return code;
-    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec, err);
+    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec);
 }
 
 /* It belongs to, and may be read by, whom its parity file does. */
-static enum sb_code set_metadata(const struct remake *remake, struct sb_error *err)
+static enum sb_code set_metadata(const struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -162,8 +158,8 @@ static enum sb_code set_metadata(const struct remake *remake, struct sb_error *e
 
     sb_parity_adopt(remake->made.fd, &work->parity->file->st);
     if (!remake->older && futimens(remake->made.fd, times))
-        return sb_fail_errno(err, errno, "%s", work->path);
-    return sb_fsync(remake->made.fd, work->path, err);
+        return sb_fail_errno(errno, "%s", work->path);
+    return sb_fsync(remake->made.fd, work->path);
 }
 
 static void say_remade(const struct remake *remake)
@@ -185,44 +181,44 @@ static void say_remade(const struct remake *remake)
                   "was missing, and is made again as it was when it was protected, at %s", date);
 }
 
-static enum sb_code name_it(struct remake *remake, struct sb_error *err)
+static enum sb_code name_it(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
 
-    if (set_metadata(remake, err) || sb_rename_new(remake->made.path, work->path, err))
-        return err->code;
-    return sb_sync_directory_of(work->path, err);
+    if (set_metadata(remake) || sb_rename_new(remake->made.path, work->path))
+        return sb_error()->code;
+    return sb_sync_directory_of(work->path);
 }
 
 /* The empty file that is to be filled; in a dry run any that is empty. */
-static enum sb_code open_empty(struct remake *remake, struct sb_error *err)
+static enum sb_code open_empty(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
     bool dry_run = work->options->dry_run;
     int fd;
 
-    if (!dry_run && sb_out_temporary_make(&remake->made, work->path, work->path, err))
-        return err->code;
+    if (!dry_run && sb_out_temporary_make(&remake->made, work->path, work->path))
+        return sb_error()->code;
     fd = dry_run ? open("/dev/null", O_RDONLY | O_CLOEXEC) : dup(remake->made.fd);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s", work->path);
-    return sb_file_take(&work->file, fd, work->path, err);
+        return sb_fail_errno(errno, "%s", work->path);
+    return sb_file_take(&work->file, fd, work->path);
 }
 
-static enum sb_code make_again(struct remake *remake, struct sb_error *err)
+static enum sb_code make_again(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
     bool dry_run = work->options->dry_run;
-    enum sb_code code = open_empty(remake, err);
+    enum sb_code code = open_empty(remake);
 
     if (!code)
-        code = make_bytes(remake, err);
+        code = make_bytes(remake);
     if (!code && !dry_run && remake->index)
-        code = record_age(remake->made.path, work, &remake->older, err);
+        code = record_age(remake->made.path, work, &remake->older);
     if (!code && !dry_run)
-        code = name_it(remake, err);
+        code = name_it(remake);
     if (!code && !dry_run && remake->index)
-        code = sb_settle_remade(&remake->hold, err);
+        code = sb_settle_remade(&remake->hold);
     sb_file_free(work->file);
     work->file = NULL;
     sb_out_lock_drop(&remake->made);
@@ -230,41 +226,39 @@ static enum sb_code make_again(struct remake *remake, struct sb_error *err)
 }
 
 /* Writers of an archive without index wait. */
-static enum sb_code hold_index(struct remake *remake, struct sb_error *err)
+static enum sb_code hold_index(struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     char *archive = strndup(work->path, sb_index_base_size(work->path));
-    enum sb_code code =
-        archive ? sb_hold_find(&remake->hold, archive, false, err) : sb_fail_memory(err);
+    enum sb_code code = archive ? sb_hold_find(&remake->hold, archive, false) : sb_fail_memory();
 
     if (!code)
-        code = sb_hold_take(&remake->hold, err);
+        code = sb_hold_take(&remake->hold);
     if (!code)
-        code = sb_journal_refuse(work->path, err);
+        code = sb_journal_refuse(work->path);
     if (!code)
-        code = sb_settle_forward(&remake->hold, &remake->found, err);
+        code = sb_settle_forward(&remake->hold, &remake->found);
     free(archive);
     return code;
 }
 
 /* SB_OK, too, if that is not possible, which is reported; SB_NOENT: it has no parity file. */
-static enum sb_code remake(const char *path, bool index, const struct sb_protect_options *options,
-                           struct sb_error *err)
+static enum sb_code remake(const char *path, bool index, const struct sb_protect_options *options)
 {
     struct remake remake = {.made = {.fd = -1}, .hold = SB_HOLD_NONE, .index = index};
     struct sb_protected *work = &remake.work;
-    enum sb_code code = sb_protected_begin(work, path, options, err);
+    enum sb_code code = sb_protected_begin(work, path, options);
 
     if (!code && is_missing(work->name.data))
         code = SB_NOENT;
     if (!code && !options->dry_run)
-        code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+        code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data);
     if (!code)
-        code = sb_protected_open_parity(work, err);
+        code = sb_protected_open_parity(work);
     if (!code && index && !options->dry_run)
-        code = hold_index(&remake, err);
+        code = hold_index(&remake);
     if (!code && !remake.found)
-        code = make_again(&remake, err);
+        code = make_again(&remake);
     if (!code && !remake.found)
         say_remade(&remake);
     if (!code && options->result) {
@@ -278,44 +272,40 @@ static enum sb_code remake(const char *path, bool index, const struct sb_protect
 
 /* What no parity file can do is left to whoever opens the container, and finds that it is missing.
  */
-static enum sb_code leave(const char *path, const struct sb_protect_options *options,
-                          struct sb_error *err)
+static enum sb_code leave(const char *path, const struct sb_protect_options *options)
 {
-    struct sb_error ignored;
     bool older = false;
 
-    if (sb_protect_ends_work(err) || err->code == SB_LOCKED || err->code == SB_EXISTS)
-        return err->code;
-    if (err->code == SB_CHANGED && sb_protect_is_index(path) &&
-        !sb_protect_is_older(path, options->parity_dir, &older, &ignored) && older)
+    if (sb_protect_ends_work(sb_error()) || sb_error()->code == SB_LOCKED ||
+        sb_error()->code == SB_EXISTS)
+        return sb_error()->code;
+    if (sb_error()->code == SB_CHANGED && sb_protect_is_index(path) &&
+        !IGNORED(sb_protect_is_older(path, options->parity_dir, &older)) && older)
         sb_report(options->notify, SB_PROBLEM, "older", path, "%s", sb_protect_older);
-    else if (err->code == SB_CHANGED && sb_protect_is_index(path))
+    else if (sb_error()->code == SB_CHANGED && sb_protect_is_index(path))
         sb_report(options->notify, SB_WARNING, "changed", path,
                   "changed since its parity file was made; if it is right, 'shardbox protect "
                   "--update' makes that anew; if it cannot be opened, move it away, and --repair "
                   "makes it again as it was then");
-    else if (err->code == SB_CHANGED)
-        sb_report(options->notify, SB_PROBLEM, "changed", NULL, "%s", err->text);
-    else if (err->code != SB_NOENT)
-        sb_report(options->notify, err->code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM, "parity",
-                  NULL, "%s", err->text);
+    else if (sb_error()->code == SB_CHANGED)
+        sb_report(options->notify, SB_PROBLEM, "changed", NULL, "%s", sb_error()->text);
+    else if (sb_error()->code != SB_NOENT)
+        sb_report(options->notify, sb_error()->code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM,
+                  "parity", NULL, "%s", sb_error()->text);
     return SB_OK;
 }
 
 static bool has_parity(const char *path, const struct sb_protect_options *options)
 {
     struct sb_buf name = {0};
-    struct sb_error ignored;
-    bool has =
-        sb_protect_find(path, options->parity_dir, &name, &ignored) == SB_OK && name.size > 0;
+    bool has = IGNORED(sb_protect_find(path, options->parity_dir, &name)) == SB_OK && name.size > 0;
 
     sb_buf_release(&name);
     return has;
 }
 
 /* Others are kept away only if there is something to do. */
-static enum sb_code repair(const char *path, const struct sb_protect_options *options,
-                           struct sb_error *err)
+static enum sb_code repair(const char *path, const struct sb_protect_options *options)
 {
     struct sb_protect_result found = {0};
     const struct sb_protect_options look = {.act = SB_PROTECT_CHECK,
@@ -323,10 +313,10 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
                                             .trust = options->trust,
                                             .threads = options->threads,
                                             .result = &found};
-    enum sb_code code = sb_protect(path, &look, err);
+    enum sb_code code = sb_protect(path, &look);
 
     if (!code && (found.pieces > 0 || found.lost > 0))
-        return sb_protect(path, options, err);
+        return sb_protect(path, options);
     if (options->result) {
         options->result->files += found.files;
         options->result->changed += code == SB_CHANGED;
@@ -339,18 +329,16 @@ static void remove_leftover(const char *path, const struct sb_protect_options *o
 {
     struct sb_buf temporary = {0};
     struct sb_out_lock lock;
-    struct sb_error ignored;
     struct stat st;
 
-    if (!options->dry_run && sb_out_temporary_name(path, &temporary, &ignored) == SB_OK &&
+    if (!options->dry_run && IGNORED(sb_out_temporary_name(path, &temporary)) == SB_OK &&
         lstat(temporary.data, &st) == 0 &&
-        sb_out_temporary_make(&lock, path, path, &ignored) == SB_OK)
+        IGNORED(sb_out_temporary_make(&lock, path, path)) == SB_OK)
         sb_out_lock_drop(&lock);
     sb_buf_release(&temporary);
 }
 
-static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options,
-                                    struct sb_error *err)
+static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options)
 {
     enum sb_code code;
 
@@ -358,9 +346,9 @@ static enum sb_code bring_back_file(const char *path, const struct sb_protect_op
         remove_leftover(path, options);
     if (!has_parity(path, options))
         return SB_OK;
-    code = is_missing(path) ? remake(path, sb_protect_is_index(path), options, err)
-                            : repair(path, options, err);
-    return code ? leave(path, options, err) : SB_OK;
+    code =
+        is_missing(path) ? remake(path, sb_protect_is_index(path), options) : repair(path, options);
+    return code ? leave(path, options) : SB_OK;
 }
 
 /* The shards of an archive. */
@@ -370,7 +358,6 @@ struct shards {
     uint32_t count; /* that the index has */
     bool any;       /* is missing, and has a parity file */
     enum sb_code code;
-    struct sb_error *err;
 };
 
 static bool is_missing_shard(const struct shards *shards, const char *path)
@@ -394,59 +381,56 @@ static void bring_back_shard(void *context, const char *path)
     if (shards->code || !is_missing_shard(shards, path) ||
         sb_own_of_rest(path + base).shard >= shards->count)
         return;
-    shards->code = remake(path, false, shards->options, shards->err);
+    shards->code = remake(path, false, shards->options);
     if (shards->code)
-        shards->code = leave(path, shards->options, shards->err);
+        shards->code = leave(path, shards->options);
 }
 
-static enum sb_code walk(struct shards *shards, void (*each)(void *context, const char *path),
-                         struct sb_error *err)
+static enum sb_code walk(struct shards *shards, void (*each)(void *context, const char *path))
 {
-    return sb_protect_walk(shards->index, shards->options->parity_dir, each, shards, err);
+    return sb_protect_walk(shards->index, shards->options->parity_dir, each, shards);
 }
 
 /* Of what a killed writer was renaming nothing is missing once that is settled. */
-static enum sb_code bring_back_shards(struct shards *shards, struct sb_error *err)
+static enum sb_code bring_back_shards(struct shards *shards)
 {
-    enum sb_code code = shards->options->dry_run ? SB_OK : sb_hold_settle(shards->index, err);
+    enum sb_code code = shards->options->dry_run ? SB_OK : sb_hold_settle(shards->index);
 
     shards->any = false;
     if (!code)
-        code = walk(shards, look, err);
+        code = walk(shards, look);
     if (code || !shards->any)
         return code;
-    code = sb_protect_count_shards(shards->index, shards->index, &shards->count, err);
+    code = sb_protect_count_shards(shards->index, shards->index, &shards->count);
     if (!code)
-        code = walk(shards, bring_back_shard, err);
+        code = walk(shards, bring_back_shard);
     return code ? code : shards->code;
 }
 
-static enum sb_code bring_back(const char *path, const struct sb_protect_options *options,
-                               struct sb_error *err)
+static enum sb_code bring_back(const char *path, const struct sb_protect_options *options)
 {
-    struct shards shards = {.index = path, .options = options, .err = err};
-    enum sb_code code = bring_back_file(path, options, err);
+    struct shards shards = {.index = path, .options = options};
+    enum sb_code code = bring_back_file(path, options);
 
     if (!code)
-        code = walk(&shards, look, err);
-    if (!code && shards.any && bring_back_shards(&shards, err))
-        code = leave(path, options, err);
+        code = walk(&shards, look);
+    if (!code && shards.any && bring_back_shards(&shards))
+        code = leave(path, options);
     return code;
 }
 
 /* The file that is there, or was: of old archives the index has another name. */
-enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
-                                   struct sb_error *err)
+enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options)
 {
-    char *old = sb_own_name(path, SB_OLD_INDEX, err);
+    char *old = sb_own_name(path, SB_OLD_INDEX);
     bool is_old;
     enum sb_code code;
 
     if (!old)
-        return err->code;
+        return sb_error()->code;
     is_old = is_missing(path) &&
              (!is_missing(old) || (!has_parity(path, options) && has_parity(old, options)));
-    code = bring_back(is_old ? old : path, options, err);
+    code = bring_back(is_old ? old : path, options);
     free(old);
     return code;
 }

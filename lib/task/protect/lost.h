@@ -23,7 +23,7 @@
  * if the file changed since, and left to who opens it. Without a parity file nothing is done. An
  * index is not made again beside a journal, which is of a later one: SB_LOCKED.
  */
-enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_bring_back(const char *path,
+                                   const struct sb_protect_options *options) SB_CHECKED;
 
 #endif

@@ -24,54 +24,52 @@
  * Until a change that follows gets another time, also in a copy that keeps whole seconds. It may
  * have changed meanwhile.
  */
-static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *st,
-                                  struct sb_error *err)
+static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *st)
 {
     struct timespec now, rest;
     int64_t age;
 
     for (int i = 0; i < WAITS_MOST; i++) {
         if (fstat(work->file->fd, st))
-            return sb_fail_errno(err, errno, "%s", work->path);
+            return sb_fail_errno(errno, "%s", work->path);
         if (clock_gettime(CLOCK_REALTIME, &now))
             return SB_OK;
         age = sb_time_ns(now) - sb_time_ns(st->st_mtim);
         if (age < 0 || age >= SETTLED_NS)
             return SB_OK;
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         rest = sb_time_split(SETTLED_NS - age);
         nanosleep(&rest, NULL);
     }
-    return sb_fail(err, SB_CHANGED, "%s: is being written to; protect it when that has ended",
+    return sb_fail(SB_CHANGED, "%s: is being written to; protect it when that has ended",
                    work->path);
 }
 
-static enum sb_code refuse_replaced(const struct sb_protected *work, struct sb_error *err)
+static enum sb_code refuse_replaced(const struct sb_protected *work)
 {
     bool named;
-    enum sb_code code = sb_is_named(work->file->fd, work->path, &named, err);
+    enum sb_code code = sb_is_named(work->file->fd, work->path, &named);
 
     if (code || named)
         return code;
-    return sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now; try again",
+    return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
                    work->path);
 }
 
 /* Removes what a killed run left under the name of a parity file that is made, and refuses what
  * none did. The name goes to the buffer. */
-static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary,
-                          struct sb_error *err)
+static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary)
 {
     struct sb_out_lock lock;
     struct stat st;
 
-    if (sb_out_temporary_name(work->name.data, temporary, err))
-        return err->code;
+    if (sb_out_temporary_name(work->name.data, temporary))
+        return sb_error()->code;
     if (lstat(temporary->data, &st) && errno == ENOENT)
         return SB_OK;
-    if (sb_out_temporary_make(&lock, work->name.data, work->name.data, err))
-        return err->code;
+    if (sb_out_temporary_make(&lock, work->name.data, work->name.data))
+        return sb_error()->code;
     sb_out_lock_drop(&lock);
     return SB_OK;
 }
@@ -96,8 +94,7 @@ static unsigned redundancy_of(const struct sb_protected *work)
 }
 
 /* As they are requested, or as the open parity file has them. */
-static enum sb_code choose_words(const struct sb_protected *work, struct sb_parity_options *wanted,
-                                 struct sb_error *err)
+static enum sb_code choose_words(const struct sb_protected *work, struct sb_parity_options *wanted)
 {
     if (work->options->per_mille == 0 && work->parity) {
         const struct sb_parity_shape *shape = &work->parity->super.shape;
@@ -107,31 +104,30 @@ static enum sb_code choose_words(const struct sb_protected *work, struct sb_pari
         if (shape->parity >= shape->data || !is_whole_index(work))
             return SB_OK;
     }
-    return sb_parity_redundancy(redundancy_of(work), &wanted->data, &wanted->parity, err);
+    return sb_parity_redundancy(redundancy_of(work), &wanted->data, &wanted->parity);
 }
 
 /* No parity file stays of a file that was removed while it was made. */
-static enum sb_code refuse_removed(const struct sb_protected *work, struct sb_error *err)
+static enum sb_code refuse_removed(const struct sb_protected *work)
 {
     struct stat st;
 
     if (lstat(work->path, &st) == 0 || errno != ENOENT)
         return SB_OK;
     (void)unlink(work->name.data);
-    return sb_fail(err, SB_CHANGED, "%s: was removed by another process just now", work->path);
+    return sb_fail(SB_CHANGED, "%s: was removed by another process just now", work->path);
 }
 
 /* What the parity file notes of the file. */
-static enum sb_code note_file(const struct sb_protected *work, unsigned char *user,
-                              struct sb_error *err)
+static enum sb_code note_file(const struct sb_protected *work, unsigned char *user)
 {
     unsigned char head[SB_PROTECT_HEAD] = {0};
     struct stat st;
     size_t got;
 
-    if (let_time_pass(work, &st, err) || refuse_replaced(work, err) ||
-        sb_file_read(work->file, head, sizeof(head), 0, &got, err))
-        return err->code;
+    if (let_time_pass(work, &st) || refuse_replaced(work) ||
+        sb_file_read(work->file, head, sizeof(head), 0, &got))
+        return sb_error()->code;
     sb_protect_note(user, &st, head);
     if (work->origin)
         sb_protect_note_origin(user, work->origin);
@@ -139,21 +135,21 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
 }
 
 static enum sb_code prove_and_make(const struct sb_protected *work,
-                                   struct sb_parity_options *wanted, struct sb_error *err)
+                                   struct sb_parity_options *wanted)
 {
     struct sb_prove *prove = NULL;
-    enum sb_code code = sb_prove_begin(&prove, work, err);
+    enum sb_code code = sb_prove_begin(&prove, work);
 
     wanted->read = prove ? sb_prove_read : NULL;
     wanted->reader = prove;
     wanted->proved = prove ? sb_prove_end : NULL;
     if (!code)
-        code = sb_parity_make(work->file, wanted, err);
+        code = sb_parity_make(work->file, wanted);
     sb_prove_free(prove);
     return code;
 }
 
-enum sb_code sb_protect_write_parity(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protect_write_parity(struct sb_protected *work)
 {
     const struct sb_protect_options *options = work->options;
     unsigned char user[SB_PARITY_USER];
@@ -165,78 +161,77 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work, struct sb_error 
         .progress = options->progress,
         .context = options->context,
     };
-    enum sb_code code = choose_words(work, &wanted, err);
+    enum sb_code code = choose_words(work, &wanted);
 
     if (code || options->dry_run) {
         if (!code)
             sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
         return code;
     }
-    code = clear(work, &temporary, err);
+    code = clear(work, &temporary);
     wanted.temporary = temporary.data;
     if (!code)
-        code = note_file(work, user, err);
+        code = note_file(work, user);
     if (!code)
-        code = prove_and_make(work, &wanted, err);
+        code = prove_and_make(work, &wanted);
     if (!code)
-        code = refuse_removed(work, err);
+        code = refuse_removed(work);
     if (!code)
         sb_report(options->notify, SB_NOTE, "written", wanted.path, "written");
     sb_buf_release(&temporary);
     return code;
 }
 
-enum sb_code sb_protect_make(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protect_make(struct sb_protected *work)
 {
     struct sb_error found;
     enum sb_code code;
 
-    if (sb_protected_open(work, false, err))
-        return err->code;
-    code = sb_protected_open_parity(work, &found);
+    if (sb_protected_open(work, false))
+        return sb_error()->code;
+    code = INTO(&found, sb_protected_open_parity(work));
     if (code == SB_NOENT)
-        return sb_protect_write_parity(work, err);
+        return sb_protect_write_parity(work);
     if (code == SB_OK)
-        return sb_fail(err, SB_EXISTS,
-                       "%s: has a parity file already; --update brings it up to date", work->path);
-    *err = found;
+        return sb_fail(SB_EXISTS, "%s: has a parity file already; --update brings it up to date",
+                       work->path);
+    *sb_error() = found;
     return code;
 }
 
 /* Of a file that seems to have the state which is protected. Damage must not be protected;
  * *current: false if it is another state after all. */
-static enum sb_code compare(const struct sb_protected *work, bool *current, struct sb_error *err)
+static enum sb_code compare(const struct sb_protected *work, bool *current)
 {
     struct sb_parity_check_options wanted = {0};
     struct sb_parity_bad *bad;
     bool another = false;
-    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted, err);
+    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted);
 
     if (!code && bad->data > 0)
-        code = sb_pieces_is_another(work->parity, work->file, &another, err);
+        code = sb_pieces_is_another(work->parity, work->file, &another);
     if (!code && bad->data > 0 && !another)
-        code =
-            sb_fail(err, SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
+        code = sb_fail(SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
     *current = !another;
     sb_parity_bad_free(bad);
     return code;
 }
 
 /* Its commits say of an SQLite file which state it has, and of any other size and time. */
-static enum sb_code is_current(const struct sb_protected *work, bool *current, struct sb_error *err)
+static enum sb_code is_current(const struct sb_protected *work, bool *current)
 {
     const struct sb_parity_super *super = &work->parity->super;
     enum sb_protect_commit commit;
 
     *current = sb_protect_is_current(super, &work->file->st);
-    if (sb_protected_commit(work, &commit, err))
-        return err->code;
+    if (sb_protected_commit(work, &commit))
+        return sb_error()->code;
     if (commit == SB_COMMIT_SAME || commit == SB_COMMIT_OTHER)
         *current = commit == SB_COMMIT_SAME;
     return SB_OK;
 }
 
-static enum sb_code leave(struct sb_protected *work, struct sb_error *err)
+static enum sb_code leave(struct sb_protected *work)
 {
     struct sb_buf temporary = {0};
     enum sb_code code = SB_OK;
@@ -245,47 +240,47 @@ static enum sb_code leave(struct sb_protected *work, struct sb_error *err)
               "its parity file is up to date");
     if (!work->options->dry_run) {
         sb_parity_adopt(work->parity->file->fd, &work->file->st);
-        code = clear(work, &temporary, err);
+        code = clear(work, &temporary);
     }
     sb_buf_release(&temporary);
     return code;
 }
 
 /* The parity file is all that is left of the later one. */
-static enum sb_code refuse_older(const struct sb_protected *work, struct sb_error *err)
+static enum sb_code refuse_older(const struct sb_protected *work)
 {
     bool older;
-    enum sb_code code = sb_protected_is_older(work, &older, err);
+    enum sb_code code = sb_protected_is_older(work, &older);
 
     if (code || !older)
         return code;
-    return sb_fail(err, SB_CHANGED, "%s: %s", work->path, sb_protect_older);
+    return sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older);
 }
 
-enum sb_code sb_protect_update(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protect_update(struct sb_protected *work)
 {
     struct sb_parity_options wanted = {0};
     bool current = false, same_words;
     enum sb_code code;
 
-    if (sb_protected_open(work, false, err))
-        return err->code;
-    code = sb_protected_open_parity(work, err);
+    if (sb_protected_open(work, false))
+        return sb_error()->code;
+    code = sb_protected_open_parity(work);
     if (code == SB_NOENT || code == SB_DAMAGED)
-        return sb_protect_write_parity(work, err);
+        return sb_protect_write_parity(work);
     if (!code)
-        code = choose_words(work, &wanted, err);
+        code = choose_words(work, &wanted);
     if (!code)
-        code = is_current(work, &current, err);
+        code = is_current(work, &current);
     if (!code && !current && sb_protect_is_index(work->path))
-        code = refuse_older(work, err);
+        code = refuse_older(work);
     if (code || !current || work->options->anew)
-        return code ? code : sb_protect_write_parity(work, err);
+        return code ? code : sb_protect_write_parity(work);
     same_words = work->parity->super.shape.data == wanted.data &&
                  work->parity->super.shape.parity == wanted.parity;
     if (!same_words || !sb_protect_is_current(&work->parity->super, &work->file->st))
-        code = compare(work, &current, err);
+        code = compare(work, &current);
     if (code)
         return code;
-    return current && same_words ? leave(work, err) : sb_protect_write_parity(work, err);
+    return current && same_words ? leave(work) : sb_protect_write_parity(work);
 }

@@ -10,42 +10,40 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum sb_code name_parity(const char *path, const char *parity_dir, struct sb_buf *out,
-                                struct sb_error *err)
+static enum sb_code name_parity(const char *path, const char *parity_dir, struct sb_buf *out)
 {
     sb_buf_clear(out);
     if (parity_dir && (sb_buf_add_format(out, "%s/", parity_dir)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-enum sb_code sb_protect_find_origin(char **out, const char *path, struct sb_error *err)
+enum sb_code sb_protect_find_origin(char **out, const char *path)
 {
     const char *name = sb_base_name(path);
     char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *directory;
 
     *out = NULL;
     if (!typed)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     directory = realpath(typed, NULL);
     free(typed);
     if (!directory)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (asprintf(out, "%s/%s", directory, name) < 0)
         *out = NULL;
     free(directory);
-    return *out ? SB_OK : sb_fail_memory(err);
+    return *out ? SB_OK : sb_fail_memory();
 }
 
-enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb_buf *out,
-                             struct sb_error *err)
+enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb_buf *out)
 {
     struct stat st;
 
-    if (name_parity(path, parity_dir, out, err))
-        return err->code;
+    if (name_parity(path, parity_dir, out))
+        return sb_error()->code;
     if (lstat(out->data, &st) || !S_ISREG(st.st_mode))
         sb_buf_clear(out);
     return SB_OK;
@@ -62,11 +60,10 @@ static enum sb_protect_state state_of(const struct sb_file *file,
                                       const struct sb_parity_super *super)
 {
     unsigned char head[SB_PROTECT_HEAD] = {0};
-    struct sb_error ignored;
     bool current = sb_protect_is_current(super, &file->st);
     size_t got;
 
-    (void)!sb_file_read(file, head, sizeof(head), 0, &got, &ignored);
+    (void)!IGNORED(sb_file_read(file, head, sizeof(head), 0, &got));
     switch (sb_protect_commit(super, head)) {
     case SB_COMMIT_SAME:
         current = true;
@@ -92,7 +89,7 @@ static void look(const char *path, const struct sb_parity_super *super,
     out->per_mille = (shape->parity * 1000 + shape->data / 2) / shape->data;
     out->size = shape->size;
     out->state = SB_PROTECT_CHANGED;
-    if (sb_file_open(&file, path, "file", &err)) {
+    if (INTO(&err, sb_file_open(&file, path, "file"))) {
         if (err.code == SB_NOENT)
             out->state = SB_PROTECT_CUT;
         return;
@@ -102,7 +99,7 @@ static void look(const char *path, const struct sb_parity_super *super,
 }
 
 enum sb_code sb_protect_look(const char *path, const char *parity_dir,
-                             struct sb_protect_status *out, struct sb_error *err)
+                             struct sb_protect_status *out)
 {
     char *target = realpath(path, NULL);
     struct sb_parity_super super;
@@ -111,9 +108,9 @@ enum sb_code sb_protect_look(const char *path, const char *parity_dir,
 
     *out = (struct sb_protect_status){.state = SB_PROTECT_NONE};
     if (!target && errno == ENOMEM)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
-        code = name_parity(target ? target : path, parity_dir, &name, err);
+        code = name_parity(target ? target : path, parity_dir, &name);
     if (!code && sb_protect_find_super(name.data, &super))
         look(path, &super, out);
     sb_buf_release(&name);
@@ -132,44 +129,42 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
     if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
     size = st.st_size;
-    if (check && name_parity(path, options->parity_dir, &name, &err) == SB_OK)
+    if (check && INTO(&err, name_parity(path, options->parity_dir, &name)) == SB_OK)
         size = lstat(name.data, &st) ? 0 : size + st.st_size;
     sb_buf_release(&name);
     return size;
 }
 
-static enum sb_code refuse_kind(const char *path, const struct stat *st, struct sb_error *err)
+static enum sb_code refuse_kind(const char *path, const struct stat *st)
 {
     if (S_ISREG(st->st_mode))
         return SB_OK;
     if (S_ISLNK(st->st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is a symbolic link; give the file that it leads to",
-                       path);
+        return sb_fail(SB_FORMAT, "%s: is a symbolic link; give the file that it leads to", path);
     if (S_ISDIR(st->st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is a directory; give the files in it", path);
-    return sb_fail(err, SB_FORMAT, "%s: is no regular file", path);
+        return sb_fail(SB_FORMAT, "%s: is a directory; give the files in it", path);
+    return sb_fail(SB_FORMAT, "%s: is no regular file", path);
 }
 
-static enum sb_code refuse_names(const struct sb_protected *work, const struct stat *st,
-                                 struct sb_error *err)
+static enum sb_code refuse_names(const struct sb_protected *work, const struct stat *st)
 {
     if (st->st_nlink <= 1 || work->options->hard_links)
         return SB_OK;
-    return sb_fail(err, SB_FORMAT,
+    return sb_fail(SB_FORMAT,
                    "%s: has %ju names (hard links), and would change under all of them; "
                    "'shardbox protect --repair --hard-links' allows it",
                    work->path, (uintmax_t)st->st_nlink);
 }
 
 enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
-                                const struct sb_protect_options *options, struct sb_error *err)
+                                const struct sb_protect_options *options)
 {
     const char *dir = options->parity_dir;
     enum sb_code code;
 
     *work = (struct sb_protected){.path = path, .options = options, .lock = {.fd = -1}};
-    code = name_parity(path, dir, &work->name, err);
-    return !code && dir ? sb_protect_find_origin(&work->origin, path, err) : code;
+    code = name_parity(path, dir, &work->name);
+    return !code && dir ? sb_protect_find_origin(&work->origin, path) : code;
 }
 
 void sb_protected_end(struct sb_protected *work)
@@ -182,37 +177,35 @@ void sb_protected_end(struct sb_protected *work)
     free(work->origin);
 }
 
-enum sb_code sb_protected_commit(const struct sb_protected *work, enum sb_protect_commit *commit,
-                                 struct sb_error *err)
+enum sb_code sb_protected_commit(const struct sb_protected *work, enum sb_protect_commit *commit)
 {
     unsigned char head[SB_PROTECT_HEAD] = {0};
     size_t got;
-    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got, err);
+    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got);
 
     *commit = sb_protect_commit(&work->parity->super, head);
     return code;
 }
 
-enum sb_code sb_protected_open(struct sb_protected *work, bool to_write, struct sb_error *err)
+enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
 {
     struct stat st;
     int fd;
 
     if (lstat(work->path, &st))
-        return sb_protect_fail_missing(work, errno, err);
-    if (refuse_kind(work->path, &st, err))
-        return err->code;
+        return sb_protect_fail_missing(work, errno);
+    if (refuse_kind(work->path, &st))
+        return sb_error()->code;
     fd = open(work->path,
               (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return sb_fail_errno(err, errno, "%s: cannot be opened", work->path);
-    if (sb_file_take(&work->file, fd, work->path, err) ||
-        refuse_kind(work->path, &work->file->st, err))
-        return err->code;
-    return to_write ? refuse_names(work, &work->file->st, err) : SB_OK;
+        return sb_fail_errno(errno, "%s: cannot be opened", work->path);
+    if (sb_file_take(&work->file, fd, work->path) || refuse_kind(work->path, &work->file->st))
+        return sb_error()->code;
+    return to_write ? refuse_names(work, &work->file->st) : SB_OK;
 }
 
-enum sb_code sb_protected_open_parity(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protected_open_parity(struct sb_protected *work)
 {
     const char *name = work->name.data;
     struct stat st;
@@ -220,19 +213,19 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work, struct sb_error
 
     if (lstat(name, &st))
         return errno == ENOENT
-                   ? sb_fail(err, SB_NOENT, "%s: has no parity file; 'shardbox protect' makes it",
+                   ? sb_fail(SB_NOENT, "%s: has no parity file; 'shardbox protect' makes it",
                              work->path)
-                   : sb_fail_errno(err, errno, "%s", name);
+                   : sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: is no parity file; move it away", name);
-    code = sb_parity_open(&work->parity, name, err);
+        return sb_fail(SB_FORMAT, "%s: is no parity file; move it away", name);
+    code = sb_parity_open(&work->parity, name);
     if (!code && !sb_protect_has_note(&work->parity->super))
-        return sb_fail(err, SB_FORMAT,
+        return sb_fail(SB_FORMAT,
                        "%s: is a parity file that 'shardbox protect' did not make; "
                        "move it away",
                        name);
     if (!code && work->origin && !sb_protect_has_origin(&work->parity->super, work->origin))
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: is of another file than %s, or of its former place; give another "
                        "--parity-dir, or move it beside its file",
                        name, work->origin);
@@ -255,7 +248,7 @@ static bool is_parity(const char *path, enum sb_protect_act act)
 
     if (sb_protect_base_size(path) == 0)
         return false;
-    if (sb_parity_open(&parity, path, &found) == SB_OK)
+    if (INTO(&found, sb_parity_open(&parity, path)) == SB_OK)
         is = sb_protect_has_note(&parity->super);
     else
         is = found.code == SB_DAMAGED || (found.code == SB_NOENT && act == SB_PROTECT_REMOVE);
@@ -263,46 +256,45 @@ static bool is_parity(const char *path, enum sb_protect_act act)
     return is;
 }
 
-static enum sb_code remove_parity(struct sb_protected *work, struct sb_error *err)
+static enum sb_code remove_parity(struct sb_protected *work)
 {
     const char *name = work->name.data;
 
-    if (sb_protected_open_parity(work, err) && err->code != SB_DAMAGED)
-        return err->code;
+    if (sb_protected_open_parity(work) && sb_error()->code != SB_DAMAGED)
+        return sb_error()->code;
     if (work->options->dry_run) {
         sb_report(work->options->notify, SB_NOTE, "would-remove", name, "would be removed");
         return SB_OK;
     }
     if (unlink(name))
-        return sb_fail_errno(err, errno, "%s: cannot be removed", name);
+        return sb_fail_errno(errno, "%s: cannot be removed", name);
     sb_report(work->options->notify, SB_NOTE, "removed", name, "removed");
-    return sb_sync_directory_of(name, err);
+    return sb_sync_directory_of(name);
 }
 
-static enum sb_code act(struct sb_protected *work, struct sb_error *err)
+static enum sb_code act(struct sb_protected *work)
 {
     switch (work->options->act) {
     case SB_PROTECT_MAKE:
-        return sb_protect_make(work, err);
+        return sb_protect_make(work);
     case SB_PROTECT_UPDATE:
-        return sb_protect_update(work, err);
+        return sb_protect_update(work);
     case SB_PROTECT_CHECK:
     case SB_PROTECT_REPAIR:
-        return sb_protect_repair(work, err);
+        return sb_protect_repair(work);
     case SB_PROTECT_REMOVE:
-        return remove_parity(work, err);
+        return remove_parity(work);
     }
     return SB_OK;
 }
 
-enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int number,
-                                     struct sb_error *err)
+enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int number)
 {
     struct stat st;
 
     if (number != ENOENT || lstat(work->name.data, &st))
-        return sb_fail_errno(err, number, "%s", work->path);
-    return sb_fail(err, SB_NOENT,
+        return sb_fail_errno(number, "%s", work->path);
+    return sb_fail(SB_NOENT,
                    "%s: is missing, and has a parity file, which cannot make it again; bring it "
                    "back from a copy, or, if it is not needed, remove that with 'shardbox protect "
                    "--remove'",
@@ -310,7 +302,7 @@ enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int number
 }
 
 /* What is no file to be protected gets no lock beside it. */
-static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
+static enum sb_code lock(struct sb_protected *work)
 {
     const struct sb_protect_options *options = work->options;
     enum sb_code code;
@@ -319,55 +311,53 @@ static enum sb_code lock(struct sb_protected *work, struct sb_error *err)
     if (options->dry_run || options->act == SB_PROTECT_CHECK)
         return SB_OK;
     if (lstat(work->path, &st) == 0) {
-        if (refuse_kind(work->path, &st, err))
-            return err->code;
+        if (refuse_kind(work->path, &st))
+            return sb_error()->code;
     } else if (options->act != SB_PROTECT_REMOVE) {
-        return sb_protect_fail_missing(work, errno, err);
+        return sb_protect_fail_missing(work, errno);
     }
-    code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data, err);
+    code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data);
     if (code || options->act == SB_PROTECT_REMOVE || work->guard)
         return code;
     if (options->act == SB_PROTECT_REPAIR)
-        return sb_protect_hold(&work->holds, work->path, err);
-    return sb_protect_is_index(work->path) ? sb_protect_hold_to_read(&work->holds, work->path, err)
+        return sb_protect_hold(&work->holds, work->path);
+    return sb_protect_is_index(work->path) ? sb_protect_hold_to_read(&work->holds, work->path)
                                            : SB_OK;
 }
 
-enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
-                        struct sb_error *err)
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options)
 {
-    return sb_protect_guarded(path, options, NULL, err);
+    return sb_protect_guarded(path, options, NULL);
 }
 
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
-                                struct sb_protect_guard *guard, struct sb_error *err)
+                                struct sb_protect_guard *guard)
 {
     struct sb_protected work;
     enum sb_code code;
 
     if (is_parity(path, options->act))
-        return options->one ? sb_fail(err, SB_INVALID,
+        return options->one ? sb_fail(SB_INVALID,
                                       "%s: is a parity file; give the file that it protects", path)
                             : SB_OK;
-    code = sb_protected_begin(&work, path, options, err);
+    code = sb_protected_begin(&work, path, options);
     work.guard = guard;
     if (!code)
-        code = lock(&work, err);
+        code = lock(&work);
     if (!code)
-        code = act(&work, err);
+        code = act(&work);
     sb_protected_end(&work);
-    return code || work.remade == 0 ? code : sb_remade_record(path, work.remade, err);
+    return code || work.remade == 0 ? code : sb_remade_record(path, work.remade);
 }
 
-enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir,
-                             struct sb_error *err)
+enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
     struct sb_protected work;
-    enum sb_code code = sb_protected_begin(&work, path, &options, err);
+    enum sb_code code = sb_protected_begin(&work, path, &options);
 
     if (!code)
-        code = sb_protected_open_parity(&work, err);
+        code = sb_protected_open_parity(&work);
     *out = code ? NULL : work.parity;
     if (!code)
         work.parity = NULL;

@@ -74,8 +74,8 @@ struct sb_protect_options {
 
 /* The name of the file's parity file, in this directory or, if it is NULL, beside the file, if a
  * file of that name is there; else the buffer is empty. Replaces what it holds. */
-enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb_buf *out,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_find(const char *path, const char *parity_dir,
+                             struct sb_buf *out) SB_CHECKED;
 
 enum sb_protect_state {
     SB_PROTECT_NONE,    /* there is no parity file */
@@ -93,7 +93,7 @@ struct sb_protect_status {
 /* Of a file; of a link, of what it leads to. parity_dir as in the options. Reads the file's first
  * bytes, and no parity. SB_NOMEM. */
 enum sb_code sb_protect_look(const char *path, const char *parity_dir,
-                             struct sb_protect_status *out, struct sb_error *err) SB_CHECKED;
+                             struct sb_protect_status *out) SB_CHECKED;
 
 /* How many bytes will be read for this file, about: for progress. */
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options);
@@ -105,19 +105,16 @@ int64_t sb_protect_work(const char *path, const struct sb_protect_options *optio
  * SB_DAMAGED: the parity file is of no use, or it would protect damage; SB_INVALID: a parity file
  * itself.
  */
-enum sb_code sb_protect(const char *path, const struct sb_protect_options *options,
-                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect(const char *path, const struct sb_protect_options *options) SB_CHECKED;
 
 /* What knows better than a parity file which bytes of a file are right, as an index. */
 struct sb_protect_guard {
     /* As of archive/parity/check.h: is this looked at? */
-    enum sb_code (*chooses)(void *context, int64_t from, int64_t to, bool *chosen,
-                            struct sb_error *err);
+    enum sb_code (*chooses)(void *context, int64_t from, int64_t to, bool *chosen);
     bool (*chooses_section)(void *context, int64_t from, int64_t to);
     /* May a piece be written over the `got` bytes of it that are there? */
     enum sb_code (*allows)(void *context, int64_t from, const unsigned char *made,
-                           const unsigned char *there, size_t got, size_t size, bool *allowed,
-                           struct sb_error *err);
+                           const unsigned char *there, size_t got, size_t size, bool *allowed);
     void *context;
     bool again; /* set: the parity file is damaged, and to be made again */
 };
@@ -125,19 +122,18 @@ struct sb_protect_guard {
 /* As sb_protect, for a check or a repair, but of the parity file: the caller keeps writers of the
  * file away, and makes that again. */
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
-                                struct sb_protect_guard *guard, struct sb_error *err) SB_CHECKED;
+                                struct sb_protect_guard *guard) SB_CHECKED;
 
 /* The parity file of a file, in whatever state that is. Errors as above. */
 struct sb_parity;
-enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_open(struct sb_parity **out, const char *path,
+                             const char *parity_dir) SB_CHECKED;
 
 /*
  * Has this index fewer commits than its parity file, and have its shards bytes after its last
  * files? Then it was put back, and a later one has files there, as that parity file may say.
  */
-enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older) SB_CHECKED;
 extern const char sb_protect_older[]; /* says so, and what to do */
 
 /* Does the error concern more than this file and its parity file (sb_ends_work)? */
@@ -151,8 +147,8 @@ bool sb_protect_ends_work(const struct sb_error *err);
  * protected there.
  */
 enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
-                             void (*each)(void *context, const char *path), void *context,
-                             struct sb_error *err) SB_CHECKED;
+                             void (*each)(void *context, const char *path),
+                             void *context) SB_CHECKED;
 
 /* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
  */

@@ -31,13 +31,13 @@ struct sb_prove {
     int64_t damaged;
 };
 
-static enum sb_code fail_without_index(const struct sb_protected *work, struct sb_error *err)
+static enum sb_code fail_without_index(const struct sb_protected *work)
 {
-    struct sb_error why = *err;
+    struct sb_error why = *sb_error();
 
     if (why.code != SB_DAMAGED && why.code != SB_FORMAT && why.code != SB_NOENT)
         return why.code;
-    return sb_fail(err, why.code == SB_FORMAT ? SB_DAMAGED : why.code,
+    return sb_fail(why.code == SB_FORMAT ? SB_DAMAGED : why.code,
                    "%s: changed, and without its index (%s) damage in it looks like a change; "
                    "bring the index back first, or if this is no shard, --remove its "
                    "parity file",
@@ -45,8 +45,7 @@ static enum sb_code fail_without_index(const struct sb_protected *work, struct s
 }
 
 /* *used: the archive has its files in it. */
-static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used,
-                                 struct sb_error *err)
+static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used)
 {
     const struct sb_protected *work = prove->work;
     uint32_t shard = sb_own_of_rest(work->path + base).shard;
@@ -57,32 +56,32 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
                                    .extents = true,
                                    .steady = true};
     char *name = strndup(work->path, base);
-    enum sb_code code = name ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = name ? SB_OK : sb_fail_memory();
     struct stat st;
 
     *used = false;
-    if (!code && sb_archive_open(&prove->archive, name, err)) {
+    if (!code && sb_archive_open(&prove->archive, name)) {
         free(name);
-        return !work->parity && (err->code == SB_NOENT || err->code == SB_FORMAT)
+        return !work->parity && (sb_error()->code == SB_NOENT || sb_error()->code == SB_FORMAT)
                    ? SB_OK
-                   : fail_without_index(work, err);
+                   : fail_without_index(work);
     }
     if (!code)
-        code = sb_shards_open(&prove->shards, prove->archive, err);
+        code = sb_shards_open(&prove->shards, prove->archive);
     if (!code) {
-        code = sb_shards_stat(prove->shards, shard, &st, err);
+        code = sb_shards_stat(prove->shards, shard, &st);
         *used = !code && sb_is_same_file(&st, &work->file->st);
         if (code == SB_NOENT || code == SB_FORMAT)
             code = SB_OK;
     }
     if (*used)
-        code = sb_cursor_open(&prove->cursor, prove->archive, &query, err);
+        code = sb_cursor_open(&prove->cursor, prove->archive, &query);
     free(name);
     return code;
 }
 
 /* The next file with bytes and a CRC32C. */
-static enum sb_code next_file(struct sb_prove *prove, struct sb_error *err)
+static enum sb_code next_file(struct sb_prove *prove)
 {
     struct sb_entry *entry = &prove->entry;
     enum sb_code code;
@@ -90,10 +89,10 @@ static enum sb_code next_file(struct sb_prove *prove, struct sb_error *err)
     prove->done = 0;
     prove->crc = 0;
     do
-        code = sb_cursor_next(prove->cursor, entry, err);
+        code = sb_cursor_next(prove->cursor, entry);
     while (!code && !entry->defect && (entry->size == 0 || !(entry->has & SB_HAS_CRC)));
     if (!code && entry->defect)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "%s: the index of its archive is damaged (%s); repair it first, as "
                        "'shardbox verify' says",
                        prove->work->path, entry->defect);
@@ -101,21 +100,20 @@ static enum sb_code next_file(struct sb_prove *prove, struct sb_error *err)
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base,
-                                struct sb_error *err)
+static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base)
 {
     struct sb_prove *prove = calloc(1, sizeof(*prove));
-    enum sb_code code = prove ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = prove ? SB_OK : sb_fail_memory();
     bool used = false;
 
     if (!code) {
         prove->work = work;
-        code = sb_protect_hold_to_read(&prove->holds, work->path, err);
+        code = sb_protect_hold_to_read(&prove->holds, work->path);
     }
     if (!code)
-        code = open_archive(prove, base, &used, err);
+        code = open_archive(prove, base, &used);
     if (!code && used)
-        code = next_file(prove, err);
+        code = next_file(prove);
     if (!code && used)
         *out = prove;
     else
@@ -146,29 +144,28 @@ static void judge_file(struct sb_prove *prove)
 }
 
 /* A file that begins before the one before it ends is read by itself. */
-static enum sb_code read_alone(struct sb_prove *prove, struct sb_error *err)
+static enum sb_code read_alone(struct sb_prove *prove)
 {
     const struct sb_entry *entry = &prove->entry;
     unsigned char *bytes = malloc(BLOCK);
-    enum sb_code code = bytes ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = bytes ? SB_OK : sb_fail_memory();
 
     prove->crc = 0;
     for (int64_t done = 0; !code && done < entry->size;) {
         int64_t left = entry->size - done;
         size_t got = 0, size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
 
-        code = sb_file_read(prove->work->file, bytes, size, entry->offset + done, &got, err);
+        code = sb_file_read(prove->work->file, bytes, size, entry->offset + done, &got);
         prove->crc = sb_crc32c(prove->crc, bytes, got);
         done += (int64_t)size;
     }
     free(bytes);
     if (!code)
         judge_file(prove);
-    return code ? code : next_file(prove, err);
+    return code ? code : next_file(prove);
 }
 
-enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, size_t size,
-                           struct sb_error *err)
+enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct sb_prove *prove = context;
     const struct sb_entry *entry = &prove->entry;
@@ -179,7 +176,7 @@ enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, siz
         int64_t from = entry->offset > at ? entry->offset : at, to = entry->offset + entry->size;
 
         if (entry->offset + prove->done < at) {
-            code = read_alone(prove, err);
+            code = read_alone(prove);
             continue;
         }
         to = to < end ? to : end;
@@ -190,12 +187,12 @@ enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, siz
         if (to < entry->offset + entry->size)
             return SB_OK;
         judge_file(prove);
-        code = next_file(prove, err);
+        code = next_file(prove);
     }
     return code;
 }
 
-enum sb_code sb_prove_end(void *context, struct sb_error *err)
+enum sb_code sb_prove_end(void *context)
 {
     struct sb_prove *prove = context;
     enum sb_code code = SB_OK;
@@ -204,11 +201,11 @@ enum sb_code sb_prove_end(void *context, struct sb_error *err)
     while (!code && !prove->ended) {
         prove->crc = ~prove->entry.crc32c;
         judge_file(prove);
-        code = next_file(prove, err);
+        code = next_file(prove);
     }
     if (code || prove->damaged == 0)
         return code;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: damage would be protected; repair it first, with 'shardbox verify "
                    "--repair' or from a copy",
                    prove->work->path);
@@ -225,22 +222,22 @@ static void hear_defect(void *context, const struct sb_defect *defect)
 }
 
 /* To the end of what is compressed. */
-static enum sb_code drain(const char *path, bool *damaged, struct sb_error *err)
+static enum sb_code drain(const char *path, bool *damaged)
 {
     const struct sb_feed_options options = {.threads = 1};
     struct sb_feed_watch watch = {0};
     struct sb_feed *feed = NULL;
     char *bytes = malloc(BLOCK);
     struct sb_input input;
-    enum sb_code code = bytes ? sb_input_open(&input, path, SB_UNKNOWN, err) : sb_fail_memory(err);
+    enum sb_code code = bytes ? sb_input_open(&input, path, SB_UNKNOWN) : sb_fail_memory();
     bool open = bytes && !code;
     size_t got;
 
     if (!code)
-        code = sb_feed_open(&feed, &input, &options, &watch, err);
+        code = sb_feed_open(&feed, &input, &options, &watch);
     while (!code) {
         got = 0;
-        code = sb_feed_fill(feed, bytes, BLOCK, &got, err);
+        code = sb_feed_fill(feed, bytes, BLOCK, &got);
     }
     *damaged = code == SB_DAMAGED;
     sb_feed_free(feed);
@@ -251,7 +248,7 @@ static enum sb_code drain(const char *path, bool *damaged, struct sb_error *err)
 }
 
 static enum sb_code check_store(struct sb_store *store, const struct sb_protected *work,
-                                bool *damaged, struct sb_error *err)
+                                bool *damaged)
 {
     const struct sb_verify_options options = {.threads = work->options->threads};
     const struct sb_verify_bag_options bag = {.threads = work->options->threads};
@@ -262,60 +259,59 @@ static enum sb_code check_store(struct sb_store *store, const struct sb_protecte
     const char *unproved;
 
     if (sb_store_is_compressed(store))
-        return drain(work->path, damaged, err);
+        return drain(work->path, damaged);
     if (sb_store_can(store, SB_CAN_BAGS))
-        return sb_verify_bag(work->path, &bag, &events, NULL, &records, err);
+        return sb_verify_bag(work->path, &bag, &events, NULL, &records);
     if (sb_store_can(store, SB_CAN_ITEMS))
-        return sb_verify_syrah(work->file, &options, &events, &result, &counts, err);
+        return sb_verify_syrah(work->file, &options, &events, &result, &counts);
     if (sb_store_archive(store) || sb_store_can(store, SB_CAN_WALK | SB_CAN_KEYS))
         return SB_OK;
-    return sb_verify_container(store, &options, &events, NULL, &result, &unproved, err);
+    return sb_verify_container(store, &options, &events, NULL, &result, &unproved);
 }
 
-static enum sb_code check_container(const struct sb_protected *work, bool *damaged,
-                                    struct sb_error *err)
+static enum sb_code check_container(const struct sb_protected *work, bool *damaged)
 {
     const struct sb_store_options by_content = {0};
     struct sb_store *store = NULL;
-    enum sb_code code = sb_store_open(&store, work->path, &by_content, err);
+    enum sb_code code = sb_store_open(&store, work->path, &by_content);
 
     if (!code)
-        code = check_store(store, work, damaged, err);
+        code = check_store(store, work, damaged);
     sb_store_free(store);
     if (code == SB_DAMAGED)
         *damaged = true;
-    return code && sb_ends_work(err) && code != SB_FORMAT && code != SB_DAMAGED ? code : SB_OK;
+    return code && sb_ends_work(sb_error()) && code != SB_FORMAT && code != SB_DAMAGED ? code
+                                                                                       : SB_OK;
 }
 
-enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged, struct sb_error *err)
+enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged)
 {
     enum sb_protect_commit commit = SB_COMMIT_NONE;
 
     *damaged = false;
     if (sb_protect_base_of_shard(work->path) > 0)
         return SB_OK;
-    if (work->parity && sb_protected_commit(work, &commit, err))
-        return err->code;
+    if (work->parity && sb_protected_commit(work, &commit))
+        return sb_error()->code;
     if (commit == SB_COMMIT_LOST || sb_begins_like_index(work->path))
         *damaged = commit == SB_COMMIT_LOST || sb_database_is_damaged(work->path, false);
     else
-        return check_container(work, damaged, err);
+        return check_container(work, damaged);
     return SB_OK;
 }
 
-enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work,
-                            struct sb_error *err)
+enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work)
 {
     size_t base = sb_protect_base_of_shard(work->path);
     bool damaged;
 
     *out = NULL;
     if (base > 0)
-        return begin_shard(out, work, base, err);
-    if (sb_prove_own(work, &damaged, err))
-        return err->code;
+        return begin_shard(out, work, base);
+    if (sb_prove_own(work, &damaged))
+        return sb_error()->code;
     if (damaged)
-        return sb_fail(err, SB_DAMAGED,
+        return sb_fail(SB_DAMAGED,
                        "%s: is damaged, as 'shardbox verify' says, and is not protected so; "
                        "repair it first, or take it from a copy",
                        work->path);

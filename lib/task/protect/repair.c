@@ -77,11 +77,10 @@ static bool is_past_end(const struct repair *repair, int64_t offset, size_t size
     return offset + (int64_t)size > repair->work->file->st.st_size;
 }
 
-static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct sb_error *err)
+static enum sb_code take_lost(void *context, int64_t offset, size_t size)
 {
     struct repair *repair = context;
 
-    (void)err;
     repair->cannot = true;
     repair->keep_size |= is_past_end(repair, offset, size);
     if (repair->last)
@@ -90,45 +89,43 @@ static enum sb_code take_lost(void *context, int64_t offset, size_t size, struct
 }
 
 static enum sb_code is_allowed(const struct repair *repair, int64_t offset, const void *made,
-                               size_t size, bool *allowed, struct sb_error *err)
+                               size_t size, bool *allowed)
 {
     const struct sb_protect_guard *guard = repair->work->guard;
     unsigned char there[SB_PARITY_PIECE_MOST];
     size_t got;
-    enum sb_code code = sb_file_read(repair->work->file, there, size, offset, &got, err);
+    enum sb_code code = sb_file_read(repair->work->file, there, size, offset, &got);
 
-    return code ? code
-                : guard->allows(guard->context, offset, made, there, got, size, allowed, err);
+    return code ? code : guard->allows(guard->context, offset, made, there, got, size, allowed);
 }
 
-static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size,
-                                struct sb_error *err)
+static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct repair *repair = context;
     bool allowed = true;
 
-    if (repair->work->guard && is_allowed(repair, offset, bytes, size, &allowed, err))
-        return err->code;
+    if (repair->work->guard && is_allowed(repair, offset, bytes, size, &allowed))
+        return sb_error()->code;
     repair->contradicted |= !allowed;
     repair->can |= allowed;
     if (!repair->last || !allowed)
         return SB_OK;
     /* Zeros in between would look like bytes of the file. */
     if (repair->keep_size && is_past_end(repair, offset, size))
-        return take_lost(context, offset, size, err);
+        return take_lost(context, offset, size);
     add_run(repair, MENDED, offset, size);
     if (!repair->writes)
         return SB_OK;
-    return sb_rewrite_add(&repair->rewrite, repair->work->file, offset, bytes, size, err);
+    return sb_rewrite_add(&repair->rewrite, repair->work->file, offset, bytes, size);
 }
 
-static enum sb_code run_pass(struct repair *repair, struct sb_error *err)
+static enum sb_code run_pass(struct repair *repair)
 {
     struct sb_protected *work = repair->work;
     const struct sb_parity_mender mender = {
         .mended = take_mended, .lost = take_lost, .context = repair};
 
-    return sb_parity_mend(work->parity, work->file, repair->bad, &mender, err);
+    return sb_parity_mend(work->parity, work->file, repair->bad, &mender);
 }
 
 static enum verdict judge(const struct repair *repair)
@@ -151,7 +148,7 @@ static enum verdict judge(const struct repair *repair)
     }
 }
 
-static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
+static enum sb_code write_what_can(struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
     const struct sb_protect_options *options = work->options;
@@ -160,14 +157,14 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     repair->last = true;
     repair->writes = options->act == SB_PROTECT_REPAIR && !options->dry_run && repair->can;
     if (repair->writes)
-        code = sb_rewrite_begin(&repair->rewrite, work->path, options->parity_dir, err);
+        code = sb_rewrite_begin(&repair->rewrite, work->path, options->parity_dir);
     if (!code && repair->writes && repair->commit != SB_COMMIT_NONE)
         code = sb_before_add_commits(&repair->rewrite.before, work->path,
-                                     sb_protect_noted_commits(&work->parity->super), err);
+                                     sb_protect_noted_commits(&work->parity->super));
     if (!code)
-        code = run_pass(repair, err);
+        code = run_pass(repair);
     if (!code && repair->writes)
-        code = sb_rewrite_end(&repair->rewrite, err);
+        code = sb_rewrite_end(&repair->rewrite);
     sb_rewrite_release(&repair->rewrite);
     if (code)
         return code;
@@ -191,33 +188,33 @@ static enum sb_code write_what_can(struct repair *repair, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code fail_changed(const struct repair *repair, struct sb_error *err)
+static enum sb_code fail_changed(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
 
     if (work->guard)
-        return sb_fail(err, SB_CHANGED,
+        return sb_fail(SB_CHANGED,
                        "%s: has files without a checksum that changed since its parity file was "
                        "made, or are damaged; if they are, --trust-parity makes them as they were",
                        work->path);
     if (sb_protect_base_of_shard(work->path) > 0)
-        return sb_fail(err, SB_CHANGED,
+        return sb_fail(SB_CHANGED,
                        "%s: changed since its parity file was made, or is damaged; 'shardbox "
                        "verify --repair' of its archive knows by the checksums of the index",
                        work->path);
     if (repair->commit == SB_COMMIT_OTHER)
-        return sb_fail(err, SB_CHANGED,
+        return sb_fail(SB_CHANGED,
                        "%s: changed since its parity file was made, which says nothing about it "
                        "now; 'shardbox protect --update' makes it anew",
                        work->path);
-    return sb_fail(err, SB_CHANGED,
+    return sb_fail(SB_CHANGED,
                    "%s: changed since its parity file was made, or is damaged: nothing but its "
                    "time says which; if it is right, 'shardbox protect --update' makes that anew; "
                    "if it is damaged, --repair --trust-parity makes it as it was",
                    work->path);
 }
 
-static enum sb_code refuse_another(const struct repair *repair, struct sb_error *err)
+static enum sb_code refuse_another(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
     bool another;
@@ -225,11 +222,11 @@ static enum sb_code refuse_another(const struct repair *repair, struct sb_error 
     if (repair->commit != SB_COMMIT_SAME || repair->bad->data == 0 ||
         (work->options->trust && !sb_protect_is_index(work->path)))
         return SB_OK;
-    if (sb_pieces_is_another(work->parity, work->file, &another, err))
-        return err->code;
+    if (sb_pieces_is_another(work->parity, work->file, &another))
+        return sb_error()->code;
     if (!another)
         return SB_OK;
-    return sb_fail(err, SB_CHANGED,
+    return sb_fail(SB_CHANGED,
                    "%s: is another file than its parity file is of, though it counts as many "
                    "commits; if it is the right one, 'shardbox protect --update' makes that anew",
                    work->path);
@@ -246,7 +243,7 @@ static bool differs_much(const struct repair *repair)
 }
 
 /* Is what differs to be repaired? SB_CHANGED: no. */
-static enum sb_code judge_damage(const struct repair *repair, struct sb_error *err)
+static enum sb_code judge_damage(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
     enum verdict verdict = judge(repair);
@@ -254,16 +251,16 @@ static enum sb_code judge_damage(const struct repair *repair, struct sb_error *e
 
     if (damaged && repair->commit == SB_COMMIT_LOST && !work->options->trust &&
         differs_much(repair) && !sb_protect_is_current(&work->parity->super, &work->file->st))
-        return fail_changed(repair, err);
+        return fail_changed(repair);
     /* A longer file was written to since. */
     if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= work->parity->super.shape.size &&
-        sb_prove_own(work, &damaged, err))
-        return err->code;
-    return damaged ? refuse_another(repair, err) : fail_changed(repair, err);
+        sb_prove_own(work, &damaged))
+        return sb_error()->code;
+    return damaged ? refuse_another(repair) : fail_changed(repair);
 }
 
 /* It is made again of a file that is known to be right: by its pieces, or by what proves it. */
-static enum sb_code tend_parity(struct repair *repair, struct sb_error *err)
+static enum sb_code tend_parity(struct repair *repair)
 {
     struct sb_protected *work = repair->work;
     const struct sb_protect_options *options = work->options;
@@ -292,8 +289,8 @@ static enum sb_code tend_parity(struct repair *repair, struct sb_error *err)
     }
     sb_file_free(work->file);
     work->file = NULL;
-    code = sb_protected_open(work, false, err);
-    return code ? code : sb_protect_write_parity(work, err);
+    code = sb_protected_open(work, false);
+    return code ? code : sb_protect_write_parity(work);
 }
 
 static void count(const struct repair *repair)
@@ -309,7 +306,7 @@ static void count(const struct repair *repair)
     result->lost += repair->pieces[LOST];
 }
 
-static enum sb_code run(struct repair *repair, struct sb_error *err)
+static enum sb_code run(struct repair *repair)
 {
     struct sb_protected *work = repair->work;
     const struct sb_protect_guard *guard = work->guard;
@@ -320,23 +317,23 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
                                                 .chooser = guard ? guard->context : NULL,
                                                 .progress = work->options->progress,
                                                 .context = work->options->context};
-    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &all, err);
+    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &all);
 
     if (!code && repair->bad->of_another)
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: its tables belong to another state of it; --remove it, and make it "
                        "again",
                        work->name.data);
     /* A longer file may have changed there. */
     if (!code && (repair->bad->data > 0 ||
                   (!guard && work->file->st.st_size > work->parity->super.shape.size)))
-        code = judge_damage(repair, err);
+        code = judge_damage(repair);
     if (!code && repair->bad->data > 0)
-        code = run_pass(repair, err);
+        code = run_pass(repair);
     if (!code && (repair->can || repair->cannot || repair->contradicted))
-        code = write_what_can(repair, err);
+        code = write_what_can(repair);
     if (!code)
-        code = tend_parity(repair, err);
+        code = tend_parity(repair);
     if (code)
         return code;
     count(repair);
@@ -346,23 +343,23 @@ static enum sb_code run(struct repair *repair, struct sb_error *err)
     return SB_OK;
 }
 
-enum sb_code sb_protect_repair(struct sb_protected *work, struct sb_error *err)
+enum sb_code sb_protect_repair(struct sb_protected *work)
 {
     bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
     struct repair repair = {.work = work};
     enum sb_code code;
 
-    if (sb_protected_open(work, to_write, err))
-        return err->code;
-    code = sb_protected_open_parity(work, err);
+    if (sb_protected_open(work, to_write))
+        return sb_error()->code;
+    code = sb_protected_open_parity(work);
     if (!code)
-        code = sb_protected_commit(work, &repair.commit, err);
+        code = sb_protected_commit(work, &repair.commit);
     /* It cannot be the one that is protected, and is not read. */
     if (!code && judge(&repair) == IT_IS_A_CHANGE)
-        return fail_changed(&repair, err);
+        return fail_changed(&repair);
     repair.changed = !code && work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
     if (!code)
-        code = run(&repair, err);
+        code = run(&repair);
     /* It may have been a later state. */
     if (!code && repair.writes && repair.commit == SB_COMMIT_LOST &&
         sb_protect_is_index(work->path) &&

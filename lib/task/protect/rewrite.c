@@ -21,16 +21,15 @@ struct sb_rewrite_part {
     size_t at; /* in the bytes */
 };
 
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir,
-                              struct sb_error *err)
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir)
 {
     *rewrite = (struct sb_rewrite){.before = SB_BEFORE_NONE};
     pthread_mutex_init(&rewrite->mutex, NULL);
     rewrite->bytes = malloc(BATCH_BYTES);
     rewrite->parts = calloc(BATCH_PARTS, sizeof(*rewrite->parts));
     if (!rewrite->bytes || !rewrite->parts)
-        return sb_fail_memory(err);
-    return sb_before_begin(&rewrite->before, path, parity_dir, err);
+        return sb_fail_memory();
+    return sb_before_begin(&rewrite->before, path, parity_dir);
 }
 
 static void forget(struct sb_rewrite *rewrite)
@@ -55,18 +54,18 @@ void sb_rewrite_release(struct sb_rewrite *rewrite)
 
 /* *got: how many bytes are there; what the disk has lost counts as none. */
 static enum sb_code read_there(const struct sb_rewrite_part *part, unsigned char *there,
-                               size_t *got, struct sb_error *err)
+                               size_t *got)
 {
-    enum sb_code code = sb_file_read(part->file, there, part->size, part->offset, got, err);
+    enum sb_code code = sb_file_read(part->file, there, part->size, part->offset, got);
 
-    if (code == SB_SYSTEM && err->sys_errno == EIO) {
+    if (code == SB_SYSTEM && sb_error()->sys_errno == EIO) {
         *got = 0;
         return SB_OK;
     }
     return code;
 }
 
-static enum sb_code keep_before(struct sb_rewrite *rewrite, struct sb_error *err)
+static enum sb_code keep_before(struct sb_rewrite *rewrite)
 {
     unsigned char there[PART_BYTES];
     enum sb_code code = SB_OK;
@@ -75,15 +74,15 @@ static enum sb_code keep_before(struct sb_rewrite *rewrite, struct sb_error *err
     for (size_t i = 0; !code && i < rewrite->count; i++) {
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
-        code = read_there(part, there, &got, err);
+        code = read_there(part, there, &got);
         if (!code && got > 0)
             code = sb_before_add(&rewrite->before, part->file->name, part->offset, there,
-                                 rewrite->bytes + part->at, got, err);
+                                 rewrite->bytes + part->at, got);
     }
-    return code ? code : sb_before_sync(&rewrite->before, err);
+    return code ? code : sb_before_sync(&rewrite->before);
 }
 
-static enum sb_code refuse_changes(const struct sb_rewrite *rewrite, struct sb_error *err)
+static enum sb_code refuse_changes(const struct sb_rewrite *rewrite)
 {
     struct stat now;
 
@@ -91,9 +90,9 @@ static enum sb_code refuse_changes(const struct sb_rewrite *rewrite, struct sb_e
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
         if (fstat(part->file->fd, &now))
-            return sb_fail_errno(err, errno, "%s", part->file->name);
+            return sb_fail_errno(errno, "%s", part->file->name);
         if (!sb_is_unchanged(&now, &part->st))
-            return sb_fail(err, SB_CHANGED, "%s: changed while it was repaired, which ended there",
+            return sb_fail(SB_CHANGED, "%s: changed while it was repaired, which ended there",
                            part->file->name);
     }
     return SB_OK;
@@ -105,70 +104,69 @@ static bool is_last_of_file(const struct sb_rewrite *rewrite, size_t i)
 }
 
 /* The kernel's copy is dropped where it can be, so that the disk itself is read. */
-static enum sb_code sync_file(const struct sb_rewrite_part *part, struct sb_error *err)
+static enum sb_code sync_file(const struct sb_rewrite_part *part)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, part->st.st_mtim};
     int fd = part->file->fd;
 
     (void)!futimens(fd, times);
-    if (sb_fsync(fd, part->file->name, err))
-        return err->code;
+    if (sb_fsync(fd, part->file->name))
+        return sb_error()->code;
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return SB_OK;
 }
 
-static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_rewrite_part *part,
-                            struct sb_error *err)
+static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_rewrite_part *part)
 {
     unsigned char there[PART_BYTES];
     size_t got;
 
-    if (sb_file_read(part->file, there, part->size, part->offset, &got, err))
-        return err->code;
+    if (sb_file_read(part->file, there, part->size, part->offset, &got))
+        return sb_error()->code;
     if (got == part->size && memcmp(there, rewrite->bytes + part->at, got) == 0)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED,
+    return sb_fail(SB_DAMAGED,
                    "%s: bytes from %" PRId64 " on do not read back as they were written; look at "
                    "the disk",
                    part->file->name, part->offset);
 }
 
-static enum sb_code write_batch(struct sb_rewrite *rewrite, struct sb_error *err)
+static enum sb_code write_batch(struct sb_rewrite *rewrite)
 {
-    enum sb_code code = refuse_changes(rewrite, err);
+    enum sb_code code = refuse_changes(rewrite);
 
     if (!code)
-        code = keep_before(rewrite, err);
+        code = keep_before(rewrite);
     for (size_t i = 0; !code && i < rewrite->count; i++) {
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
         code = sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
-                              part->file->name, err);
+                              part->file->name);
         if (!code && is_last_of_file(rewrite, i))
-            code = sync_file(part, err);
+            code = sync_file(part);
     }
     for (size_t i = 0; !code && i < rewrite->count; i++)
-        code = compare(rewrite, &rewrite->parts[i], err);
+        code = compare(rewrite, &rewrite->parts[i]);
     forget(rewrite);
     return code;
 }
 
 static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                             const void *bytes, size_t size, struct sb_error *err)
+                             const void *bytes, size_t size)
 {
     struct sb_rewrite_part part = {.file = file, .offset = offset, .size = size};
     unsigned char there[PART_BYTES];
     size_t got;
 
-    if (read_there(&part, there, &got, err))
-        return err->code;
+    if (read_there(&part, there, &got))
+        return sb_error()->code;
     if (got == size && memcmp(there, bytes, size) == 0)
         return SB_OK;
     if ((rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES) &&
-        write_batch(rewrite, err))
-        return err->code;
+        write_batch(rewrite))
+        return sb_error()->code;
     if (fstat(file->fd, &part.st))
-        return sb_fail_errno(err, errno, "%s", file->name);
+        return sb_fail_errno(errno, "%s", file->name);
     part.at = rewrite->used;
     memcpy(rewrite->bytes + rewrite->used, bytes, size);
     rewrite->used += size;
@@ -179,12 +177,11 @@ static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, i
 
 /* Nothing is there that it would replace. */
 static enum sb_code add_hole(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                             size_t size, struct sb_error *err)
+                             size_t size)
 {
-    if (write_batch(rewrite, err) ||
-        sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name, err))
-        return err->code;
-    return sb_fsync(file->fd, file->name, err);
+    if (write_batch(rewrite) || sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name))
+        return sb_error()->code;
+    return sb_fsync(file->fd, file->name);
 }
 
 /* How many zeros from the offset on need not be written, as the file has a hole there. */
@@ -203,7 +200,7 @@ static size_t skip_hole(const struct sb_file *file, int64_t offset, size_t size)
 }
 
 static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                              size_t size, struct sb_error *err)
+                              size_t size)
 {
     static const unsigned char zeros[PART_BYTES];
     enum sb_code code = SB_OK;
@@ -213,10 +210,10 @@ static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, 
         size_t some = skip_hole(file, offset, size);
 
         if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset)
-            return add_hole(rewrite, file, offset, size, err);
+            return add_hole(rewrite, file, offset, size);
         if (some == 0) {
             some = size < PART_BYTES ? size : PART_BYTES;
-            code = add_part(rewrite, file, offset, zeros, some, err);
+            code = add_part(rewrite, file, offset, zeros, some);
         }
         offset += (int64_t)some;
         size -= some;
@@ -225,16 +222,16 @@ static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, 
 }
 
 static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                        const unsigned char *bytes, size_t size, struct sb_error *err)
+                        const unsigned char *bytes, size_t size)
 {
     enum sb_code code = SB_OK;
 
     if (!bytes)
-        return add_zeros(rewrite, file, offset, size, err);
+        return add_zeros(rewrite, file, offset, size);
     while (!code && size > 0) {
         size_t some = size < PART_BYTES ? size : PART_BYTES;
 
-        code = add_part(rewrite, file, offset, bytes, some, err);
+        code = add_part(rewrite, file, offset, bytes, some);
         bytes += some;
         offset += (int64_t)some;
         size -= some;
@@ -243,17 +240,17 @@ static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_
 }
 
 enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                            const void *bytes, size_t size, struct sb_error *err)
+                            const void *bytes, size_t size)
 {
     enum sb_code code;
 
     pthread_mutex_lock(&rewrite->mutex);
-    code = add(rewrite, file, offset, bytes, size, err);
+    code = add(rewrite, file, offset, bytes, size);
     pthread_mutex_unlock(&rewrite->mutex);
     return code;
 }
 
-enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err)
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite)
 {
-    return write_batch(rewrite, err);
+    return write_batch(rewrite);
 }

@@ -25,16 +25,16 @@ struct sb_rewrite {
 
 /* path: the file, or any of the archive whose files are written. To be released also after a
  * failure. */
-enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path,
+                              const char *parity_dir) SB_CHECKED;
 void sb_rewrite_release(struct sb_rewrite *rewrite);
 
 /* The file is open to be written. bytes NULL: zeros, past its end as a hole. SB_CHANGED: somebody
  * else writes it; SB_DAMAGED: something does not read back as it was written. */
 enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                            const void *bytes, size_t size, struct sb_error *err) SB_CHECKED;
+                            const void *bytes, size_t size) SB_CHECKED;
 
 /* All that was added is on disk. */
-enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite) SB_CHECKED;
 
 #endif

@@ -53,80 +53,77 @@ void sb_restore_copy_free(struct sb_restore_copy *copy)
 }
 
 /* Opening the index of the archive a second time would drop its locks, and would be of no use. */
-static enum sb_code refuse_itself(const char *path, const struct sb_archive *archive,
-                                  struct sb_error *err)
+static enum sb_code refuse_itself(const char *path, const struct sb_archive *archive)
 {
     const struct stat *index = sb_archive_index_stat(archive);
-    struct sb_error ignored;
     struct stat st;
-    char *file = sb_index_file(path, &ignored);
+    char *file = IGNORED(sb_index_file(path));
     bool same =
         file && stat(file, &st) == 0 && st.st_dev == index->st_dev && st.st_ino == index->st_ino;
 
     free(file);
     if (!same)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: is the archive itself, or has the same index; another copy is needed",
                    path);
 }
 
-static enum sb_code take_prefix(struct sb_restore_copy *copy, const char *prefix,
-                                struct sb_error *err)
+static enum sb_code take_prefix(struct sb_restore_copy *copy, const char *prefix)
 {
     bool stripped;
 
     if (sb_name_normalize(prefix ? prefix : "", &copy->name, &stripped))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (copy->name.size > 0 && sb_buf_add_char(&copy->name, '/'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     copy->prefix = strdup(copy->name.data ? copy->name.data : "");
-    return copy->prefix ? SB_OK : sb_fail_memory(err);
+    return copy->prefix ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code open_store(struct sb_restore_copy *copy, struct sb_error *err)
+static enum sb_code open_store(struct sb_restore_copy *copy)
 {
     const struct sb_store_options by_content = {.notify = &copy->notify};
 
-    return sb_store_open(&copy->store, copy->path, &by_content, err);
+    return sb_store_open(&copy->store, copy->path, &by_content);
 }
 
-static enum sb_code open_kind(struct sb_restore_copy *copy, struct sb_error *err)
+static enum sb_code open_kind(struct sb_restore_copy *copy)
 {
-    enum sb_code code = open_store(copy, err);
+    enum sb_code code = open_store(copy);
 
     if (code)
         return code;
     if (sb_store_can(copy->store, SB_CAN_RECORDS))
-        return sb_fail(err, SB_INVALID, "%s: a bag has records, not files by name", copy->path);
+        return sb_fail(SB_INVALID, "%s: a bag has records, not files by name", copy->path);
     copy->archive = sb_store_archive(copy->store);
     if (copy->archive)
-        return sb_content_open(&copy->content, copy->archive, NULL, err);
+        return sb_content_open(&copy->content, copy->archive, NULL);
     if (!sb_store_can(copy->store, SB_CAN_WALK))
         return SB_OK;
     copy->dir = open(copy->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return copy->dir < 0 ? sb_fail_errno(err, errno, "%s", copy->path) : SB_OK;
+    return copy->dir < 0 ? sb_fail_errno(errno, "%s", copy->path) : SB_OK;
 }
 
 enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
                                   const char *prefix, const struct sb_archive *archive,
-                                  const struct sb_notify *notify, struct sb_error *err)
+                                  const struct sb_notify *notify)
 {
     struct sb_restore_copy *copy = calloc(1, sizeof(*copy));
     enum sb_code code;
 
     *out = NULL;
     if (!copy)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     copy->path = path;
     copy->dir = -1;
     copy->notify_to = notify;
     copy->notify = (struct sb_notify){.call = report_as_note, .context = copy};
-    code = refuse_itself(path, archive, err);
+    code = refuse_itself(path, archive);
     if (code == SB_OK)
-        code = take_prefix(copy, prefix, err);
+        code = take_prefix(copy, prefix);
     if (code == SB_OK)
-        code = open_kind(copy, err);
+        code = open_kind(copy);
     if (code) {
         sb_restore_copy_free(copy);
         return code;
@@ -140,20 +137,19 @@ bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy)
     return !copy->content && copy->dir < 0;
 }
 
-static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece *piece,
-                              struct sb_error *err)
+static enum sb_code read_link(int dir, const char *name, struct sb_restore_piece *piece)
 {
     char target[PATH_MAX];
     ssize_t size = readlinkat(dir, name, target, sizeof(target));
 
     if (size < 0)
-        return sb_fail_errno(err, errno == EINVAL ? ENOENT : errno, "%s", name);
-    return sb_restore_piece_add(piece, target, (size_t)size, err);
+        return sb_fail_errno(errno == EINVAL ? ENOENT : errno, "%s", name);
+    return sb_restore_piece_add(piece, target, (size_t)size);
 }
 
 /* Links are followed: their target counts only if it has the right bytes. */
 static enum sb_code read_disk(int dir, const char *name, int64_t size,
-                              struct sb_restore_piece *piece, struct sb_error *err)
+                              struct sb_restore_piece *piece)
 {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
@@ -161,19 +157,19 @@ static enum sb_code read_disk(int dir, const char *name, int64_t size,
     enum sb_code code = SB_OK;
 
     if (fd < 0)
-        return sb_fail_errno(err, errno == ENOTDIR ? ENOENT : errno, "%s", name);
+        return sb_fail_errno(errno == ENOTDIR ? ENOENT : errno, "%s", name);
     if (fstat(fd, &st))
-        code = sb_fail_errno(err, errno, "%s", name);
+        code = sb_fail_errno(errno, "%s", name);
     else if (!S_ISREG(st.st_mode))
-        code = sb_fail(err, SB_NOENT, "%s: is not a regular file", name);
+        code = sb_fail(SB_NOENT, "%s: is not a regular file", name);
     else if (st.st_size == size)
-        code = sb_feed_file(fd, &st, size, sb_restore_piece_add, piece, &ignored, name, err);
+        code = sb_feed_file(fd, &st, size, sb_restore_piece_add, piece, &ignored, name);
     sb_close_kept(fd, NULL);
     return code;
 }
 
 enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_piece *piece, struct sb_error *err)
+                                  struct sb_restore_piece *piece)
 {
     struct sb_buf *name = &copy->name;
     struct sb_entry entry;
@@ -183,23 +179,22 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
         return SB_NOENT;
     if (sb_buf_set(name, copy->prefix, strlen(copy->prefix)) ||
         sb_buf_add(name, item->path, item->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     sb_restore_piece_begin(piece, item->size);
     if (copy->dir >= 0)
-        return item->is_link ? read_link(copy->dir, name->data, piece, err)
-                             : read_disk(copy->dir, name->data, item->size, piece, err);
-    code = sb_archive_lookup(copy->archive, name->data, name->size, &entry, err);
+        return item->is_link ? read_link(copy->dir, name->data, piece)
+                             : read_disk(copy->dir, name->data, item->size, piece);
+    code = sb_archive_lookup(copy->archive, name->data, name->size, &entry);
     if (code || entry.type == SB_DIR)
         return code ? code : SB_NOENT;
     if (entry.defect || entry.size != item->size ||
         ((entry.has & SB_HAS_CRC) && entry.crc32c != item->crc32c))
         return SB_OK;
     entry.path = name->data;
-    return sb_content_stream_sparse(copy->content, &entry, true, sb_restore_piece_add, piece, err);
+    return sb_content_stream_sparse(copy->content, &entry, true, sb_restore_piece_add, piece);
 }
 
-enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,
-                                    struct sb_error *err)
+enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out)
 {
     enum sb_code code = SB_OK;
 
@@ -208,22 +203,22 @@ enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_sour
         if (sb_store_is_stream(copy->store) || strcmp(copy->path, "-") == 0)
             return SB_END;
         sb_store_free(copy->store);
-        code = open_store(copy, err);
+        code = open_store(copy);
     }
     if (code)
         return code;
     copy->begun = true;
-    return sb_store_source(copy->store, out, NULL, &copy->notify, err);
+    return sb_store_source(copy->store, out, NULL, &copy->notify);
 }
 
 enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,
-                                  const char **name, size_t *size, struct sb_error *err)
+                                  const char **name, size_t *size)
 {
     size_t prefix = strlen(copy->prefix);
     const char *problem;
 
     if (sb_naming_clean(raw, raw_size, false, &copy->name, &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (problem || copy->name.size <= prefix || memcmp(copy->name.data, copy->prefix, prefix) != 0)
         return SB_END;
     *name = copy->name.data + prefix;

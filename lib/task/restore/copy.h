@@ -24,7 +24,7 @@ struct sb_restore_copy;
  */
 enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
                                   const char *prefix, const struct sb_archive *archive,
-                                  const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_restore_copy_free(struct sb_restore_copy *copy); /* NULL is allowed */
 
 /* Is it read from beginning to end? Otherwise any file of it can be read directly. */
@@ -33,20 +33,20 @@ bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy);
 /* Else: reads a file by its name. SB_NOENT: it is missing; codes that do not end the work
  * (sb_ends_work): its bytes cannot be read. */
 enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_piece *piece, struct sb_error *err) SB_CHECKED;
+                                  struct sb_restore_piece *piece) SB_CHECKED;
 
 /*
  * For a copy in sequence: the source of its members, from the first one on; freed by
  * sb_source_free. SB_END if it was opened before and cannot be read again: it came through a pipe.
  */
-enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy,
+                                    struct sb_source **out) SB_CHECKED;
 
 /*
  * The archive's name for a name in the copy: below the prefix, cleaned. It lives until the next
  * call. SB_END: none.
  */
 enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,
-                                  const char **name, size_t *size, struct sb_error *err) SB_CHECKED;
+                                  const char **name, size_t *size) SB_CHECKED;
 
 #endif

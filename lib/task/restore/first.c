@@ -10,9 +10,8 @@
 static void look(void *context, const char *path)
 {
     struct sb_buf name = {0};
-    struct sb_error ignored;
 
-    *(bool *)context |= sb_protect_find(path, NULL, &name, &ignored) == SB_OK && name.size > 0;
+    *(bool *)context |= IGNORED(sb_protect_find(path, NULL, &name)) == SB_OK && name.size > 0;
     sb_buf_release(&name);
 }
 
@@ -22,7 +21,7 @@ static void found(void *context, const struct sb_defect *defect)
     (void)context, (void)defect;
 }
 
-static enum sb_code repair(const char *path, const struct sb_notify *notify, struct sb_error *err)
+static enum sb_code repair(const char *path, const struct sb_notify *notify)
 {
     const struct sb_verify_options verify = {.threads = sb_default_threads()};
     const struct sb_verify_events events = {.found = found};
@@ -32,12 +31,12 @@ static enum sb_code repair(const char *path, const struct sb_notify *notify, str
     struct sb_verify_result verified;
     struct sb_restore_result result;
     struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, path, err);
+    enum sb_code code = sb_archive_open(&archive, path);
 
     if (!code)
-        code = sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result, err);
+        code = sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result);
     if (!code && result.restored < result.damaged)
-        code = sb_fail(err, SB_DAMAGED,
+        code = sb_fail(SB_DAMAGED,
                        "%s: has damaged files, which its parity files could still help, but not "
                        "once files are moved; bring them back with 'shardbox verify --repair' or "
                        "--repair-from, or remove them",
@@ -45,20 +44,19 @@ static enum sb_code repair(const char *path, const struct sb_notify *notify, str
     return code;
 }
 
-enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
-                              struct sb_error *err)
+enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify)
 {
     bool any = false, older = false;
-    char *index = sb_index_file(path, err);
-    enum sb_code code = index ? sb_protect_walk(index, NULL, look, &any, err) : err->code;
+    char *index = sb_index_file(path);
+    enum sb_code code = index ? sb_protect_walk(index, NULL, look, &any) : sb_error()->code;
 
     if (!code && any)
-        code = sb_protect_is_older(index, NULL, &older, err);
+        code = sb_protect_is_older(index, NULL, &older);
     if (!code && older)
-        code = sb_fail(err, SB_INVALID, "%s: %s", index, sb_protect_older);
+        code = sb_fail(SB_INVALID, "%s: %s", index, sb_protect_older);
     free(index);
     /* Who opens it says what is wrong. */
     if (code == SB_NOENT)
         return SB_OK;
-    return code || !any ? code : repair(path, notify, err);
+    return code || !any ? code : repair(path, notify);
 }

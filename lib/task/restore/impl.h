@@ -57,41 +57,38 @@ struct sb_restore {
 };
 
 /* restore/plan.c: adds to the list those damaged names that can be restored at all. */
-enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_plan(struct sb_restore *restore) SB_CHECKED;
 
 /* restore/parity.c: makes what can be made by parity files, and writes it. */
-enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_parity(struct sb_restore *restore) SB_CHECKED;
 
 /*
  * restore/tend.c: what no file with a checksum has, by the parity files of shards, and the parity
  * files themselves: those that are missing, or damaged, are marked, to be made again. by_units:
  * only sections with bytes of units that were read.
  */
-enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units) SB_CHECKED;
 
 /* Makes those parity files again, when the archive is not held any more. */
-enum sb_code sb_restore_remake_parity(struct sb_restore_again *again,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_remake_parity(struct sb_restore_again *again) SB_CHECKED;
 
 /*
  * Keeps other writers out, and settles what a killed one has left, unless that is done. The index
  * is not changed and remains open for reading meanwhile, so it keeps its journal mode.
  */
-enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_lock(struct sb_restore *restore) SB_CHECKED;
 
 /* Makes missing shards that no file uses: Barecat finds later ones only by counting. */
-enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_holes(struct sb_restore *restore) SB_CHECKED;
 
 /* restore/named.c and restore/sequence.c: finds the items in the copy, and writes them. */
-enum sb_code sb_restore_named(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_named(struct sb_restore *restore) SB_CHECKED;
+enum sb_code sb_restore_sequence(struct sb_restore *restore) SB_CHECKED;
 
 /* An item, for which the copy has this; complete: it could be read, and has the size. Written if it
  * is right. */
 enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
-                             struct sb_restore_piece *piece, bool complete,
-                             struct sb_error *err) SB_CHECKED;
+                             struct sb_restore_piece *piece, bool complete) SB_CHECKED;
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

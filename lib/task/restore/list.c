@@ -52,9 +52,9 @@ void sb_restore_list_free(struct sb_restore_list *list)
     free(list);
 }
 
-static enum sb_code prepare(struct sb_restore_list *list, const char *beside, struct sb_error *err)
+static enum sb_code prepare(struct sb_restore_list *list, const char *beside)
 {
-    enum sb_code code = sb_database_open_private(&list->db, beside, err);
+    enum sb_code code = sb_database_open_private(&list->db, beside);
 
     if (code == SB_OK)
         code = sb_database_run(list->db,
@@ -64,23 +64,21 @@ static enum sb_code prepare(struct sb_restore_list *list, const char *beside, st
                                "CREATE INDEX by_path ON wanted (path, id);"
                                "CREATE INDEX by_target ON wanted (target, id)"
                                " WHERE target IS NOT NULL;"
-                               "BEGIN",
-                               err);
+                               "BEGIN");
     for (int i = 0; code == SB_OK && i < QUERIES; i++)
-        code = sb_database_prepare(list->db, &list->queries[i], sql[i], err);
+        code = sb_database_prepare(list->db, &list->queries[i], sql[i]);
     return code;
 }
 
-enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside,
-                                 struct sb_error *err)
+enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside)
 {
     struct sb_restore_list *list = calloc(1, sizeof(*list));
     enum sb_code code;
 
     *out = NULL;
     if (!list)
-        return sb_fail_memory(err);
-    code = prepare(list, beside, err);
+        return sb_fail_memory();
+    code = prepare(list, beside);
     if (code)
         sb_restore_list_free(list);
     else
@@ -94,48 +92,45 @@ static void bind_name(sqlite3_stmt *query, int column, const char *name, size_t 
     sqlite3_bind_blob64(query, column, name ? name : "", size, SQLITE_STATIC);
 }
 
-enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path, size_t size,
-                                    struct sb_error *err)
+enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path, size_t size)
 {
     bind_name(list->queries[DAMAGE], 1, path, size);
-    return sb_database_step(list->queries[DAMAGE], err);
+    return sb_database_step(list->queries[DAMAGE]);
 }
 
 enum sb_code sb_restore_list_is_damaged(struct sb_restore_list *list, const char *path, size_t size,
-                                        bool *damaged, struct sb_error *err)
+                                        bool *damaged)
 {
     sqlite3_stmt *query = list->queries[IS_DAMAGED];
     enum sb_code code = SB_OK;
 
     bind_name(query, 1, path, size);
-    *damaged = sb_database_row(query, &code, err);
+    *damaged = sb_database_row(query, &code);
     sqlite3_reset(query);
     return code;
 }
 
 /* The path, with the NUL that SQLite appends to text. */
-static enum sb_code take_path(sqlite3_stmt *row, int column, const char **path, size_t *size,
-                              struct sb_error *err)
+static enum sb_code take_path(sqlite3_stmt *row, int column, const char **path, size_t *size)
 {
     *path = (const char *)sqlite3_column_text(row, column);
     *size = (size_t)sqlite3_column_bytes(row, column);
-    return *path ? SB_OK : sb_fail_memory(err);
+    return *path ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_restore_list_next_damaged(struct sb_restore_list *list, const char **path,
-                                          size_t *size, struct sb_error *err)
+                                          size_t *size)
 {
     sqlite3_stmt *query = list->queries[NEXT_DAMAGED];
     enum sb_code code = SB_OK;
 
-    if (sb_database_row(query, &code, err))
-        return take_path(query, 0, path, size, err);
+    if (sb_database_row(query, &code))
+        return take_path(query, 0, path, size);
     sqlite3_reset(query);
     return code ? code : SB_END;
 }
 
-enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_entry *entry,
-                                 struct sb_error *err)
+enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_entry *entry)
 {
     sqlite3_stmt *query = list->queries[ADD];
 
@@ -146,18 +141,18 @@ enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_e
     sqlite3_bind_int64(query, 5, entry->size);
     sqlite3_bind_int64(query, 6, entry->crc32c);
     list->open++;
-    return sb_database_step(query, err);
+    return sb_database_step(query);
 }
 
 /* The row of a query, if there is one; it is valid until the query is reset. */
 static enum sb_code take_item(struct sb_restore_list *list, sqlite3_stmt *query,
-                              struct sb_restore_item *item, struct sb_error *err)
+                              struct sb_restore_item *item)
 {
     int rc = sqlite3_step(query);
 
     if (rc != SQLITE_ROW) {
         sqlite3_reset(query);
-        return rc == SQLITE_DONE ? SB_END : sb_database_fail(list->db, err);
+        return rc == SQLITE_DONE ? SB_END : sb_database_fail(list->db);
     }
     *item = (struct sb_restore_item){
         .id = sqlite3_column_int64(query, 0),
@@ -168,12 +163,12 @@ static enum sb_code take_item(struct sb_restore_list *list, sqlite3_stmt *query,
         .crc32c = (uint32_t)sqlite3_column_int64(query, 6),
         .state = (enum sb_restore_state)sqlite3_column_int(query, 7),
     };
-    return take_path(query, 1, &item->path, &item->path_size, err);
+    return take_path(query, 1, &item->path, &item->path_size);
 }
 
 enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
                                   enum sb_restore_state least, enum sb_restore_state most,
-                                  struct sb_restore_item *item, struct sb_error *err)
+                                  struct sb_restore_item *item)
 {
     sqlite3_stmt *query = list->queries[NEXT];
 
@@ -181,12 +176,11 @@ enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
     sqlite3_bind_int64(query, 1, after);
     sqlite3_bind_int(query, 2, (int)least);
     sqlite3_bind_int(query, 3, (int)most);
-    return take_item(list, query, item, err);
+    return take_item(list, query, item);
 }
 
 enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name, size_t size,
-                                  bool by_target, int64_t after, struct sb_restore_item *item,
-                                  struct sb_error *err)
+                                  bool by_target, int64_t after, struct sb_restore_item *item)
 {
     sqlite3_stmt *query = list->queries[by_target ? FIND_TARGET : FIND];
 
@@ -194,28 +188,28 @@ enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name
     bind_name(query, 1, name, size);
     sqlite3_bind_int64(query, 2, after);
     sqlite3_bind_int(query, 3, SB_RESTORE_WRITTEN);
-    return take_item(list, query, item, err);
+    return take_item(list, query, item);
 }
 
 enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
-                                 enum sb_restore_state state, struct sb_error *err)
+                                 enum sb_restore_state state)
 {
     sqlite3_stmt *query = list->queries[SET];
 
     sqlite3_bind_int64(query, 1, id);
     sqlite3_bind_int(query, 2, (int)state);
     list->open -= state == SB_RESTORE_WRITTEN;
-    return sb_database_step(query, err);
+    return sb_database_step(query);
 }
 
 enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,
-                                  size_t size, struct sb_error *err)
+                                  size_t size)
 {
     sqlite3_stmt *query = list->queries[LINK];
 
     sqlite3_bind_int64(query, 1, id);
     bind_name(query, 2, target, size);
-    return sb_database_step(query, err);
+    return sb_database_step(query);
 }
 
 int64_t sb_restore_list_open(const struct sb_restore_list *list)

@@ -23,11 +23,10 @@ struct shard {
     struct sb_pieces *pieces;
 };
 
-static enum sb_code sum_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code sum_block(void *context, const void *data, size_t size)
 {
     uint32_t *crc32c = context;
 
-    (void)err;
     *crc32c = sb_crc32c(*crc32c, data, size);
     return SB_OK;
 }
@@ -48,17 +47,15 @@ static void say_lost(const struct shard *shard, const struct sb_restore_item *it
 }
 
 /* What is made is written only if the whole file then has the checksum that the index has. */
-static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item *item,
-                              struct sb_error *err)
+static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item *item)
 {
     struct sb_restore *restore = shard->restore;
     struct sb_restore_put put = {
         .target = restore->target, .shard = item->shard, .offset = item->offset};
     uint32_t crc32c = 0;
-    enum sb_code code =
-        sb_pieces_feed(shard->pieces, item->offset, item->size, sum_block, &crc32c, err);
+    enum sb_code code = sb_pieces_feed(shard->pieces, item->offset, item->size, sum_block, &crc32c);
 
-    if (code && sb_ends_work(err))
+    if (code && sb_ends_work(sb_error()))
         return code;
     if (code || crc32c != item->crc32c) {
         say_lost(shard, item);
@@ -66,31 +63,30 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
     }
     if (!restore->options->dry_run) {
         sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY);
-        code = sb_pieces_feed(shard->pieces, item->offset, item->size, sb_restore_put_block, &put,
-                              err);
+        code = sb_pieces_feed(shard->pieces, item->offset, item->size, sb_restore_put_block, &put);
     }
     if (code)
         return code;
     sb_restore_passed(restore, item->size);
-    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
+    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN);
 }
 
 /* The next item of this shard that no copy or parity was found for; SB_END: none. */
 static enum sb_code next_item(const struct shard *shard, int64_t after,
-                              struct sb_restore_item *item, struct sb_error *err)
+                              struct sb_restore_item *item)
 {
     enum sb_code code = sb_restore_list_next(shard->restore->list, after, SB_RESTORE_WANTED,
-                                             SB_RESTORE_WANTED, item, err);
+                                             SB_RESTORE_WANTED, item);
 
     return !code && item->shard != shard->number ? SB_END : code;
 }
 
 /* From the item after `after` on: *last is its last item, *from and *to are its bytes. */
 static enum sb_code find_batch(const struct shard *shard, int64_t after, int64_t *last,
-                               int64_t *from, int64_t *to, struct sb_error *err)
+                               int64_t *from, int64_t *to)
 {
     struct sb_restore_item item;
-    enum sb_code code = next_item(shard, after, &item, err);
+    enum sb_code code = next_item(shard, after, &item);
 
     *from = *to = code ? 0 : item.offset;
     while (!code && (item.offset == *from ||
@@ -98,79 +94,77 @@ static enum sb_code find_batch(const struct shard *shard, int64_t after, int64_t
         *last = item.id;
         if (item.offset + item.size > *to)
             *to = item.offset + item.size;
-        code = next_item(shard, item.id, &item, err);
+        code = next_item(shard, item.id, &item);
     }
     return code == SB_END && *from < *to ? SB_OK : code;
 }
 
-static enum sb_code mend_batch(struct shard *shard, int64_t after, int64_t last,
-                               struct sb_error *err)
+static enum sb_code mend_batch(struct shard *shard, int64_t after, int64_t last)
 {
     struct sb_restore_item item;
     enum sb_code code;
 
-    while (!(code = next_item(shard, after, &item, err)) && item.id <= last) {
+    while (!(code = next_item(shard, after, &item)) && item.id <= last) {
         after = item.id;
-        code = mend_item(shard, &item, err);
+        code = mend_item(shard, &item);
         if (code)
             return code;
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code mend_shard(struct shard *shard, int64_t after, struct sb_error *err)
+static enum sb_code mend_shard(struct shard *shard, int64_t after)
 {
     int64_t last = after, from, to;
     enum sb_code code;
 
-    while (!(code = find_batch(shard, after, &last, &from, &to, err))) {
+    while (!(code = find_batch(shard, after, &last, &from, &to))) {
         code = sb_pieces_find(shard->pieces,
-                              &(struct sb_parity_check_options){.from = from, .to = to}, NULL, err);
+                              &(struct sb_parity_check_options){.from = from, .to = to}, NULL);
         if (!code)
-            code = mend_batch(shard, after, last, err);
+            code = mend_batch(shard, after, last);
         if (code)
             return code;
         after = last;
     }
-    return code == SB_END ? sb_restore_target_sync(shard->restore->target, err) : code;
+    return code == SB_END ? sb_restore_target_sync(shard->restore->target) : code;
 }
 
 /* What keeps one shard from being written leaves it to a copy. */
-static enum sb_code leave(const struct shard *shard, struct sb_error *err)
+static enum sb_code leave(const struct shard *shard)
 {
-    if (sb_protect_ends_work(err))
-        return err->code;
-    sb_report(shard->restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+    if (sb_protect_ends_work(sb_error()))
+        return sb_error()->code;
+    sb_report(shard->restore->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
     return SB_OK;
 }
 
 /* Any damage of the parity file, or that there is none, leaves the rest to a copy. */
-static enum sb_code open_shard(struct shard *shard, struct sb_error *err)
+static enum sb_code open_shard(struct shard *shard)
 {
     const struct sb_restore *restore = shard->restore;
     enum sb_code code;
 
-    shard->path = sb_shard_name(sb_restore_target_base(restore->target), shard->number, err);
+    shard->path = sb_shard_name(sb_restore_target_base(restore->target), shard->number);
     if (!shard->path)
-        return err->code;
-    code = sb_file_open(&shard->file, shard->path, "shard", err);
+        return sb_error()->code;
+    code = sb_file_open(&shard->file, shard->path, "shard");
     if (!code)
-        code = sb_protect_open(&shard->parity, shard->path, restore->options->parity_dir, err);
+        code = sb_protect_open(&shard->parity, shard->path, restore->options->parity_dir);
     if (!code)
-        return sb_pieces_new(&shard->pieces, shard->parity, shard->file, restore->hold.path, err);
-    return code == SB_NOENT ? SB_OK : leave(shard, err);
+        return sb_pieces_new(&shard->pieces, shard->parity, shard->file, restore->hold.path);
+    return code == SB_NOENT ? SB_OK : leave(shard);
 }
 
-static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after,
-                         struct sb_error *err)
+static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after)
 {
     struct shard shard = {.restore = restore, .number = number};
-    enum sb_code code = open_shard(&shard, err);
+    enum sb_code code = open_shard(&shard);
 
     if (!code && shard.pieces)
-        code = mend_shard(&shard, after, err);
+        code = mend_shard(&shard, after);
     if (code == SB_CHANGED || code == SB_DAMAGED)
-        code = leave(&shard, err);
+        code = leave(&shard);
     sb_pieces_free(shard.pieces);
     sb_parity_free(shard.parity);
     sb_file_free(shard.file);
@@ -178,7 +172,7 @@ static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t af
     return code;
 }
 
-enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_parity(struct sb_restore *restore)
 {
     struct sb_restore_item item = {0};
     int64_t after = 0;
@@ -186,14 +180,14 @@ enum sb_code sb_restore_parity(struct sb_restore *restore, struct sb_error *err)
 
     /* Items are in the order of shards. */
     while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED, SB_RESTORE_WANTED,
-                                         &item, err))) {
+                                         &item))) {
         uint32_t number = item.shard;
 
-        code = mend(restore, number, after, err);
+        code = mend(restore, number, after);
         if (code)
             return code;
         while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED,
-                                             SB_RESTORE_WRITTEN, &item, err)) &&
+                                             SB_RESTORE_WRITTEN, &item)) &&
                item.shard <= number)
             after = item.id;
         if (code)

@@ -15,15 +15,14 @@ void sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size)
     piece->lost = false;
 }
 
-enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
-                                  struct sb_error *err)
+enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size)
 {
     struct sb_restore_piece *piece = context;
     enum sb_code code;
 
     if ((int64_t)size > piece->expected - sb_spool_size(&piece->bytes))
-        return sb_fail(err, SB_LIMIT, "has more than %lld bytes", (long long)piece->expected);
-    code = sb_spool_add(&piece->bytes, data, size, err);
+        return sb_fail(SB_LIMIT, "has more than %lld bytes", (long long)piece->expected);
+    code = sb_spool_add(&piece->bytes, data, size);
     piece->lost = code != SB_OK;
     if (!code)
         piece->crc = sb_crc32c_block(piece->crc, data, size);
@@ -36,7 +35,7 @@ bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uin
 }
 
 enum sb_code sb_restore_piece_feed(struct sb_restore_piece *piece, sb_each_block *each,
-                                   void *context, struct sb_error *err)
+                                   void *context)
 {
-    return sb_spool_feed_sparse(&piece->bytes, each, context, err);
+    return sb_spool_feed_sparse(&piece->bytes, each, context);
 }

@@ -35,14 +35,13 @@ void sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size);
 
 /* The next bytes, or a hole: an sb_each_block, whose context is the piece. SB_LIMIT: more than
  * expected. */
-enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size) SB_CHECKED;
 
 /* Are they complete, with this CRC32C? */
 bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uint32_t crc32c);
 
 /* Passes them on; any number of times. */
 enum sb_code sb_restore_piece_feed(struct sb_restore_piece *piece, sb_each_block *each,
-                                   void *context, struct sb_error *err) SB_CHECKED;
+                                   void *context) SB_CHECKED;
 
 #endif

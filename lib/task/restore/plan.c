@@ -20,16 +20,16 @@ struct pass {
 };
 
 /* Marks the current shards of the files. */
-static enum sb_code mark_shards(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code mark_shards(struct sb_restore *restore)
 {
     struct sb_entry entry;
     const char *path;
     size_t size;
     enum sb_code code;
 
-    while (!(code = sb_restore_list_next_damaged(restore->list, &path, &size, err))) {
-        code = sb_interrupted() ? sb_fail_interrupt(err)
-                                : sb_archive_lookup(restore->archive, path, size, &entry, err);
+    while (!(code = sb_restore_list_next_damaged(restore->list, &path, &size))) {
+        code = sb_interrupted() ? sb_fail_interrupt()
+                                : sb_archive_lookup(restore->archive, path, size, &entry);
         if (code && code != SB_NOENT)
             return code;
         if (code == SB_NOENT || entry.defect || entry.type == SB_DIR)
@@ -50,7 +50,7 @@ static void refuse(const struct sb_restore *restore, const struct sb_entry *entr
 }
 
 /* Called when it is known whether the previous file overlaps another. */
-static enum sb_code settle(struct pass *pass, struct sb_error *err)
+static enum sb_code settle(struct pass *pass)
 {
     struct sb_restore *restore = pass->restore;
 
@@ -62,7 +62,7 @@ static enum sb_code settle(struct pass *pass, struct sb_error *err)
         return SB_OK;
     }
     sb_count_up(&restore->wanted_bytes, pass->last.size);
-    return sb_restore_list_add(restore->list, &pass->last, err);
+    return sb_restore_list_add(restore->list, &pass->last);
 }
 
 /* Can it be restored, other files aside? */
@@ -87,17 +87,17 @@ static bool may_be_restored(const struct pass *pass, const struct sb_entry *entr
     return true;
 }
 
-static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code see(struct pass *pass, const struct sb_entry *entry)
 {
     int64_t end = entry->offset + entry->size;
     bool shares = entry->offset < pass->end, damaged;
     enum sb_code code;
 
     pass->shared = pass->shared || shares;
-    code = settle(pass, err);
+    code = settle(pass);
     if (code == SB_OK)
         code = sb_restore_list_is_damaged(pass->restore->list, entry->path, entry->path_size,
-                                          &damaged, err);
+                                          &damaged);
     if (code)
         return code;
     if (end > pass->end)
@@ -107,7 +107,7 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct 
     if (!damaged || !may_be_restored(pass, entry))
         return SB_OK;
     if (sb_buf_set(&pass->path, entry->path, entry->path_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     pass->last = *entry;
     pass->last.path = pass->path.data;
     pass->pending = true;
@@ -115,7 +115,7 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry, struct 
     return SB_OK;
 }
 
-static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_error *err)
+static enum sb_code plan_shard(struct pass *pass, uint32_t shard)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS,
                              .files = true,
@@ -124,57 +124,56 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard, struct sb_erro
                              .steady = true};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, pass->restore->archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, pass->restore->archive, &query);
 
     if (code)
         return code;
-    while (!(code = sb_cursor_next(cursor, &entry, err))) {
+    while (!(code = sb_cursor_next(cursor, &entry))) {
         if (!entry.defect && entry.size > 0)
-            code = see(pass, &entry, err);
+            code = see(pass, &entry);
         if (code)
             break;
     }
     sb_cursor_free(cursor);
-    return code == SB_END ? settle(pass, err) : code;
+    return code == SB_END ? settle(pass) : code;
 }
 
-static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard)
 {
     struct pass pass = {.restore = restore, .capacity = sb_restore_target_limit(restore->target)};
     struct sb_error reason;
     char *path;
-    enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size, &reason);
+    enum sb_code code = INTO(&reason, sb_restore_target_look(restore->target, shard, &pass.size));
 
     if (code && code != SB_INVALID) {
-        *err = reason;
+        *sb_error() = reason;
         return code;
     }
     if (code == SB_OK) {
-        code = plan_shard(&pass, shard, err);
+        code = plan_shard(&pass, shard);
         sb_buf_release(&pass.path);
         return code;
     }
-    path = sb_shard_name(sb_restore_target_base(restore->target), shard, err);
+    path = sb_shard_name(sb_restore_target_base(restore->target), shard);
     if (!path)
-        return err->code;
+        return sb_error()->code;
     sb_report(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
               reason.text);
     free(path);
     return SB_OK;
 }
 
-static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *in_use,
-                              struct sb_error *err)
+static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *in_use)
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .shard_first = shard, .shard_last = shard};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, restore->archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, restore->archive, &query);
 
     *in_use = false;
     while (code == SB_OK && !*in_use) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         *in_use = code == SB_OK && (entry.defect || entry.size > 0);
     }
     sb_cursor_free(cursor);
@@ -195,7 +194,7 @@ static void report_made(const struct sb_restore *restore, uint32_t first, uint32
 }
 
 /* Up to the next one in use: verify reports a run of them once. */
-static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct sb_error *err)
+static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard)
 {
     uint32_t first = shard;
     enum sb_code code = SB_OK;
@@ -203,10 +202,10 @@ static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct
 
     while (code == SB_OK && shard <= SB_SHARD_MAX &&
            sb_restore_target_is_missing(restore->target, shard)) {
-        code = is_in_use(restore, shard, &in_use, err);
+        code = is_in_use(restore, shard, &in_use);
         if (code || in_use)
             break;
-        code = sb_restore_target_ready(restore->target, shard, err);
+        code = sb_restore_target_ready(restore->target, shard);
         shard += code == SB_OK;
     }
     if (shard > first)
@@ -214,22 +213,22 @@ static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard, struct
     return code;
 }
 
-enum sb_code sb_restore_holes(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_holes(struct sb_restore *restore)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0;
          code == SB_OK && sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
-        code = fill_hole(restore, i, err);
+        code = fill_hole(restore, i);
     return code;
 }
 
-enum sb_code sb_restore_plan(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_plan(struct sb_restore *restore)
 {
     struct sb_restore_target *target = restore->target;
-    enum sb_code code = mark_shards(restore, err);
+    enum sb_code code = mark_shards(restore);
 
     for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_WANTED, &i); i++)
-        code = plan_writable(restore, i, err);
+        code = plan_writable(restore, i);
     return code;
 }

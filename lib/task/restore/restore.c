@@ -28,7 +28,7 @@ static void note_damage(struct sb_restore *restore, const struct sb_defect *defe
     struct sb_error err;
 
     if (restore->failed.code == SB_OK &&
-        sb_restore_list_damage(restore->list, defect->path, defect->path_size, &err))
+        INTO(&err, sb_restore_list_damage(restore->list, defect->path, defect->path_size)))
         restore->failed = err;
 }
 
@@ -62,8 +62,8 @@ static void unit_read(void *context, uint32_t shard, int64_t unit)
 
     if (restore->failed.code || !restore->options->protect)
         return;
-    if (sb_grow(&restore->units, &restore->unit_capacity, restore->unit_count + 1,
-                sizeof(*restore->units), &err))
+    if (INTO(&err, sb_grow(&restore->units, &restore->unit_capacity, restore->unit_count + 1,
+                           sizeof(*restore->units))))
         restore->failed = err;
     else
         restore->units[restore->unit_count++] =
@@ -77,31 +77,31 @@ void sb_restore_passed(struct sb_restore *restore, int64_t size)
 }
 
 /* Checks all obstacles that can be known, before hours of reading. */
-static enum sb_code prepare(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code prepare(struct sb_restore *restore)
 {
     const struct sb_restore_options *options = restore->options;
     const char *index = sb_archive_index_path(restore->archive);
     char *base;
     enum sb_code code;
 
-    code = sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true, err);
+    code = sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true);
     if (code == SB_OK && !restore->hold.file)
-        code = sb_fail_errno(err, ENOENT, "%s", restore->hold.path);
+        code = sb_fail_errno(ENOENT, "%s", restore->hold.path);
     if (code)
         return code;
     if (!options->dry_run && access(restore->hold.file, W_OK))
-        return sb_fail_errno(err, errno, "%s", restore->hold.file);
+        return sb_fail_errno(errno, "%s", restore->hold.file);
     base = strndup(index, sb_index_base_size(index));
     if (!base)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = sb_restore_target_new(&restore->target, base, options->parity_dir,
-                                 sb_archive_database(restore->archive), err);
+                                 sb_archive_database(restore->archive));
     free(base);
     if (code == SB_OK)
-        code = sb_restore_list_new(&restore->list, restore->hold.path, err);
+        code = sb_restore_list_new(&restore->list, restore->hold.path);
     if (code == SB_OK && options->copy)
         code = sb_restore_copy_open(&restore->copy, options->copy, options->prefix,
-                                    restore->archive, restore->notify, err);
+                                    restore->archive, restore->notify);
     return code;
 }
 
@@ -117,60 +117,60 @@ static void release(struct sb_restore *restore)
     sb_hold_drop(&restore->hold, !restore->locked);
 }
 
-enum sb_code sb_restore_lock(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_lock(struct sb_restore *restore)
 {
     static const struct sb_hold_options options = {.keeps_mode = true};
     enum sb_code code;
 
     if (restore->locked)
         return SB_OK;
-    code = sb_hold_take(&restore->hold, err);
+    code = sb_hold_take(&restore->hold);
 
     if (code == SB_OK)
-        code = sb_hold_open(&restore->hold, &restore->db, &options, err);
+        code = sb_hold_open(&restore->hold, &restore->db, &options);
     restore->locked = code == SB_OK;
-    return code == SB_OK ? sb_archive_still_current(restore->archive, err) : code;
+    return code == SB_OK ? sb_archive_still_current(restore->archive) : code;
 }
 
 enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
-                             struct sb_restore_piece *piece, bool complete, struct sb_error *err)
+                             struct sb_restore_piece *piece, bool complete)
 {
     enum sb_code code = SB_OK;
 
     if (!complete || !sb_restore_piece_is(piece, item->size, item->crc32c))
-        return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER, err);
+        return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER);
     if (!restore->options->dry_run)
-        code = sb_restore_target_ready(restore->target, item->shard, err);
+        code = sb_restore_target_ready(restore->target, item->shard);
     if (code == SB_OK && !restore->options->dry_run)
-        code = sb_restore_target_put(restore->target, item->shard, item->offset, piece, err);
+        code = sb_restore_target_put(restore->target, item->shard, item->offset, piece);
     if (code)
         return code;
     sb_restore_passed(restore, item->size);
-    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN, err);
+    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN);
 }
 
-static enum sb_code take_from_copy(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code take_from_copy(struct sb_restore *restore)
 {
     if (sb_restore_list_open(restore->list) == 0)
         return SB_OK;
-    return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore, err)
-                                                      : sb_restore_named(restore, err);
+    return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore)
+                                                      : sb_restore_named(restore);
 }
 
-static enum sb_code restore_files(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code restore_files(struct sb_restore *restore)
 {
     bool dry_run = restore->options->dry_run;
-    enum sb_code code = dry_run ? SB_OK : sb_restore_lock(restore, err);
+    enum sb_code code = dry_run ? SB_OK : sb_restore_lock(restore);
 
     if (code == SB_OK)
-        code = sb_restore_plan(restore, err);
+        code = sb_restore_plan(restore);
     if (code == SB_OK && !dry_run)
-        code = sb_restore_holes(restore, err);
+        code = sb_restore_holes(restore);
     if (code == SB_OK && restore->options->protect)
-        code = sb_restore_parity(restore, err);
+        code = sb_restore_parity(restore);
     if (code == SB_OK && restore->copy)
-        code = take_from_copy(restore, err);
-    return code || dry_run ? code : sb_restore_target_sync(restore->target, err);
+        code = take_from_copy(restore);
+    return code || dry_run ? code : sb_restore_target_sync(restore->target);
 }
 
 static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -211,13 +211,13 @@ static void report_item(struct sb_restore *restore, const struct sb_restore_item
     }
 }
 
-static enum sb_code report(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code report(struct sb_restore *restore)
 {
     struct sb_restore_item item = {0};
     enum sb_code code;
 
     while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
-                                         SB_RESTORE_WRITTEN, &item, err)))
+                                         SB_RESTORE_WRITTEN, &item)))
         report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
@@ -233,7 +233,7 @@ static int64_t count_made(const struct sb_restore *restore)
 }
 
 static enum sb_code restore_found(struct sb_restore *restore,
-                                  const struct sb_verify_result *verified, struct sb_error *err)
+                                  const struct sb_verify_result *verified)
 {
     struct sb_restore_result *result = restore->result;
     uint32_t shard = 0;
@@ -247,9 +247,9 @@ static enum sb_code restore_found(struct sb_restore *restore,
                   "the index from a copy, then verify again");
         return SB_OK;
     }
-    code = restore_files(restore, err);
+    code = restore_files(restore);
     if (code == SB_OK)
-        code = report(restore, err);
+        code = report(restore);
     if (code == SB_OK && !restore->options->dry_run)
         result->left -= result->restored + restore->gone + count_made(restore);
     return code;
@@ -275,7 +275,7 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
                                    const struct sb_verify_events *events,
                                    const struct sb_restore_options *options,
                                    struct sb_verify_result *verified,
-                                   struct sb_restore_result *result, struct sb_error *err)
+                                   struct sb_restore_result *result)
 {
     struct sb_restore restore = {
         .archive = archive,
@@ -297,27 +297,26 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
     *result = (struct sb_restore_result){0};
     if (verify->quick)
-        code =
-            sb_fail(err, SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
-                    sb_archive_path(archive));
+        code = sb_fail(SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
+                       sb_archive_path(archive));
     else if (!options->dry_run && sb_archive_is_unlocked(archive))
-        code = sb_fail_without_locks(err, sb_archive_index_path(archive));
+        code = sb_fail_without_locks(sb_archive_index_path(archive));
     else
-        code = prepare(&restore, err);
+        code = prepare(&restore);
     if (code == SB_OK)
-        code = sb_verify(archive, verify, &noted, options->notify, verified, err);
+        code = sb_verify(archive, verify, &noted, options->notify, verified);
     if (code == SB_OK && restore.failed.code) {
-        *err = restore.failed;
-        code = err->code;
+        *sb_error() = restore.failed;
+        code = sb_error()->code;
     }
     result->left = verified->defects;
     if (code == SB_OK)
-        code = restore_found(&restore, verified, err);
+        code = restore_found(&restore, verified);
     if (code == SB_OK && is_tended(verify, options, verified))
-        code = sb_restore_tend(&restore, verified->progress.units > 0, err);
+        code = sb_restore_tend(&restore, verified->progress.units > 0);
     release(&restore);
     if (code == SB_OK)
-        code = sb_restore_remake_parity(&restore.again, err);
+        code = sb_restore_remake_parity(&restore.again);
     forget(&restore.again);
     return code;
 }

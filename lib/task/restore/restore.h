@@ -86,18 +86,18 @@ struct sb_restore_options {
  * Takes over the archive and frees it, also on failure: if its connection stayed open until the
  * end, a WAL would remain.
  */
-enum sb_code
-sb_verify_and_restore(struct sb_archive *archive, const struct sb_verify_options *verify,
-                      const struct sb_verify_events *events,
-                      const struct sb_restore_options *options, struct sb_verify_result *verified,
-                      struct sb_restore_result *result, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_and_restore(struct sb_archive *archive,
+                                   const struct sb_verify_options *verify,
+                                   const struct sb_verify_events *events,
+                                   const struct sb_restore_options *options,
+                                   struct sb_verify_result *verified,
+                                   struct sb_restore_result *result) SB_CHECKED;
 
 /*
  * Before files of an archive are moved about: repairs it by the parity files beside it, if there
  * are any, since they cannot help what remains damaged then. SB_DAMAGED: some of that cannot be
  * repaired.
  */
-enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify) SB_CHECKED;
 
 #endif

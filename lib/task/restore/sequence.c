@@ -14,7 +14,7 @@ struct sequence {
 };
 
 /* The bytes of the current member. */
-static enum sb_code feed(struct sequence *sequence, struct sb_member *member, struct sb_error *err)
+static enum sb_code feed(struct sequence *sequence, struct sb_member *member)
 {
     struct sb_events ignored = {0};
     enum sb_code code = SB_OK;
@@ -23,25 +23,24 @@ static enum sb_code feed(struct sequence *sequence, struct sb_member *member, st
 
     if (sequence->loader) {
         code = sb_loader_stream_sparse(sequence->loader, member, sb_restore_piece_add,
-                                       &sequence->piece, &ignored, err);
+                                       &sequence->piece, &ignored);
         sb_events_release(&ignored);
         return code;
     }
     while (code == SB_OK) {
-        code = sb_source_block_sparse(sequence->source, &data, &got, err);
+        code = sb_source_block_sparse(sequence->source, &data, &got);
         if (code == SB_OK)
-            code = sb_restore_piece_add(&sequence->piece, data, got, err);
+            code = sb_restore_piece_add(&sequence->piece, data, got);
     }
     return code;
 }
 
-static enum sb_code read_member(struct sequence *sequence, struct sb_member *member, int64_t size,
-                                struct sb_error *err)
+static enum sb_code read_member(struct sequence *sequence, struct sb_member *member, int64_t size)
 {
     enum sb_code code;
 
     sb_restore_piece_begin(&sequence->piece, size);
-    code = feed(sequence, member, err);
+    code = feed(sequence, member);
     if (code != SB_LIMIT)
         return code == SB_END ? SB_OK : code;
     /* Longer than its header says: it is none of the requested files. */
@@ -51,20 +50,19 @@ static enum sb_code read_member(struct sequence *sequence, struct sb_member *mem
 
 /* Restores every item that the member's name is for: rows of one name, and links to one file. */
 static enum sb_code give(struct sequence *sequence, const char *name, size_t size,
-                         struct sb_member *member, struct sb_error *err)
+                         struct sb_member *member)
 {
     struct sb_restore_list *list = sequence->restore->list;
     struct sb_restore_item item = {0};
     bool read = false;
     enum sb_code code;
 
-    while (!(
-        code = sb_restore_list_find(list, name, size, sequence->by_target, item.id, &item, err))) {
+    while (!(code = sb_restore_list_find(list, name, size, sequence->by_target, item.id, &item))) {
         if (!read && member->entry.size == item.size)
-            code = read_member(sequence, member, item.size, err);
+            code = read_member(sequence, member, item.size);
         read = read || member->entry.size == item.size;
         if (!code)
-            code = sb_restore_give(sequence->restore, &item, &sequence->piece, read, err);
+            code = sb_restore_give(sequence->restore, &item, &sequence->piece, read);
         if (code)
             return code;
     }
@@ -73,7 +71,7 @@ static enum sb_code give(struct sequence *sequence, const char *name, size_t siz
 
 /* The target's bytes came before; in the second pass they are known to be needed. */
 static enum sb_code note_link(struct sequence *sequence, const char *name, size_t size,
-                              const char *raw_target, struct sb_error *err)
+                              const char *raw_target)
 {
     struct sb_restore *restore = sequence->restore;
     struct sb_restore_item item = {0};
@@ -81,12 +79,12 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
     enum sb_code code;
 
     if (sb_naming_clean(raw_target, strlen(raw_target), false, &sequence->target, &problem))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (problem)
         return SB_OK;
-    while (!(code = sb_restore_list_find(restore->list, name, size, false, item.id, &item, err))) {
+    while (!(code = sb_restore_list_find(restore->list, name, size, false, item.id, &item))) {
         code = sb_restore_list_link(restore->list, item.id, sequence->target.data,
-                                    sequence->target.size, err);
+                                    sequence->target.size);
         if (code)
             return code;
         sequence->linked = true;
@@ -95,20 +93,17 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
 }
 
 /* In the second pass: by the full name of the links' target in the copy. */
-static enum sb_code take_target(struct sequence *sequence, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code take_target(struct sequence *sequence, struct sb_member *member)
 {
     const struct sb_entry *entry = &member->entry;
     const char *problem;
 
     if (sb_naming_clean(entry->path, entry->path_size, false, &sequence->target, &problem))
-        return sb_fail_memory(err);
-    return problem ? SB_OK
-                   : give(sequence, sequence->target.data, sequence->target.size, member, err);
+        return sb_fail_memory();
+    return problem ? SB_OK : give(sequence, sequence->target.data, sequence->target.size, member);
 }
 
-static enum sb_code take_member(struct sequence *sequence, struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code take_member(struct sequence *sequence, struct sb_member *member)
 {
     const struct sb_entry *entry = &member->entry;
     const char *name;
@@ -118,43 +113,43 @@ static enum sb_code take_member(struct sequence *sequence, struct sb_member *mem
     if (entry->type == SB_DIR || member->special || (sequence->by_target && member->hard_link))
         return SB_OK;
     if (sequence->by_target)
-        return take_target(sequence, member, err);
-    code = sb_restore_copy_name(sequence->restore->copy, entry->path, entry->path_size, &name,
-                                &size, err);
+        return take_target(sequence, member);
+    code =
+        sb_restore_copy_name(sequence->restore->copy, entry->path, entry->path_size, &name, &size);
     if (code)
         return code == SB_END ? SB_OK : code;
-    return member->hard_link ? note_link(sequence, name, size, member->hard_link, err)
-                             : give(sequence, name, size, member, err);
+    return member->hard_link ? note_link(sequence, name, size, member->hard_link)
+                             : give(sequence, name, size, member);
 }
 
 /* Reads members up to the last one needed. A truncated copy still yields the members before. */
-static enum sb_code run_pass(struct sequence *sequence, struct sb_error *err)
+static enum sb_code run_pass(struct sequence *sequence)
 {
     struct sb_restore *restore = sequence->restore;
     struct sb_member member;
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && sb_restore_list_open(restore->list) > 0) {
-        code = sb_source_next(sequence->source, &member, err);
+        code = sb_source_next(sequence->source, &member);
         if (code == SB_OK)
-            code = take_member(sequence, &member, err);
+            code = take_member(sequence, &member);
     }
     if ((code == SB_DAMAGED || code == SB_FORMAT) && !sequence->piece.lost) {
         sb_report(restore->notify, SB_WARNING, "damaged", NULL,
-                  "%s; what comes after it is not read", err->text);
+                  "%s; what comes after it is not read", sb_error()->text);
         return SB_OK;
     }
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code read_copy(struct sequence *sequence, struct sb_error *err)
+static enum sb_code read_copy(struct sequence *sequence)
 {
-    enum sb_code code = sb_restore_copy_source(sequence->restore->copy, &sequence->source, err);
+    enum sb_code code = sb_restore_copy_source(sequence->restore->copy, &sequence->source);
 
     if (code == SB_OK && sequence->source->loads)
-        code = sb_loader_open(sequence->source, &sequence->loader, err);
+        code = sb_loader_open(sequence->source, &sequence->loader);
     if (code == SB_OK)
-        code = run_pass(sequence, err);
+        code = run_pass(sequence);
     sb_loader_free(sequence->loader);
     sequence->loader = NULL;
     sb_source_free(sequence->source);
@@ -162,17 +157,17 @@ static enum sb_code read_copy(struct sequence *sequence, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_restore_sequence(struct sb_restore *restore, struct sb_error *err)
+enum sb_code sb_restore_sequence(struct sb_restore *restore)
 {
     struct sequence sequence = {
         .restore = restore,
         .piece = SB_RESTORE_PIECE(restore->hold.path),
     };
-    enum sb_code code = read_copy(&sequence, err);
+    enum sb_code code = read_copy(&sequence);
 
     if (code == SB_OK && sequence.linked && sb_restore_list_open(restore->list) > 0) {
         sequence.by_target = true;
-        code = read_copy(&sequence, err);
+        code = read_copy(&sequence);
         if (code == SB_END) {
             sb_report(
                 restore->notify, SB_WARNING, "link", NULL,

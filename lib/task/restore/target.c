@@ -23,19 +23,18 @@ struct sb_restore_target {
 };
 
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
-                                   const char *parity_dir, struct sqlite3 *db, struct sb_error *err)
+                                   const char *parity_dir, struct sqlite3 *db)
 {
     struct sb_restore_target *target = calloc(1, sizeof(*target));
     enum sb_code code;
 
     *out = NULL;
     if (!target)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     target->db = db;
     target->base = strdup(base);
     sb_open_files_begin(&target->files, SB_OPEN_FILES_FEW);
-    code = target->base ? sb_rewrite_begin(&target->rewrite, base, parity_dir, err)
-                        : sb_fail_memory(err);
+    code = target->base ? sb_rewrite_begin(&target->rewrite, base, parity_dir) : sb_fail_memory();
     if (code)
         sb_restore_target_free(target);
     else
@@ -78,73 +77,70 @@ bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit
 }
 
 /* A missing shard that is recorded as another archive's must be brought back from there. */
-static enum sb_code refuse_missing(struct sb_restore_target *target, uint32_t shard,
-                                   struct sb_error *err)
+static enum sb_code refuse_missing(struct sb_restore_target *target, uint32_t shard)
 {
     struct sb_linked linked;
-    enum sb_code code = sb_linked_get(target->db, shard, &linked, err);
+    enum sb_code code = sb_linked_get(target->db, shard, &linked);
 
     if (code || !linked.watched)
         return code;
-    return sb_fail(err, SB_INVALID, "is another archive's, and is not there; bring it back");
+    return sb_fail(SB_INVALID, "is another archive's, and is not there; bring it back");
 }
 
-static enum sb_code refuse_link(const char *path, struct sb_error *err)
+static enum sb_code refuse_link(const char *path)
 {
     char *leads_to = realpath(path, NULL);
 
-    sb_fail(err, SB_INVALID, "is a symbolic link to %s; repair the archive that it belongs to",
+    sb_fail(SB_INVALID, "is a symbolic link to %s; repair the archive that it belongs to",
             leads_to ? leads_to : "a file that is not there");
     free(leads_to);
     return SB_INVALID;
 }
 
 static enum sb_code refuse(struct sb_restore_target *target, uint32_t shard, const char *path,
-                           int64_t *size, struct sb_error *err)
+                           int64_t *size)
 {
     struct stat st;
 
     if (lstat(path, &st)) {
         if (errno == ENOENT)
-            return refuse_missing(target, shard, err);
-        return sb_fail_errno(err, errno, "%s", path);
+            return refuse_missing(target, shard);
+        return sb_fail_errno(errno, "%s", path);
     }
     if (S_ISLNK(st.st_mode))
-        return refuse_link(path, err);
+        return refuse_link(path);
     if (!S_ISREG(st.st_mode))
-        return sb_fail(err, SB_INVALID, "is not a regular file; move it away");
+        return sb_fail(SB_INVALID, "is not a regular file; move it away");
     if (st.st_nlink > 1)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "has %ju hard links, by which other archives may use it; copy it, and "
                        "rename the copy to this name",
                        (uintmax_t)st.st_nlink);
     if (access(path, W_OK))
-        return sb_fail(err, SB_INVALID, "cannot be written: %s", strerror(errno));
+        return sb_fail(SB_INVALID, "cannot be written: %s", strerror(errno));
     *size = st.st_size;
     return SB_OK;
 }
 
-enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
-                                    struct sb_error *err)
+enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size)
 {
-    char *path = sb_shard_name(target->base, shard, err);
+    char *path = sb_shard_name(target->base, shard);
     enum sb_code code;
 
     *size = 0;
     if (!path)
-        return err->code;
-    code = refuse(target, shard, path, size, err);
+        return sb_error()->code;
+    code = refuse(target, shard, path, size);
     free(path);
     return code;
 }
 
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard)
 {
-    struct sb_error ignored;
-    char *path = sb_shard_name(target->base, shard, &ignored);
+    char *path = IGNORED(sb_shard_name(target->base, shard));
     struct stat st;
     bool missing = path && lstat(path, &st) && errno == ENOENT &&
-                   refuse_missing(target, shard, &ignored) == SB_OK;
+                   IGNORED(refuse_missing(target, shard)) == SB_OK;
 
     free(path);
     return missing;
@@ -163,25 +159,24 @@ int64_t sb_restore_target_limit(const struct sb_restore_target *target)
     return capacity;
 }
 
-static enum sb_code open_shard(const char *path, int flags, int *fd, struct sb_error *err)
+static enum sb_code open_shard(const char *path, int flags, int *fd)
 {
     struct stat st;
     enum sb_code code = SB_OK;
 
     *fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | flags, 0666);
     if (*fd < 0)
-        return sb_fail_errno(err, errno, "%s", path);
+        return sb_fail_errno(errno, "%s", path);
     if (fstat(*fd, &st))
-        code = sb_fail_errno(err, errno, "%s", path);
+        code = sb_fail_errno(errno, "%s", path);
     else if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
-        code = sb_fail(err, SB_CHANGED, "%s: was replaced by another process just now", path);
+        code = sb_fail(SB_CHANGED, "%s: was replaced by another process just now", path);
     if (code)
         close(*fd);
     return code;
 }
 
-enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
-                                     struct sb_error *err)
+enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard)
 {
     enum sb_code code;
     char *path;
@@ -189,13 +184,13 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
 
     if (sb_restore_target_is(target, shard, SB_SHARD_READY))
         return SB_OK;
-    path = sb_shard_name(target->base, shard, err);
+    path = sb_shard_name(target->base, shard);
     if (!path)
-        return err->code;
-    code = open_shard(path, 0, &fd, err);
+        return sb_error()->code;
+    code = open_shard(path, 0, &fd);
     if (code == SB_NOENT) {
-        code = open_shard(path, O_CREAT | O_EXCL, &fd, err);
-        if (code == SB_OK && (code = sb_sync_directory_of(path, err)))
+        code = open_shard(path, O_CREAT | O_EXCL, &fd);
+        if (code == SB_OK && (code = sb_sync_directory_of(path)))
             close(fd);
     }
     if (code == SB_OK) {
@@ -207,8 +202,7 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
 }
 
 /* Opens a shard for writing, unless it is open; the caller becomes a holder. */
-static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct sb_file **out,
-                         struct sb_error *err)
+static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct sb_file **out)
 {
     enum sb_code code;
     char *path;
@@ -217,41 +211,40 @@ static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struc
     *out = sb_open_files_find(&target->files, shard, 0);
     if (*out)
         return SB_OK;
-    path = sb_shard_name(target->base, shard, err);
+    path = sb_shard_name(target->base, shard);
     if (!path)
-        return err->code;
-    code = open_shard(path, 0, &fd, err);
+        return sb_error()->code;
+    code = open_shard(path, 0, &fd);
     if (code == SB_OK)
-        code = sb_file_take(out, fd, path, err);
+        code = sb_file_take(out, fd, path);
     if (code == SB_OK)
         sb_open_files_keep(&target->files, shard, 0, *out);
     free(path);
     return code;
 }
 
-enum sb_code sb_restore_put_block(void *context, const void *data, size_t size,
-                                  struct sb_error *err)
+enum sb_code sb_restore_put_block(void *context, const void *data, size_t size)
 {
     struct sb_restore_put *put = context;
     struct sb_file *file;
-    enum sb_code code = hold(put->target, put->shard, &file, err);
+    enum sb_code code = hold(put->target, put->shard, &file);
 
     if (code == SB_OK)
-        code = sb_rewrite_add(&put->target->rewrite, file, put->offset, data, size, err);
+        code = sb_rewrite_add(&put->target->rewrite, file, put->offset, data, size);
     sb_file_free(file);
     put->offset += (int64_t)size;
     return code;
 }
 
 enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
-                                   struct sb_restore_piece *piece, struct sb_error *err)
+                                   struct sb_restore_piece *piece)
 {
     struct sb_restore_put put = {.target = target, .shard = shard, .offset = offset};
 
-    return sb_restore_piece_feed(piece, sb_restore_put_block, &put, err);
+    return sb_restore_piece_feed(piece, sb_restore_put_block, &put);
 }
 
-enum sb_code sb_restore_target_sync(struct sb_restore_target *target, struct sb_error *err)
+enum sb_code sb_restore_target_sync(struct sb_restore_target *target)
 {
-    return sb_rewrite_end(&target->rewrite, err);
+    return sb_rewrite_end(&target->rewrite);
 }

@@ -28,8 +28,7 @@ enum {
  * archive's; it must be open as long. What is replaced is kept in parity_dir, or beside them.
  */
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
-                                   const char *parity_dir, struct sqlite3 *db,
-                                   struct sb_error *err) SB_CHECKED;
+                                   const char *parity_dir, struct sqlite3 *db) SB_CHECKED;
 void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
 
 const char *sb_restore_target_base(const struct sb_restore_target *target);
@@ -45,8 +44,8 @@ bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit
  * May a shard be written, or made? SB_INVALID, without its name, if it is a link or has several, is
  * not a regular file, or is not writable. *size: its length, 0 if it is missing.
  */
-enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard,
+                                    int64_t *size) SB_CHECKED;
 
 /* Is it missing, and to be made here, not to be brought back from another archive? */
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
@@ -55,8 +54,7 @@ bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t sha
 int64_t sb_restore_target_limit(const struct sb_restore_target *target);
 
 /* Makes a missing shard, empty, under its final name, and syncs its directory. */
-enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard) SB_CHECKED;
 
 /* Where the next block goes, in a shard that is ready. */
 struct sb_restore_put {
@@ -66,15 +64,13 @@ struct sb_restore_put {
 };
 
 /* An sb_each_block, whose context is a struct sb_restore_put: writes by task/protect/rewrite.h. */
-enum sb_code sb_restore_put_block(void *context, const void *data, size_t size,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_put_block(void *context, const void *data, size_t size) SB_CHECKED;
 
 /* All of these bytes. */
 enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
-                                   struct sb_restore_piece *piece, struct sb_error *err) SB_CHECKED;
+                                   struct sb_restore_piece *piece) SB_CHECKED;
 
 /* All that was written is on disk. */
-enum sb_code sb_restore_target_sync(struct sb_restore_target *target,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_restore_target_sync(struct sb_restore_target *target) SB_CHECKED;
 
 #endif

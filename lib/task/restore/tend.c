@@ -21,18 +21,18 @@ struct guard {
     int64_t at; /* the place */
 };
 
-static enum sb_code next_entry(struct guard *guard, struct sb_error *err)
+static enum sb_code next_entry(struct guard *guard)
 {
     enum sb_code code;
 
     do
-        code = sb_cursor_next(guard->cursor, &guard->entry, err);
+        code = sb_cursor_next(guard->cursor, &guard->entry);
     while (!code && (guard->entry.defect || guard->entry.size == 0));
     guard->ended = code == SB_END;
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code go_to(struct guard *guard, int64_t at, struct sb_error *err)
+static enum sb_code go_to(struct guard *guard, int64_t at)
 {
     const struct sb_query query = {.order = SB_BY_ADDRESS,
                                    .files = true,
@@ -45,12 +45,12 @@ static enum sb_code go_to(struct guard *guard, int64_t at, struct sb_error *err)
     if (!guard->cursor || at < guard->at) {
         sb_cursor_free(guard->cursor);
         guard->cursor = NULL;
-        code = sb_cursor_open(&guard->cursor, guard->restore->archive, &query, err);
+        code = sb_cursor_open(&guard->cursor, guard->restore->archive, &query);
         if (!code)
-            code = next_entry(guard, err);
+            code = next_entry(guard);
     }
     while (!code && !guard->ended && guard->entry.offset + guard->entry.size <= at)
-        code = next_entry(guard, err);
+        code = next_entry(guard);
     guard->at = at;
     return code;
 }
@@ -62,12 +62,11 @@ static bool has_checksum(const struct sb_entry *entry)
 
 /* Are there bytes without a checksum? In a shard that changed only those of files count. A file is
  * kept that ends after the piece, for the next one. */
-static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chosen,
-                            struct sb_error *err)
+static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chosen)
 {
     struct guard *guard = context;
     int64_t at = from;
-    enum sb_code code = go_to(guard, from, err);
+    enum sb_code code = go_to(guard, from);
 
     *chosen = false;
     while (!code && !guard->ended && guard->entry.offset < to) {
@@ -78,7 +77,7 @@ static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chose
         at = end > at ? end : at;
         if (end >= to)
             break;
-        code = next_entry(guard, err);
+        code = next_entry(guard);
     }
     *chosen = *chosen || (guard->current && at < to);
     return code;
@@ -86,12 +85,11 @@ static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chose
 
 /* Bytes that match their checksums prove that a piece which was made is not an old one. */
 static enum sb_code allows(void *context, int64_t from, const unsigned char *made,
-                           const unsigned char *there, size_t got, size_t size, bool *allowed,
-                           struct sb_error *err)
+                           const unsigned char *there, size_t got, size_t size, bool *allowed)
 {
     struct guard *guard = context;
     int64_t to = from + (int64_t)size;
-    enum sb_code code = go_to(guard, from, err);
+    enum sb_code code = go_to(guard, from);
 
     *allowed = true;
     while (!code && !guard->ended && guard->entry.offset < to && *allowed) {
@@ -105,7 +103,7 @@ static enum sb_code allows(void *context, int64_t from, const unsigned char *mad
                 memcmp(made + (begin - from), there + (begin - from), (size_t)(end - begin)) == 0;
         if (file_end >= to)
             break;
-        code = next_entry(guard, err);
+        code = next_entry(guard);
     }
     return code;
 }
@@ -147,46 +145,44 @@ static bool chooses_section(void *context, int64_t from, int64_t to)
 static const char missing[] = "was missing", damaged[] = "was damaged",
                   older[] = "is not of it now";
 
-static enum sb_code make_again(struct sb_restore *restore, const char *path, const char *why,
-                               struct sb_error *err)
+static enum sb_code make_again(struct sb_restore *restore, const char *path, const char *why)
 {
     struct sb_restore_again *again = &restore->again;
     char *copy = strdup(path);
 
     if (!copy ||
-        sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files), err)) {
+        sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files))) {
         free(copy);
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     again->files[again->count++] = (struct sb_restore_parity_file){.path = copy, .why = why};
     return SB_OK;
 }
 
 /* That one has none is no reason to leave the others; nor is a foreign file of that name. */
-static enum sb_code leave(struct sb_restore *restore, const char *path, struct sb_error *err)
+static enum sb_code leave(struct sb_restore *restore, const char *path)
 {
-    if (sb_protect_ends_work(err))
-        return err->code;
-    if (err->code != SB_CHANGED)
+    if (sb_protect_ends_work(sb_error()))
+        return sb_error()->code;
+    if (sb_error()->code != SB_CHANGED)
         restore->options->protect->without++;
-    if (err->code == SB_NOENT || err->code == SB_DAMAGED)
-        return make_again(restore, path, err->code == SB_NOENT ? missing : damaged, err);
-    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+    if (sb_error()->code == SB_NOENT || sb_error()->code == SB_DAMAGED)
+        return make_again(restore, path, sb_error()->code == SB_NOENT ? missing : damaged);
+    sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
     return SB_OK;
 }
 
 static bool is_current(const char *path, const char *parity_dir)
 {
     struct sb_protect_status status;
-    struct sb_error ignored;
 
-    return sb_protect_look(path, parity_dir, &status, &ignored) == SB_OK &&
+    return IGNORED(sb_protect_look(path, parity_dir, &status)) == SB_OK &&
            (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT);
 }
 
 /* Others are kept away only if there is something to do. */
 static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
-                         bool by_units, struct sb_error *err)
+                         bool by_units)
 {
     const struct sb_restore_options *how = restore->options;
     struct guard guard = {.restore = restore,
@@ -201,7 +197,7 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
                                          .trust = how->trust,
                                          .parity_dir = how->parity_dir,
                                          .result = &found};
-    enum sb_code code = sb_protect_guarded(path, &options, &calls, err);
+    enum sb_code code = sb_protect_guarded(path, &options, &calls);
 
     if (!code && found.pieces == 0) {
         how->protect->files += found.files;
@@ -211,29 +207,29 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
         options.dry_run = how->dry_run;
         options.result = how->protect;
         options.notify = restore->notify;
-        code = how->dry_run ? SB_OK : sb_restore_lock(restore, err);
+        code = how->dry_run ? SB_OK : sb_restore_lock(restore);
         if (!code)
-            code = sb_protect_guarded(path, &options, &calls, err);
+            code = sb_protect_guarded(path, &options, &calls);
     }
     sb_cursor_free(guard.cursor);
     if (code)
-        return leave(restore, path, err);
-    return calls.again ? make_again(restore, path, damaged, err) : SB_OK;
+        return leave(restore, path);
+    return calls.again ? make_again(restore, path, damaged) : SB_OK;
 }
 
 /* The index was checked before it was opened, if it has a parity file. */
-static enum sb_code tend_index(struct sb_restore *restore, struct sb_error *err)
+static enum sb_code tend_index(struct sb_restore *restore)
 {
     const char *path = restore->hold.file, *parity_dir = restore->options->parity_dir;
     struct sb_parity *parity;
 
-    if (sb_protect_open(&parity, path, parity_dir, err))
-        return leave(restore, path, err);
+    if (sb_protect_open(&parity, path, parity_dir))
+        return leave(restore, path);
     sb_parity_free(parity);
     /* It has a commit more than what it was made of. */
     if (sb_archive_remade(restore->archive) == 0 || is_current(path, parity_dir))
         return SB_OK;
-    return make_again(restore, path, older, err);
+    return make_again(restore, path, older);
 }
 
 static bool is_file(const char *path)
@@ -243,26 +239,26 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units, struct sb_error *err)
+enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units)
 {
     uint32_t count;
-    enum sb_code code = sb_archive_shard_count(restore->archive, &count, err);
+    enum sb_code code = sb_archive_shard_count(restore->archive, &count);
 
     if (restore->unit_count > 1)
         qsort(restore->units, restore->unit_count, sizeof(*restore->units), compare);
     if (!code)
-        code = tend_index(restore, err);
+        code = tend_index(restore);
     for (uint32_t i = 0; !code && i < count; i++) {
         char *path;
 
         if (by_units && !was_read(restore, i, 0, INT64_MAX))
             continue;
-        path = sb_shard_name(sb_restore_target_base(restore->target), i, err);
+        path = sb_shard_name(sb_restore_target_base(restore->target), i);
         if (!path)
-            return err->code;
+            return sb_error()->code;
         /* A link is tended with the archive that the file belongs to. */
         if (is_file(path))
-            code = tend(restore, path, i, by_units, err);
+            code = tend(restore, path, i, by_units);
         free(path);
     }
     return code;
@@ -278,7 +274,7 @@ static bool is_protected(const struct sb_restore_again *again)
     return any;
 }
 
-enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_error *err)
+enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
 {
     const struct sb_protect_options options = {.act = SB_PROTECT_UPDATE,
                                                .anew = true,
@@ -290,10 +286,10 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again, struct sb_
     for (size_t i = 0; i < again->count && is_protected(again); i++) {
         const struct sb_restore_parity_file *file = &again->files[i];
 
-        if (sb_protect(file->path, &options, err)) {
-            if (sb_protect_ends_work(err))
-                return err->code;
-            sb_report(again->notify, SB_PROBLEM, "parity", NULL, "%s", err->text);
+        if (sb_protect(file->path, &options)) {
+            if (sb_protect_ends_work(sb_error()))
+                return sb_error()->code;
+            sb_report(again->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
             continue;
         }
         again->result->without -= again->result->without > 0;

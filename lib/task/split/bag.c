@@ -35,7 +35,7 @@ static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
 
 static enum sb_code convert(struct split *split, const char *output,
                             const struct sb_convert_records *records,
-                            struct sb_convert_result *done, struct sb_error *err)
+                            struct sb_convert_result *done)
 {
     struct sb_convert_options options = split->options->convert;
     char *input = (char *)split->options->input;
@@ -49,7 +49,7 @@ static enum sb_code convert(struct split *split, const char *output,
     options.notify = &split->counter.notify;
     options.transfer.progress = progress;
     options.transfer.context = split;
-    return sb_convert(&options, done, err);
+    return sb_convert(&options, done);
 }
 
 static bool exists(const char *path)
@@ -59,17 +59,16 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
-static enum sb_code name_part(struct split *split, int64_t part, struct sb_error *err)
+static enum sb_code name_part(struct split *split, int64_t part)
 {
     enum sb_code code;
 
     sb_buf_clear(&split->name);
-    code = sb_split_number(part, split->plan.count, &split->name, err);
-    return code ? code
-                : sb_split_output(split->options->output, split->name.data, &split->output, err);
+    code = sb_split_number(part, split->plan.count, &split->name);
+    return code ? code : sb_split_output(split->options->output, split->name.data, &split->output);
 }
 
-static enum sb_code check_output(struct split *split, struct sb_error *err)
+static enum sb_code check_output(struct split *split)
 {
     const struct sb_split_bag_options *options = split->options;
     char *input = (char *)options->input;
@@ -77,15 +76,14 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     if (options->dry_run || options->existing == SB_EXISTING_SKIP || !exists(split->output.data))
         return SB_OK;
     if (options->existing == SB_EXISTING_FAIL)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: exists already, nothing was written; --force replaces such parts, "
                        "--existing=skip keeps them",
                        split->output.data);
-    return sb_convert_paths_check(&input, 1, split->output.data, err);
+    return sb_convert_paths_check(&input, 1, split->output.data);
 }
 
-static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *made,
-                                 struct sb_error *err)
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *made)
 {
     struct sb_convert_records records = split->options->convert.records;
     struct sb_record_choice_options choice = sb_split_bag_plan_choice(&split->plan, part);
@@ -94,18 +92,18 @@ static enum sb_code convert_part(struct split *split, int64_t part, struct sb_sp
 
     records.choice = &choice;
     records.write.layout = SB_LAYOUT_CONCATENATED;
-    code = convert(split, split->output.data, &records, &done, err);
+    code = convert(split, split->output.data, &records, &done);
     made->files = done.counts.files;
     made->bytes = done.counts.bytes;
     return code;
 }
 
-static enum sb_code make_part(struct split *split, int64_t number, struct sb_error *err)
+static enum sb_code make_part(struct split *split, int64_t number)
 {
     const struct sb_split_bag_options *options = split->options;
     const struct sb_split_bag_part *part = &split->plan.parts[number];
     struct sb_split_part made = {.files = part->records, .bytes = part->bytes};
-    enum sb_code code = name_part(split, number, err);
+    enum sb_code code = name_part(split, number);
 
     if (code)
         return code;
@@ -113,7 +111,7 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
     made.output = split->output.data;
     made.skipped = options->existing == SB_EXISTING_SKIP && exists(split->output.data);
     if (!options->dry_run && !made.skipped)
-        code = convert_part(split, number, &made, err);
+        code = convert_part(split, number, &made);
     split->files_done += part->records;
     sb_count_up(&split->bytes_done, part->bytes);
     if (code)
@@ -123,18 +121,18 @@ static enum sb_code make_part(struct split *split, int64_t number, struct sb_err
     return SB_OK;
 }
 
-static enum sb_code make_parts(struct split *split, struct sb_error *err)
+static enum sb_code make_parts(struct split *split)
 {
     int64_t parts = split->plan.count;
-    enum sb_code code = sb_split_output_check(split->options->output, parts, err);
+    enum sb_code code = sb_split_output_check(split->options->output, parts);
 
     for (int64_t part = 0; !code && part < parts; part++) {
-        code = name_part(split, part, err);
+        code = name_part(split, part);
         if (!code)
-            code = check_output(split, err);
+            code = check_output(split);
     }
     for (int64_t part = 0; !code && part < parts; part++)
-        code = make_part(split, part, err);
+        code = make_part(split, part);
     return code;
 }
 
@@ -151,13 +149,12 @@ static void report_shard(struct split *split, const char *path, int64_t records,
     split->options->part_done(split->options->context, &part);
 }
 
-static enum sb_code report_shards(struct split *split, const char *output, bool skipped,
-                                  struct sb_error *err)
+static enum sb_code report_shards(struct split *split, const char *output, bool skipped)
 {
     const struct sb_bag_writer_options *write = &split->options->convert.records.write;
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
     struct sb_bag *bag;
-    enum sb_code code = sb_bag_open(&bag, output, &read, &split->counter.notify, err);
+    enum sb_code code = sb_bag_open(&bag, output, &read, &split->counter.notify);
 
     if (code)
         return code;
@@ -165,7 +162,7 @@ static enum sb_code report_shards(struct split *split, const char *output, bool 
         const struct sb_bag_shard *shard = sb_bag_shard(bag, i);
 
         sb_buf_clear(&split->name);
-        code = sb_split_number(i, sb_bag_shard_count(bag), &split->name, err);
+        code = sb_split_number(i, sb_bag_shard_count(bag), &split->name);
         if (!code)
             report_shard(split, shard->path, shard->records, shard->bytes, skipped);
     }
@@ -173,11 +170,11 @@ static enum sb_code report_shards(struct split *split, const char *output, bool 
     return code;
 }
 
-static enum sb_code report_planned_shards(struct split *split, struct sb_error *err)
+static enum sb_code report_planned_shards(struct split *split)
 {
     uint32_t shards = split->pattern.shards;
     enum sb_code code =
-        sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify, err);
+        sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify);
 
     if (!shards)
         shards = (uint32_t)split->plan.count;
@@ -186,9 +183,9 @@ static enum sb_code report_planned_shards(struct split *split, struct sb_error *
 
         sb_buf_clear(&split->name);
         sb_buf_clear(&split->output);
-        code = sb_split_number(i, split->plan.count, &split->name, err);
+        code = sb_split_number(i, split->plan.count, &split->name);
         if (!code && sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         if (!code)
             report_shard(split, split->output.data, part->records, part->bytes, false);
     }
@@ -196,7 +193,7 @@ static enum sb_code report_planned_shards(struct split *split, struct sb_error *
 }
 
 /* Replaces "@*" by "@NUMBER", with the number of parts. */
-static enum sb_code name_set(struct split *split, struct sb_buf *out, struct sb_error *err)
+static enum sb_code name_set(struct split *split, struct sb_buf *out)
 {
     const struct sb_shard_pattern *pattern = &split->pattern;
     const struct sb_split_bag_options *options = split->options;
@@ -208,23 +205,22 @@ static enum sb_code name_set(struct split *split, struct sb_buf *out, struct sb_
         code = SB_NOMEM;
     else
         code = sb_buf_add_format(out, "@%" PRId64 "%s", options->amount, pattern->suffix);
-    return code ? sb_fail_memory(err) : SB_OK;
+    return code ? sb_fail_memory() : SB_OK;
 }
 
 static bool set_exists(const char *output)
 {
     struct sb_spec spec;
-    struct sb_error ignored;
     bool there;
 
-    if (sb_spec_expand(&spec, output, &ignored))
+    if (IGNORED(sb_spec_expand(&spec, output)))
         return false;
     there = spec.count > 0 && exists(spec.paths[0]);
     sb_spec_release(&spec);
     return there;
 }
 
-static enum sb_code make_set(struct split *split, struct sb_error *err)
+static enum sb_code make_set(struct split *split)
 {
     const struct sb_split_bag_options *options = split->options;
     struct sb_convert_records records = options->convert.records;
@@ -235,51 +231,51 @@ static enum sb_code make_set(struct split *split, struct sb_error *err)
 
     if (options->rule == SB_SPLIT_BAG_PARTS_OF && split->pattern.shards &&
         split->pattern.shards != options->amount)
-        return sb_fail(err, SB_INVALID, "%s: has %" PRIu32 " shards, and --parts=%" PRId64,
+        return sb_fail(SB_INVALID, "%s: has %" PRIu32 " shards, and --parts=%" PRId64,
                        options->output, split->pattern.shards, options->amount);
     if (options->dry_run)
-        return report_planned_shards(split, err);
+        return report_planned_shards(split);
     records.write.shard_records = options->rule == SB_SPLIT_BAG_COUNT ? options->amount : 0;
     records.write.shard_bytes = options->rule == SB_SPLIT_BAG_SIZE ? options->amount : 0;
-    code = name_set(split, &output, err);
+    code = name_set(split, &output);
     skipped = !code && options->existing == SB_EXISTING_SKIP && set_exists(output.data);
     if (!code && !skipped)
-        code = convert(split, output.data, &records, &done, err);
+        code = convert(split, output.data, &records, &done);
     if (!code)
-        code = report_shards(split, output.data, skipped, err);
+        code = report_shards(split, output.data, skipped);
     sb_buf_release(&output);
     return code;
 }
 
 /* Bags are read by their paths, and more than once: standard input gets a path that is a file. */
-static enum sb_code name_input(struct sb_input *input, struct sb_buf *path, struct sb_error *err)
+static enum sb_code name_input(struct sb_input *input, struct sb_buf *path)
 {
-    enum sb_code code = sb_input_open(input, "-", sb_container_named("bag").kind, err);
+    enum sb_code code = sb_input_open(input, "-", sb_container_named("bag").kind);
 
     if (!code)
-        code = sb_input_spool(input, 0, err);
+        code = sb_input_spool(input, 0);
     if (!code && sb_buf_add_format(path, "/proc/self/fd/%d", input->file->fd))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
         sb_context_resolves("standard input", path->data);
     return code;
 }
 
 static enum sb_code split_bag(const struct sb_split_bag_options *options,
-                              struct sb_split_result *result, struct sb_error *err)
+                              struct sb_split_result *result)
 {
     struct split split = {
         .options = options, .result = result, .plan.numbers = SB_LIMIT_SPOOL(NULL)};
-    enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output, err);
+    enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output);
 
     *result = (struct sb_split_result){0};
     sb_count_problems(&split.counter, options->notify, &result->problems);
     if (!code && split.pattern.is_set) {
-        code = make_set(&split, err);
+        code = make_set(&split);
     } else if (!code) {
-        code = sb_split_bag_plan_make(&split.plan, options, &split.counter.notify, err);
+        code = sb_split_bag_plan_make(&split.plan, options, &split.counter.notify);
         if (!code)
-            code = make_parts(&split, err);
+            code = make_parts(&split);
     }
     sb_split_bag_plan_release(&split.plan);
     sb_buf_release(&split.name);
@@ -288,7 +284,7 @@ static enum sb_code split_bag(const struct sb_split_bag_options *options,
 }
 
 enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
-                          struct sb_split_result *result, struct sb_error *err)
+                          struct sb_split_result *result)
 {
     struct sb_split_bag_options named = *options;
     struct sb_input input = {0};
@@ -296,11 +292,11 @@ enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
     enum sb_code code;
 
     if (strcmp(options->input, "-") != 0)
-        return split_bag(options, result, err);
-    code = name_input(&input, &path, err);
+        return split_bag(options, result);
+    code = name_input(&input, &path);
     named.input = path.data;
     if (!code)
-        code = split_bag(&named, result, err);
+        code = split_bag(&named, result);
     sb_input_close(&input);
     sb_buf_release(&path);
     return code;

@@ -43,6 +43,6 @@ struct sb_split_bag_options {
 
 /* As sb_split. */
 enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
-                          struct sb_split_result *result, struct sb_error *err) SB_CHECKED;
+                          struct sb_split_result *result) SB_CHECKED;
 
 #endif

@@ -21,12 +21,12 @@ struct planning {
     bool slow;
 };
 
-static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part, struct sb_error *err)
+static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part)
 {
     if (part >= SB_SPLIT_BAG_PARTS)
-        return sb_fail(err, SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
-    if (sb_grow(&plan->parts, &plan->capacity, (size_t)part, sizeof(*plan->parts), err))
-        return err->code;
+        return sb_fail(SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
+    if (sb_grow(&plan->parts, &plan->capacity, (size_t)part, sizeof(*plan->parts)))
+        return sb_error()->code;
     while (plan->count <= part)
         plan->parts[plan->count++] = (struct sb_split_bag_part){0};
     return SB_OK;
@@ -44,23 +44,22 @@ static struct sb_slice slice_of(const struct sb_record_run *run)
                              .step = run->step};
 }
 
-static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record,
-                                struct sb_error *err)
+static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record)
 {
-    if (sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices), err))
-        return err->code;
+    if (sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices)))
+        return sb_error()->code;
     part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
     part->slices[part->count++] = slice_of(&part->last);
     return SB_OK;
 }
 
-static enum sb_code add_record(struct sb_split_bag_part *part, int64_t record, struct sb_error *err)
+static enum sb_code add_record(struct sb_split_bag_part *part, int64_t record)
 {
     struct sb_record_run *last = &part->last;
     int64_t step = last->count == 1 ? record - last->first : last->step;
 
     if (part->count == 0 || step == 0 || record != last->first + step * last->count)
-        return begin_slice(part, record, err);
+        return begin_slice(part, record);
     last->step = step;
     last->count++;
     part->slices[part->count - 1] = slice_of(last);
@@ -114,19 +113,18 @@ static void add_place(struct sb_split_bag_part *part, int64_t place)
         part->step = place - part->first;
 }
 
-static enum sb_code take(struct planning *planning, int64_t record, int64_t size,
-                         struct sb_error *err)
+static enum sb_code take(struct planning *planning, int64_t record, int64_t size)
 {
     struct sb_split_bag_plan *plan = planning->plan;
     int64_t number = part_of(planning, plan->records, size);
-    enum sb_code code = need_part(plan, number, err);
+    enum sb_code code = need_part(plan, number);
 
     if (code)
         return code;
     if (plan->listed)
         add_place(&plan->parts[number], plan->records);
     else
-        code = add_record(&plan->parts[number], record, err);
+        code = add_record(&plan->parts[number], record);
     plan->records++;
     sb_count_up(&plan->bytes, size);
     plan->parts[number].records++;
@@ -136,7 +134,7 @@ static enum sb_code take(struct planning *planning, int64_t record, int64_t size
 
 /* Takes records that follow each other in one shard; *taken is at least 1. */
 static enum sb_code take_some(struct planning *planning, const struct sb_record_run *run,
-                              int64_t *taken, struct sb_error *err)
+                              int64_t *taken)
 {
     struct sb_extent extents[WINDOW];
     struct sb_place place = sb_bag_place_of(planning->bag, run->first);
@@ -150,7 +148,7 @@ static enum sb_code take_some(struct planning *planning, const struct sb_record_
         count = (size_t)(run->count < left ? run->count : left);
     if (count > WINDOW)
         count = WINDOW;
-    code = sb_bag_extents(planning->reader, place, count, extents, &good, err);
+    code = sb_bag_extents(planning->reader, place, count, extents, &good);
     if (!code)
         good = count;
     if (code == SB_DAMAGED && good == 0) {
@@ -162,44 +160,42 @@ static enum sb_code take_some(struct planning *planning, const struct sb_record_
     if (code == SB_DAMAGED)
         code = SB_OK;
     for (size_t i = 0; !code && i < good; i++)
-        code = take(planning, run->first + run->step * (int64_t)i, extents[i].size, err);
+        code = take(planning, run->first + run->step * (int64_t)i, extents[i].size);
     return code;
 }
 
-static enum sb_code take_run(struct planning *planning, struct sb_record_run run,
-                             struct sb_error *err)
+static enum sb_code take_run(struct planning *planning, struct sb_record_run run)
 {
     enum sb_code code = SB_OK;
     int64_t taken;
 
     for (; !code && run.count > 0; run.count -= taken) {
-        code = take_some(planning, &run, &taken, err);
+        code = take_some(planning, &run, &taken);
         run.first += run.step * taken;
     }
     return code;
 }
 
 /* What a list says comes one by one: what is taken together is read together. SB_END: the rest. */
-static enum sb_code collect(struct planning *planning, struct sb_record_choice *choice,
-                            struct sb_error *err)
+static enum sb_code collect(struct planning *planning, struct sb_record_choice *choice)
 {
     enum sb_code code = SB_OK;
 
     planning->count = 0;
     while (!code && planning->count < WINDOW) {
-        code = sb_record_choice_next(choice, &planning->runs[planning->count], err);
+        code = sb_record_choice_next(choice, &planning->runs[planning->count]);
         if (!code)
             planning->count++;
         if (code != SB_INVALID)
             continue;
         sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
-                  err->text);
+                  sb_error()->text);
         code = SB_OK;
     }
     return code;
 }
 
-static enum sb_code read_ahead(struct planning *planning, size_t from, struct sb_error *err)
+static enum sb_code read_ahead(struct planning *planning, size_t from)
 {
     int64_t records[2 * WINDOW];
     size_t count = 0;
@@ -213,10 +209,10 @@ static enum sb_code read_ahead(struct planning *planning, size_t from, struct sb
             records[count++] = run->first + j * run->step;
     }
     return sb_bag_limits_ahead(planning->bag, records, count,
-                               planning->options->convert.transfer.threads, err);
+                               planning->options->convert.transfer.threads);
 }
 
-static enum sb_code take_runs(struct planning *planning, struct sb_error *err)
+static enum sb_code take_runs(struct planning *planning)
 {
     size_t measured = planning->slow ? 0 : MEASURED;
     bool ahead = planning->options->convert.transfer.threads > 1;
@@ -227,33 +223,31 @@ static enum sb_code take_runs(struct planning *planning, struct sb_error *err)
         if (ahead && i == measured) {
             planning->slow = planning->slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (planning->slow)
-                code = read_ahead(planning, i, err);
+                code = read_ahead(planning, i);
         }
         if (!code)
-            code = take_run(planning, planning->runs[i], err);
+            code = take_run(planning, planning->runs[i]);
     }
     return code;
 }
 
-static enum sb_code take_chosen(struct planning *planning, struct sb_record_choice *choice,
-                                struct sb_error *err)
+static enum sb_code take_chosen(struct planning *planning, struct sb_record_choice *choice)
 {
     enum sb_code code = SB_OK, taken = SB_OK;
     struct sb_error ended;
 
     while (!code && !taken) {
-        code = collect(planning, choice, &ended);
-        taken = take_runs(planning, err);
+        code = INTO(&ended, collect(planning, choice));
+        taken = take_runs(planning);
     }
     if (taken || code == SB_END)
         return taken;
-    *err = ended;
+    *sb_error() = ended;
     return code;
 }
 
 /* The numbers of a list are read twice: to count them, and to plan. */
-static enum sb_code choose(struct planning *planning, struct sb_record_choice **out,
-                           struct sb_error *err)
+static enum sb_code choose(struct planning *planning, struct sb_record_choice **out)
 {
     static const struct sb_record_choice_options all = {.sample = -1};
     const struct sb_split_bag_options *options = planning->options;
@@ -262,7 +256,7 @@ static enum sb_code choose(struct planning *planning, struct sb_record_choice **
     struct sb_split_bag_plan *plan = planning->plan;
     struct sb_record_choice *choice;
     int64_t count = sb_bag_count(planning->bag);
-    enum sb_code code = sb_record_choice_new(out, wanted ? wanted : &all, count, err);
+    enum sb_code code = sb_record_choice_new(out, wanted ? wanted : &all, count);
 
     plan->listed = wanted && wanted->list;
     if (code || !plan->listed)
@@ -270,27 +264,27 @@ static enum sb_code choose(struct planning *planning, struct sb_record_choice **
     plan->numbers.bytes.beside = options->output;
     choice = *out;
     *out = NULL;
-    code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify, err);
+    code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify);
     sb_record_choice_free(choice);
     listed.numbers = (struct sb_record_numbers){
         .spool = &plan->numbers, .step = 1, .count = sb_limit_spool_count(&plan->numbers)};
-    return code ? code : sb_record_choice_new(out, &listed, count, err);
+    return code ? code : sb_record_choice_new(out, &listed, count);
 }
 
-static enum sb_code plan_bag(struct planning *planning, struct sb_error *err)
+static enum sb_code plan_bag(struct planning *planning)
 {
     const struct sb_split_bag_options *options = planning->options;
     struct sb_record_choice *choice = NULL;
-    enum sb_code code = choose(planning, &choice, err);
+    enum sb_code code = choose(planning, &choice);
 
     if (!code)
-        code = sb_bag_reader_new(&planning->reader, planning->bag, err);
+        code = sb_bag_reader_new(&planning->reader, planning->bag);
     if (!code) {
         planning->total = sb_record_choice_total(choice);
-        code = take_chosen(planning, choice, err);
+        code = take_chosen(planning, choice);
     }
     if (!code && options->rule == SB_SPLIT_BAG_PARTS_OF)
-        code = need_part(planning->plan, options->amount - 1, err);
+        code = need_part(planning->plan, options->amount - 1);
     sb_bag_reader_free(planning->reader);
     sb_record_choice_free(choice);
     return code;
@@ -298,7 +292,7 @@ static enum sb_code plan_bag(struct planning *planning, struct sb_error *err)
 
 enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                     const struct sb_split_bag_options *options,
-                                    const struct sb_notify *notify, struct sb_error *err)
+                                    const struct sb_notify *notify)
 {
     const struct sb_convert_records *records = &options->convert.records;
     struct planning planning = {.plan = plan,
@@ -308,9 +302,9 @@ enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
     enum sb_code code;
 
     *plan = (struct sb_split_bag_plan){.numbers = SB_LIMIT_SPOOL(NULL)};
-    code = sb_bag_open(&planning.bag, options->input, records->read, notify, err);
+    code = sb_bag_open(&planning.bag, options->input, records->read, notify);
     if (!code)
-        code = plan_bag(&planning, err);
+        code = plan_bag(&planning);
     sb_bag_free(planning.bag);
     if (code)
         sb_split_bag_plan_release(plan);

@@ -34,8 +34,7 @@ struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_b
 /* Reads the limits of the bag. Missing numbers are reported as SB_PROBLEM ("missing"). */
 enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                     const struct sb_split_bag_options *options,
-                                    const struct sb_notify *notify,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_notify *notify) SB_CHECKED;
 void sb_split_bag_plan_release(struct sb_split_bag_plan *plan);
 
 #endif

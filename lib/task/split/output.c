@@ -38,23 +38,21 @@ static bool find_place(const char *text, struct place *place)
 }
 
 /* The name as the place wants it, if it is a number. */
-static enum sb_code add_name(struct sb_buf *out, const struct place *place, const char *name,
-                             struct sb_error *err)
+static enum sb_code add_name(struct sb_buf *out, const struct place *place, const char *name)
 {
     size_t digits = strspn(name, "0123456789");
     int64_t number;
 
     if (!*name || name[digits] || digits > 18 || (place->width == 0 && place->last < 0))
-        return sb_buf_add_text(out, name) ? sb_fail_memory(err) : SB_OK;
+        return sb_buf_add_text(out, name) ? sb_fail_memory() : SB_OK;
     number = strtoll(name, NULL, 10) + place->first;
     if (place->last >= 0 && number > place->last)
-        return sb_fail(err, SB_INVALID, "%.*s: there are more parts than it has numbers",
+        return sb_fail(SB_INVALID, "%.*s: there are more parts than it has numbers",
                        (int)(place->end - place->begin), place->begin);
-    return sb_buf_add_format(out, "%0*" PRId64, place->width, number) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%0*" PRId64, place->width, number) ? sb_fail_memory() : SB_OK;
 }
 
-enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,
-                             struct sb_error *err)
+enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out)
 {
     const char *rest = output;
     struct place place;
@@ -62,14 +60,14 @@ enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf
     sb_buf_clear(out);
     for (; find_place(rest, &place); rest = place.end) {
         if (sb_buf_add(out, rest, (size_t)(place.begin - rest)))
-            return sb_fail_memory(err);
-        if (add_name(out, &place, name, err))
-            return err->code;
+            return sb_fail_memory();
+        if (add_name(out, &place, name))
+            return sb_error()->code;
     }
     if (sb_buf_add_text(out, rest))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (strcmp(out->data, "-") == 0)
-        return sb_fail(err, SB_INVALID, "a part named '-' would go to standard output; say -o ./-");
+        return sb_fail(SB_INVALID, "a part named '-' would go to standard output; say -o ./-");
     return SB_OK;
 }
 
@@ -80,21 +78,21 @@ size_t sb_split_output_fixed(const char *output)
     return find_place(output, &place) ? (size_t)(place.begin - output) : strlen(output);
 }
 
-enum sb_code sb_split_output_check(const char *output, int64_t parts, struct sb_error *err)
+enum sb_code sb_split_output_check(const char *output, int64_t parts)
 {
     struct place place;
 
     if (parts < 2 || find_place(output, &place))
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: there are %" PRId64 " parts, and one name; write '{}' "
                    "where the name of the part goes",
                    output, parts);
 }
 
-enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out, struct sb_error *err)
+enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out)
 {
     int digits = snprintf(NULL, 0, "%" PRId64, parts > 0 ? parts - 1 : 0);
 
-    return sb_buf_add_format(out, "%0*" PRId64, digits, part) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(out, "%0*" PRId64, digits, part) ? sb_fail_memory() : SB_OK;
 }

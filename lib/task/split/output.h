@@ -16,15 +16,12 @@
 size_t sb_split_output_fixed(const char *output);
 
 /* Replaces out by the output path of the part of that name. SB_INVALID for standard output. */
-enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out) SB_CHECKED;
 
 /* SB_INVALID if several parts would have the same name. */
-enum sb_code sb_split_output_check(const char *output, int64_t parts,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_output_check(const char *output, int64_t parts) SB_CHECKED;
 
 /* Appends the number of a part, with as many digits as the last one has. */
-enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out,
-                             struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out) SB_CHECKED;
 
 #endif

@@ -35,11 +35,10 @@ static const char tables[] =
 static const char indexes[] = "CREATE INDEX files_of_part ON files (part);"
                               "CREATE INDEX empty_of_part ON dirs (part) WHERE empty";
 
-static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
-                                struct sb_error *err)
+static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside)
 {
     return SB_TABLES(
-        &plan->db, beside, err, tables,
+        &plan->db, beside, tables,
         {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
                           " ?9, ?10)"},
         {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
@@ -49,7 +48,7 @@ static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside,
 
 /* Entries usually come by directory: has this one the parent of the previous one? */
 static enum sb_code note_parent(struct sb_split_plan *plan, const struct sb_entry *entry,
-                                bool *again, struct sb_error *err)
+                                bool *again)
 {
     size_t size = sb_parent_size(entry->path, entry->path_size);
 
@@ -57,37 +56,34 @@ static enum sb_code note_parent(struct sb_split_plan *plan, const struct sb_entr
              memcmp(plan->parent.data, entry->path, size) == 0;
     plan->any_parent = true;
     if (!*again && sb_buf_set(&plan->parent, entry->path, size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code step_path(sqlite3_stmt *statement, const char *path, size_t size,
-                              struct sb_error *err)
+static enum sb_code step_path(sqlite3_stmt *statement, const char *path, size_t size)
 {
     sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC);
-    return sb_database_step(statement, err);
+    return sb_database_step(statement);
 }
 
-static enum sb_code add_dir(struct sb_split_plan *plan, const struct sb_entry *entry,
-                            struct sb_error *err)
+static enum sb_code add_dir(struct sb_split_plan *plan, const struct sb_entry *entry)
 {
     int64_t part;
     enum sb_code code = SB_END;
 
     if (entry->path_size > 0)
-        code = sb_split_rules_choose(plan->rules, entry, &part, err);
+        code = sb_split_rules_choose(plan->rules, entry, &part);
     if (code && code != SB_END)
         return code;
     sb_database_bind_known(plan->add_dir, 2, code == SB_OK, code == SB_OK ? part : 0);
     sb_database_bind_metadata(plan->add_dir, 3, entry);
-    return step_path(plan->add_dir, entry->path, entry->path_size, err);
+    return step_path(plan->add_dir, entry->path, entry->path_size);
 }
 
-static enum sb_code add_file(struct sb_split_plan *plan, const struct sb_entry *entry,
-                             struct sb_error *err)
+static enum sb_code add_file(struct sb_split_plan *plan, const struct sb_entry *entry)
 {
     int64_t part;
-    enum sb_code code = sb_split_rules_choose(plan->rules, entry, &part, err);
+    enum sb_code code = sb_split_rules_choose(plan->rules, entry, &part);
 
     if (code == SB_END) {
         plan->totals.files_left++;
@@ -97,28 +93,27 @@ static enum sb_code add_file(struct sb_split_plan *plan, const struct sb_entry *
         return code;
     plan->totals.files++;
     if (__builtin_add_overflow(plan->totals.bytes, entry->size, &plan->totals.bytes))
-        return sb_fail(err, SB_DAMAGED, "sizes add up to more than 2^63 - 1 bytes");
+        return sb_fail(SB_DAMAGED, "sizes add up to more than 2^63 - 1 bytes");
     sqlite3_bind_int64(plan->add_file, 1, part);
     sb_database_bind_file(plan->add_file, 2, entry);
-    return sb_database_step(plan->add_file, err);
+    return sb_database_step(plan->add_file);
 }
 
-static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry,
-                        struct sb_error *err)
+static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry)
 {
     bool again;
-    enum sb_code code = note_parent(plan, entry, &again, err);
+    enum sb_code code = note_parent(plan, entry, &again);
 
     if (!code && !again)
-        code = step_path(plan->fill_dir, plan->parent.data, plan->parent.size, err);
+        code = step_path(plan->fill_dir, plan->parent.data, plan->parent.size);
     if (code)
         return code;
-    return entry->type == SB_DIR ? add_dir(plan, entry, err) : add_file(plan, entry, err);
+    return entry->type == SB_DIR ? add_dir(plan, entry) : add_file(plan, entry);
 }
 
 /* Directories come before files, and upper ones before lower ones. */
 static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
-                         const struct sb_notify *notify, struct sb_error *err)
+                         const struct sb_notify *notify)
 {
     struct sb_archive_source_options options = {
         .no_check = true,
@@ -127,12 +122,12 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
     };
     struct sb_source *source;
     struct sb_member member;
-    enum sb_code code = sb_source_open_archive(&source, archive, &options, err);
+    enum sb_code code = sb_source_open_archive(&source, archive, &options);
 
     if (code)
         return code;
-    while (!(code = sb_source_next(source, &member, err))) {
-        code = add(plan, &member.entry, err);
+    while (!(code = sb_source_next(source, &member))) {
+        code = add(plan, &member.entry);
         if (code)
             break;
     }
@@ -141,52 +136,50 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
 }
 
 /* A file that was replaced during the walk was read twice. */
-static enum sb_code drop_repeated(struct sb_split_plan *plan, struct sb_error *err)
+static enum sb_code drop_repeated(struct sb_split_plan *plan)
 {
     static const char repeated[] =
         "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)";
-    enum sb_code code = sb_database_run(plan->db, repeated, err);
+    enum sb_code code = sb_database_run(plan->db, repeated);
 
     if (!code)
-        code = sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files,
-                                   err);
+        code = sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files);
     if (!code)
-        code = sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes,
-                                   err);
+        code = sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes);
     return code;
 }
 
 static enum sb_code fill(struct sb_split_plan *plan, struct sb_archive *archive,
-                         const struct sb_notify *notify, struct sb_error *err)
+                         const struct sb_notify *notify)
 {
     enum sb_code code;
 
     plan->generation = sb_archive_generation(archive);
-    code = walk(plan, archive, notify, err);
+    code = walk(plan, archive, notify);
     if (!code && sb_archive_generation(archive) != plan->generation)
-        code = drop_repeated(plan, err);
+        code = drop_repeated(plan);
     return code;
 }
 
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     struct sb_split_plan *plan = calloc(1, sizeof(*plan));
     enum sb_code code;
 
     *out = NULL;
     if (!plan)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     plan->rules = rules;
-    code = open_tables(plan, beside, err);
+    code = open_tables(plan, beside);
     if (!code)
-        code = fill(plan, archive, notify, err);
+        code = fill(plan, archive, notify);
     if (!code)
-        code = sb_split_rules_finish(rules, notify, err);
+        code = sb_split_rules_finish(rules, notify);
     sb_archive_shrink(archive);
     if (!code)
-        code = sb_database_run(plan->db, indexes, err);
+        code = sb_database_run(plan->db, indexes);
     if (code) {
         sb_split_plan_free(plan);
         return code;
@@ -220,13 +213,12 @@ uint32_t sb_split_plan_generation(const struct sb_split_plan *plan)
 }
 
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
-                                 int64_t *bytes, struct sb_error *err)
+                                 int64_t *bytes)
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(plan->db, &row,
                                             "SELECT count(*), coalesce(sum(size), 0) FROM files"
-                                            " INDEXED BY files_of_part WHERE part = ?1",
-                                            err);
+                                            " INDEXED BY files_of_part WHERE part = ?1");
 
     if (code)
         return code;
@@ -235,22 +227,21 @@ enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64
         *files = sqlite3_column_int64(row, 0);
         *bytes = sqlite3_column_int64(row, 1);
     } else {
-        code = sb_database_fail(plan->db, err);
+        code = sb_database_fail(plan->db);
     }
     sqlite3_finalize(row);
     return code;
 }
 
 /* Adds the directories above that are not in the table yet; those above an existing one are. */
-static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry *entry)
 {
     size_t size = sb_parent_size(entry->path, entry->path_size);
     bool again;
-    enum sb_code code = note_parent(plan, entry, &again, err);
+    enum sb_code code = note_parent(plan, entry, &again);
 
     for (; !code && !again && size > 0; size = sb_parent_size(entry->path, size)) {
-        code = step_path(plan->add_above, entry->path, size, err);
+        code = step_path(plan->add_above, entry->path, size);
         again = sqlite3_changes(plan->db) == 0;
     }
     return code;
@@ -258,40 +249,39 @@ static enum sb_code add_above(struct sb_split_plan *plan, const struct sb_entry 
 
 /* Steps a query whose ?1 is the part; calls `take` for each of its rows. */
 static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int64_t part,
-                             enum sb_code (*take)(sqlite3_stmt *row, struct sb_entry *entry,
-                                                  struct sb_error *err),
-                             sb_split_each *each, void *context, struct sb_error *err)
+                             enum sb_code (*take)(sqlite3_stmt *row, struct sb_entry *entry),
+                             sb_split_each *each, void *context)
 {
     sqlite3_stmt *row = NULL;
-    enum sb_code code = sb_database_prepare(plan->db, &row, query, err);
+    enum sb_code code = sb_database_prepare(plan->db, &row, query);
 
     if (!code)
         sqlite3_bind_int64(row, 1, part);
-    while (sb_database_row(row, &code, err)) {
+    while (sb_database_row(row, &code)) {
         struct sb_entry entry;
 
-        code = take(row, &entry, err);
+        code = take(row, &entry);
         if (!code)
-            code = each(context, &entry, err);
+            code = each(context, &entry);
         if (!code && sb_interrupted())
-            code = sb_fail_interrupt(err);
+            code = sb_fail_interrupt();
     }
     sqlite3_finalize(row);
     return code;
 }
 
-static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry)
 {
-    return sb_database_take_file(row, 0, entry, err);
+    return sb_database_take_file(row, 0, entry);
 }
 
-static enum sb_code take_dir(sqlite3_stmt *row, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code take_dir(sqlite3_stmt *row, struct sb_entry *entry)
 {
     *entry = (struct sb_entry){.type = SB_DIR};
     entry->path = (const char *)sqlite3_column_text(row, 0);
     entry->path_size = (size_t)sqlite3_column_bytes(row, 0);
     sb_database_take_metadata(row, 1, entry);
-    return entry->path ? SB_OK : sb_fail_memory(err);
+    return entry->path ? SB_OK : sb_fail_memory();
 }
 
 /* The state of a walk through the files. */
@@ -301,30 +291,30 @@ struct pass {
     void *context;
 };
 
-static enum sb_code pass_file(void *context, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code pass_file(void *context, const struct sb_entry *entry)
 {
     const struct pass *pass = context;
-    enum sb_code code = add_above(pass->plan, entry, err);
+    enum sb_code code = add_above(pass->plan, entry);
 
-    return code ? code : pass->each(pass->context, entry, err);
+    return code ? code : pass->each(pass->context, entry);
 }
 
-static enum sb_code note_empty(void *context, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code note_empty(void *context, const struct sb_entry *entry)
 {
     struct sb_split_plan *plan = context;
-    enum sb_code code = add_above(plan, entry, err);
+    enum sb_code code = add_above(plan, entry);
 
-    return code ? code : step_path(plan->add_above, entry->path, entry->path_size, err);
+    return code ? code : step_path(plan->add_above, entry->path, entry->path_size);
 }
 
 enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum sb_order order,
-                                sb_split_each *each, void *context, struct sb_error *err)
+                                sb_split_each *each, void *context)
 {
     struct pass pass = {.plan = plan, .each = each, .context = context};
     enum sb_code code;
 
     plan->any_parent = false;
-    code = sb_database_run(plan->db, "DELETE FROM above; INSERT INTO above VALUES ('')", err);
+    code = sb_database_run(plan->db, "DELETE FROM above; INSERT INTO above VALUES ('')");
     if (!code)
         code = each_row(plan,
                         order == SB_BY_PATH
@@ -332,17 +322,17 @@ enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum s
                               " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY path"
                             : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
                               " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY id",
-                        part, take_file, pass_file, &pass, err);
+                        part, take_file, pass_file, &pass);
     if (!code)
         code = each_row(plan,
                         "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
                         " INDEXED BY empty_of_part WHERE part = ?1 AND empty",
-                        part, take_dir, note_empty, plan, err);
+                        part, take_dir, note_empty, plan);
     if (!code)
         code = each_row(plan,
                         "SELECT path, mode, uid, gid, mtime_ns FROM above JOIN dirs USING (path)"
                         " WHERE ?1 >= 0 ORDER BY path",
-                        part, take_dir, each, context, err);
+                        part, take_dir, each, context);
     sb_database_shrink(plan->db);
     return code;
 }

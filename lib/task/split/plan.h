@@ -27,7 +27,7 @@ struct sb_split_totals {
  */
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
-                               const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                               const struct sb_notify *notify) SB_CHECKED;
 void sb_split_plan_free(struct sb_split_plan *plan); /* NULL is allowed */
 
 struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan);
@@ -36,18 +36,16 @@ struct sb_split_totals sb_split_plan_totals(const struct sb_split_plan *plan);
 uint32_t sb_split_plan_generation(const struct sb_split_plan *plan);
 
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
-                                 int64_t *bytes, struct sb_error *err) SB_CHECKED;
+                                 int64_t *bytes) SB_CHECKED;
 
 /* The entry's strings live during the call only; a code other than SB_OK ends the walk. */
-typedef enum sb_code sb_split_each(void *context, const struct sb_entry *entry,
-                                   struct sb_error *err);
+typedef enum sb_code sb_split_each(void *context, const struct sb_entry *entry);
 
 /*
  * All of a part: its files in order of address or of path, then directories, including the root, by
  * path; directories without a row of their own are omitted if something is below them.
  */
 enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum sb_order order,
-                                sb_split_each *each, void *context,
-                                struct sb_error *err) SB_CHECKED;
+                                sb_split_each *each, void *context) SB_CHECKED;
 
 #endif

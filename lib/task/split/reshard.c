@@ -37,11 +37,11 @@ struct reshard {
 };
 
 static enum sb_code fetch(struct reshard *work, const struct sb_mover_file *from, bool backwards,
-                          size_t *count, struct sb_error *err)
+                          size_t *count)
 {
-    return sb_interrupted() ? sb_fail_interrupt(err)
-                            : sb_mover_fetch(work->mover, from, backwards, work->fetched,
-                                             FETCH_MOST, count, err);
+    return sb_interrupted()
+               ? sb_fail_interrupt()
+               : sb_mover_fetch(work->mover, from, backwards, work->fetched, FETCH_MOST, count);
 }
 
 /* Is the file in its final place, in a new shard? */
@@ -54,7 +54,7 @@ static bool was_moved(const struct sb_renumbering *numbers, const struct sb_move
 }
 
 /* Lays all files out, and decides whether a killed run can be continued. */
-static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
+static enum sb_code lay_out(struct reshard *work)
 {
     const struct sb_mover_file *after = NULL;
     struct sb_mover_file last;
@@ -63,13 +63,13 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
     size_t count;
 
     for (;;) {
-        code = fetch(work, after, false, &count, err);
+        code = fetch(work, after, false, &count);
         if (code || count == 0)
             return code;
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
-            code = sb_shard_layout_add(work->layout, file, &place, err);
+            code = sb_shard_layout_add(work->layout, file, &place);
             if (file->size > 0 && file->shard >= work->numbers.to)
                 work->resumed = work->resumed && was_moved(&work->numbers, file, &place);
         }
@@ -81,7 +81,7 @@ static enum sb_code lay_out(struct reshard *work, struct sb_error *err)
 }
 
 /* Decides where new shards begin: as the killed run did, or after all existing ones. */
-static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
+static enum sb_code choose_numbers(struct reshard *work)
 {
     uint32_t existing = sb_mover_shard_count(work->mover);
     uint32_t count = sb_shard_layout_count(work->layout);
@@ -98,7 +98,7 @@ static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
         work->numbers.to = most;
     work->numbers.from = kept;
     if (work->numbers.to + (count - kept) > SB_SHARD_MAX + 1)
-        return sb_fail(err, SB_LIMIT,
+        return sb_fail(SB_LIMIT,
                        "%s: %u shards are there and %u are to be made, more than there are numbers "
                        "for; give a larger shard size",
                        work->archive, work->numbers.to, count - kept);
@@ -106,17 +106,17 @@ static enum sb_code choose_numbers(struct reshard *work, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code plan(struct reshard *work, struct sb_error *err)
+static enum sb_code plan(struct reshard *work)
 {
     enum sb_code code =
-        sb_renumbering_read(sb_mover_database(work->mover), &work->numbers, &work->under_way, err);
+        sb_renumbering_read(sb_mover_database(work->mover), &work->numbers, &work->under_way);
 
     work->resumed = work->under_way;
     if (!work->under_way)
         work->numbers = (struct sb_renumbering){.to = UINT32_MAX};
     if (code == SB_OK)
-        code = lay_out(work, err);
-    return code ? code : choose_numbers(work, err);
+        code = lay_out(work);
+    return code ? code : choose_numbers(work);
 }
 
 /* Are files moved out of this shard, or is it cut? */
@@ -126,33 +126,32 @@ static bool is_changed(const struct reshard *work, uint32_t shard)
            sb_mover_shard_size(work->mover, shard) > sb_shard_layout_bytes(work->layout, shard);
 }
 
-static enum sb_code need_permission(struct reshard *work, struct sb_error *err)
+static enum sb_code need_permission(struct reshard *work)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(work->mover); i++) {
         if (is_changed(work, i))
-            code = sb_mover_may_write(work->mover, i, err);
+            code = sb_mover_may_write(work->mover, i);
     }
     return code;
 }
 
 /* Cuts shards that files were moved out of. */
-static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file *first,
-                                struct sb_error *err)
+static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file *first)
 {
     enum sb_code code = SB_OK;
 
     while (code == SB_OK && work->emptied > first->shard + 1)
-        code = sb_mover_shorten(work->mover, --work->emptied, 0, err);
-    return code ? code : sb_mover_shorten(work->mover, first->shard, first->offset, err);
+        code = sb_mover_shorten(work->mover, --work->emptied, 0);
+    return code ? code : sb_mover_shorten(work->mover, first->shard, first->offset);
 }
 
 /*
  * Moves the files of the batch, in the order of their addresses, so that adjacent ones are copied
  * as one.
  */
-static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
+static enum sb_code move_batch(struct reshard *work)
 {
     const struct sb_mover_file *first = NULL;
     enum sb_code code = SB_OK;
@@ -164,20 +163,19 @@ static enum sb_code move_batch(struct reshard *work, struct sb_error *err)
 
         if (waiting->file.size > 0 && !first)
             first = &waiting->file;
-        code =
-            sb_mover_move(work->mover, &waiting->file, waiting->to.shard, waiting->to.offset, err);
+        code = sb_mover_move(work->mover, &waiting->file, waiting->to.shard, waiting->to.offset);
     }
     if (code == SB_OK)
-        code = sb_mover_commit(work->mover, err);
+        code = sb_mover_commit(work->mover);
     if (code == SB_OK && first)
-        code = cut_emptied(work, first, err);
+        code = cut_emptied(work, first);
     work->waiting = 0;
     work->waiting_bytes = 0;
     return code;
 }
 
 static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_file *file,
-                                 const struct sb_shard_place *to, struct sb_error *err)
+                                 const struct sb_shard_place *to)
 {
     bool full = work->waiting == SB_MOVER_FILES ||
                 (work->waiting_bytes > 0 && file->size > SB_MOVER_BYTES - work->waiting_bytes);
@@ -188,7 +186,7 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_fil
     if (work->options->dry_run)
         return SB_OK;
     if (full)
-        code = move_batch(work, err);
+        code = move_batch(work);
     work->batch[work->waiting++] = (struct waiting){.file = *file, .to = *to};
     sb_count_up(&work->waiting_bytes, file->size);
     return code;
@@ -220,7 +218,7 @@ static struct sb_shard_place place_now(const struct reshard *work, const struct 
  * From the last file to the first that stays: so the free space that is needed is that of one
  * batch, and the files always keep their order.
  */
-static enum sb_code move_files(struct reshard *work, struct sb_error *err)
+static enum sb_code move_files(struct reshard *work)
 {
     struct sb_shard_place place = sb_shard_layout_end(work->layout), to;
     const struct sb_mover_file *before = NULL;
@@ -229,21 +227,21 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
     size_t count;
 
     for (;;) {
-        code = fetch(work, before, true, &count, err);
+        code = fetch(work, before, true, &count);
         for (size_t i = 0; code == SB_OK && i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
             sb_shard_layout_back(work->layout, &place, file->size);
             if (file->size > 0 && place.shard < work->numbers.from)
-                return move_batch(work, err);
+                return move_batch(work);
             to = place_now(work, file, place);
             if (!is_well_placed(work, file, &to))
-                code = add_to_batch(work, file, &to, err);
+                code = add_to_batch(work, file, &to);
         }
         if (code)
             return code;
         if (count == 0)
-            return move_batch(work, err);
+            return move_batch(work);
         last = work->fetched[count - 1];
         before = &last;
     }
@@ -253,34 +251,34 @@ static enum sb_code move_files(struct reshard *work, struct sb_error *err)
  * Cuts off what is after the files, in shards that stay and in new ones: files may have been
  * removed there since a run was killed.
  */
-static enum sb_code cut_ends(struct reshard *work, struct sb_error *err)
+static enum sb_code cut_ends(struct reshard *work)
 {
     uint32_t count = sb_shard_layout_count(work->layout), shard;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; code == SB_OK && i < count; i++) {
         shard = i < work->numbers.from ? i : work->numbers.to + (i - work->numbers.from);
-        code = sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i), err);
+        code = sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i));
     }
     return code;
 }
 
-static enum sb_code rearrange(struct reshard *work, struct sb_error *err)
+static enum sb_code rearrange(struct reshard *work)
 {
     uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
     uint32_t wanted = work->numbers.to + made, existing = sb_mover_shard_count(work->mover);
-    enum sb_code code = need_permission(work, err);
+    enum sb_code code = need_permission(work);
 
     if (code == SB_OK)
-        code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size, err);
+        code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size);
     /* Also if they exist: a killed run may have made them without recording it. */
     if (code == SB_OK)
-        code = sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0, err);
+        code = sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0);
     if (code == SB_OK)
-        code = move_files(work, err);
+        code = move_files(work);
     if (code == SB_OK)
-        code = cut_ends(work, err);
-    return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made, err);
+        code = cut_ends(work);
+    return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made);
 }
 
 /* Does every shard conform, and is there none too many? */
@@ -297,9 +295,9 @@ static bool conforms(const struct reshard *work)
     return true;
 }
 
-static enum sb_code reshard(struct reshard *work, struct sb_error *err)
+static enum sb_code reshard(struct reshard *work)
 {
-    enum sb_code code = plan(work, err);
+    enum sb_code code = plan(work);
     int64_t limit;
 
     if (code)
@@ -307,16 +305,16 @@ static enum sb_code reshard(struct reshard *work, struct sb_error *err)
     work->counts->shards_before = sb_mover_shard_count(work->mover);
     work->counts->shards_after = sb_shard_layout_count(work->layout);
     if (work->options->dry_run)
-        return move_files(work, err);
-    code = sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit,
-                            err);
+        return move_files(work);
+    code =
+        sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit);
     if (code || (conforms(work) && limit == work->options->shard_size))
         return code;
-    return rearrange(work, err);
+    return rearrange(work);
 }
 
 enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *options,
-                        struct sb_reshard_counts *counts, struct sb_error *err)
+                        struct sb_reshard_counts *counts)
 {
     struct sb_mover_options mover_options = options->mover;
     struct reshard work = {.archive = archive, .options = options, .counts = counts};
@@ -324,19 +322,19 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
 
     *counts = (struct sb_reshard_counts){0};
     if (options->shard_size <= 0)
-        return sb_fail(err, SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
+        return sb_fail(SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
                        archive);
     mover_options.dry_run = options->dry_run;
-    if (!options->dry_run && sb_restore_first(archive, options->mover.notify, err))
-        return err->code;
+    if (!options->dry_run && sb_restore_first(archive, options->mover.notify))
+        return sb_error()->code;
     work.fetched = calloc(FETCH_MOST, sizeof(*work.fetched));
     work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
-    code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size, err)
-                                      : sb_fail_memory(err);
+    code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size)
+                                      : sb_fail_memory();
     if (code == SB_OK)
-        code = sb_mover_open(&work.mover, archive, &mover_options, err);
+        code = sb_mover_open(&work.mover, archive, &mover_options);
     if (code == SB_OK)
-        code = reshard(&work, err);
+        code = reshard(&work);
     sb_mover_free(work.mover);
     sb_shard_layout_free(work.layout);
     free(work.batch);

@@ -24,6 +24,6 @@ struct sb_reshard_counts {
 
 /* SB_DAMAGED and SB_INVALID as sb_mover_open and sb_mover_may_write. */
 enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *options,
-                        struct sb_reshard_counts *counts, struct sb_error *err) SB_CHECKED;
+                        struct sb_reshard_counts *counts) SB_CHECKED;
 
 #endif

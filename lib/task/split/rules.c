@@ -52,15 +52,15 @@ struct sb_split_rules {
 
 /* Measures what is to be divided into equal parts. */
 static enum sb_code split_fill_measure(struct sb_split_fill *fill, enum sb_split_unit unit,
-                                       struct sb_archive *archive, struct sb_error *err)
+                                       struct sb_archive *archive)
 {
     enum sb_code code = sb_database_integer(sb_archive_database(archive),
                                             "SELECT sum(size) FROM main.files"
                                             " WHERE typeof(size) = 'integer' AND size > 0",
-                                            0, &fill->bytes_ahead, err);
+                                            0, &fill->bytes_ahead);
 
     if (!code)
-        code = sb_split_unit_count(unit, archive, &fill->units_ahead, err);
+        code = sb_split_unit_count(unit, archive, &fill->units_ahead);
     fill->by_number = fill->bytes_ahead == 0;
     if (fill->by_number)
         fill->bytes_ahead = fill->units_ahead;
@@ -107,22 +107,20 @@ static int64_t split_fill_next(struct sb_split_fill *fill, int64_t size)
     return fill->at_hand;
 }
 
-static enum sb_code add_part(struct sb_split_rules *rules, const char *name, size_t size,
-                             struct sb_error *err)
+static enum sb_code add_part(struct sb_split_rules *rules, const char *name, size_t size)
 {
     sqlite3_bind_int64(rules->add_part, 1, rules->parts);
     sqlite3_bind_text(rules->add_part, 2, name, (int)size, SQLITE_STATIC);
     rules->parts++;
-    return sb_database_step(rules->add_part, err);
+    return sb_database_step(rules->add_part);
 }
 
-static enum sb_code find_number(sqlite3_stmt *find, const char *name, size_t size, int64_t *number,
-                                struct sb_error *err)
+static enum sb_code find_number(sqlite3_stmt *find, const char *name, size_t size, int64_t *number)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_text(find, 1, name, (int)size, SQLITE_STATIC);
-    if (sb_database_row(find, &code, err))
+    if (sb_database_row(find, &code))
         *number = sqlite3_column_int64(find, 0);
     else if (!code)
         code = SB_NOENT;
@@ -131,14 +129,14 @@ static enum sb_code find_number(sqlite3_stmt *find, const char *name, size_t siz
 }
 
 static enum sb_code find_or_add_part(struct sb_split_rules *rules, const char *name, size_t size,
-                                     int64_t *part, struct sb_error *err)
+                                     int64_t *part)
 {
-    enum sb_code code = find_number(rules->find_part, name, size, part, err);
+    enum sb_code code = find_number(rules->find_part, name, size, part);
 
     if (code != SB_NOENT)
         return code;
     *part = rules->parts;
-    return add_part(rules, name, size, err);
+    return add_part(rules, name, size);
 }
 
 static bool has_names(const struct sb_split_rules *rules)
@@ -146,32 +144,31 @@ static bool has_names(const struct sb_split_rules *rules)
     return rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
 }
 
-static enum sb_code find_name(struct sb_split_rules *rules, int64_t part, struct sb_error *err)
+static enum sb_code find_name(struct sb_split_rules *rules, int64_t part)
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code =
-        sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1", err);
+        sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1");
 
     if (code)
         return code;
     sqlite3_bind_int64(row, 1, part);
     if (sqlite3_step(row) != SQLITE_ROW)
-        code = sb_database_fail(rules->db, err);
+        code = sb_database_fail(rules->db);
     else if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0),
                         (size_t)sqlite3_column_bytes(row, 0)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     sqlite3_finalize(row);
     return code;
 }
 
-enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
-                                 struct sb_error *err)
+enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name)
 {
     enum sb_code code;
 
     sb_buf_clear(&rules->name);
-    code = has_names(rules) ? find_name(rules, part, err)
-                            : sb_split_number(part, rules->parts, &rules->name, err);
+    code = has_names(rules) ? find_name(rules, part)
+                            : sb_split_number(part, rules->parts, &rules->name);
     *name = rules->name.data;
     return code;
 }
@@ -214,7 +211,7 @@ static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
 
 static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
                                const struct sb_split_share *share, int64_t part,
-                               const struct sb_buf *name, struct sb_error *err)
+                               const struct sb_buf *name)
 {
     const char *other;
     int64_t before;
@@ -222,26 +219,25 @@ static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
 
     sqlite3_bind_text(add, 1, name->data, (int)name->size, SQLITE_STATIC);
     sqlite3_bind_int64(add, 2, part);
-    code = sb_database_step(add, err);
+    code = sb_database_step(add);
     if (code)
         return code;
     if (sqlite3_changes(rules->db) > 0) {
         rules->listed++;
         return SB_OK;
     }
-    code = find_number(rules->find_listed, name->data, name->size, &before, err);
+    code = find_number(rules->find_listed, name->data, name->size, &before);
     if (code || before == part)
         return code;
-    code = sb_split_rules_name(rules, before, &other, err);
+    code = sb_split_rules_name(rules, before, &other);
     if (!code)
-        code =
-            sb_fail(err, SB_INVALID, "%s: %s is in the list of %s too; a file goes into one part",
-                    share->list, name->data, other);
+        code = sb_fail(SB_INVALID, "%s: %s is in the list of %s too; a file goes into one part",
+                       share->list, name->data, other);
     return code;
 }
 
 static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
-                              const struct sb_split_share *share, struct sb_error *err)
+                              const struct sb_split_share *share)
 {
     struct sb_buf clean = {0};
     struct sb_list *list = NULL;
@@ -251,83 +247,82 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
     bool stripped;
     enum sb_code code;
 
-    code = find_or_add_part(rules, share->name, strlen(share->name), &part, err);
+    code = find_or_add_part(rules, share->name, strlen(share->name), &part);
     if (!code)
-        code = sb_list_open(&list, share->list, rules->scheme->list_end, err);
+        code = sb_list_open(&list, share->list, rules->scheme->list_end);
     if (!code && rules->scheme->lists_must_name)
         sb_list_must_name(list);
     while (!code) {
-        code = sb_list_next(list, &name, &size, err);
+        code = sb_list_next(list, &name, &size);
         if (!code && sb_name_normalize(name, &clean, &stripped))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         if (!code)
-            code = sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean, err);
+            code = sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean);
         if (!code && size > 0)
-            code = add_listed(rules, add, share, part, &clean, err);
+            code = add_listed(rules, add, share, part, &clean);
     }
     sb_list_free(list);
     sb_buf_release(&clean);
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code read_lists(struct sb_split_rules *rules, struct sb_error *err)
+static enum sb_code read_lists(struct sb_split_rules *rules)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
     sqlite3_stmt *add = NULL;
     enum sb_code code =
-        sb_database_prepare(rules->db, &add, "INSERT OR IGNORE INTO listed VALUES (?1, ?2)", err);
+        sb_database_prepare(rules->db, &add, "INSERT OR IGNORE INTO listed VALUES (?1, ?2)");
 
     for (size_t i = 0; !code && i < scheme->share_count; i++)
-        code = read_list(rules, add, &scheme->shares[i], err);
+        code = read_list(rules, add, &scheme->shares[i]);
     sqlite3_finalize(add);
     return code;
 }
 
 static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                   int64_t *part, struct sb_error *err)
+                                   int64_t *part)
 {
-    enum sb_code code = find_number(rules->find_listed, entry->path, entry->path_size, part, err);
+    enum sb_code code = find_number(rules->find_listed, entry->path, entry->path_size, part);
 
     rules->found += code == SB_OK;
     return code == SB_NOENT ? SB_END : code;
 }
 
 static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt *row,
-                                      const struct sb_notify *notify, struct sb_error *err)
+                                      const struct sb_notify *notify)
 {
     const char *name = (const char *)sqlite3_column_text(row, 0);
     size_t size = (size_t)sqlite3_column_bytes(row, 0);
     struct sb_entry entry;
     int64_t bytes;
-    enum sb_code code = rules->units ? sb_split_units_bytes(rules->units, name, size, &bytes, err)
-                                     : sb_archive_lookup(rules->archive, name, size, &entry, err);
+    enum sb_code code = rules->units ? sb_split_units_bytes(rules->units, name, size, &bytes)
+                                     : sb_archive_lookup(rules->archive, name, size, &entry);
 
     if (code == SB_NOENT) {
         if (sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         sb_report(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
         return SB_OK;
     }
-    return sb_interrupted() ? sb_fail_interrupt(err) : code;
+    return sb_interrupted() ? sb_fail_interrupt() : code;
 }
 
-enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,
-                                   struct sb_error *err)
+enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify)
 {
     sqlite3_stmt *row = NULL;
     enum sb_code code;
 
     if (rules->found == rules->listed)
         return SB_OK;
-    code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path", err);
-    while (sb_database_row(row, &code, err))
-        code = report_if_missing(rules, row, notify, err);
+    code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path");
+    while (sb_database_row(row, &code))
+        code = report_if_missing(rules, row, notify);
     sqlite3_finalize(row);
     return code;
 }
 
 static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                  int64_t *part, struct sb_error *err)
+                                  int64_t *part)
 {
     const char *slash = memchr(entry->path, '/', entry->path_size);
     size_t size = slash ? (size_t)(slash - entry->path) : entry->path_size;
@@ -339,23 +334,23 @@ static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_
         *part = rules->top_part;
         return SB_OK;
     }
-    code = find_or_add_part(rules, entry->path, size, part, err);
+    code = find_or_add_part(rules, entry->path, size, part);
     if (!code && sb_buf_set(&rules->top, entry->path, size))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     rules->top_part = *part;
     return code;
 }
 
 static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *entry,
-                           int64_t *part, struct sb_error *err)
+                           int64_t *part)
 {
     switch (rules->scheme->rule) {
     case SB_SPLIT_RATIOS:
         return choose_by_ratio(rules, entry, part);
     case SB_SPLIT_LISTS:
-        return choose_by_list(rules, entry, part, err);
+        return choose_by_list(rules, entry, part);
     case SB_SPLIT_DIRS:
-        return choose_by_top(rules, entry, part, err);
+        return choose_by_top(rules, entry, part);
     case SB_SPLIT_PARTS:
     case SB_SPLIT_SIZE:
         break;
@@ -365,69 +360,66 @@ static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *
 }
 
 static enum sb_code choose_or_rest(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                   int64_t *part, struct sb_error *err)
+                                   int64_t *part)
 {
     const char *rest = rules->scheme->rest;
-    enum sb_code code = choose(rules, entry, part, err);
+    enum sb_code code = choose(rules, entry, part);
 
     if (code != SB_END)
         return code;
     if (rest)
-        return find_or_add_part(rules, rest, strlen(rest), part, err);
+        return find_or_add_part(rules, rest, strlen(rest), part);
     if (rules->scheme->rule == SB_SPLIT_DIRS)
-        return sb_fail(err, SB_INVALID,
-                       "%s: is in no directory; --rest=NAME makes a part of such files",
+        return sb_fail(SB_INVALID, "%s: is in no directory; --rest=NAME makes a part of such files",
                        entry->path);
     return SB_END;
 }
 
 /* The first file of a unit decides, with the size of the whole unit. */
 static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, size_t size,
-                                int64_t *part, struct sb_error *err)
+                                int64_t *part)
 {
     struct sb_entry whole = {.path = name, .path_size = size, .type = SB_FILE};
     enum sb_code code;
 
-    code = sb_split_units_find(rules->units, name, size, part, err);
+    code = sb_split_units_find(rules->units, name, size, part);
     if (code != SB_END)
         return !code && *part < 0 ? SB_END : code;
-    code = sb_split_units_bytes(rules->units, name, size, &whole.size, err);
+    code = sb_split_units_bytes(rules->units, name, size, &whole.size);
     if (!code)
-        code = choose_or_rest(rules, &whole, part, err);
+        code = choose_or_rest(rules, &whole, part);
     if (code && code != SB_END)
         return code;
     if (code)
         *part = -1;
-    return sb_split_units_add(rules->units, name, size, *part, err) ? err->code : code;
+    return sb_split_units_add(rules->units, name, size, *part) ? sb_error()->code : code;
 }
 
 enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                   int64_t *part, struct sb_error *err)
+                                   int64_t *part)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
 
     if (!rules->units || scheme->rule == SB_SPLIT_DIRS || entry->type == SB_DIR)
-        return choose_or_rest(rules, entry, part, err);
+        return choose_or_rest(rules, entry, part);
     return choose_unit(rules, entry->path,
-                       sb_split_unit_size(scheme->unit, entry->path, entry->path_size), part, err);
+                       sb_split_unit_size(scheme->unit, entry->path, entry->path_size), part);
 }
 
 static const char tables[] =
     "CREATE TABLE parts (number INTEGER PRIMARY KEY, name TEXT UNIQUE);"
     "CREATE TABLE listed (path TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN";
 
-static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside,
-                                struct sb_error *err)
+static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside)
 {
-    return SB_TABLES(&rules->db, beside, err, tables,
+    return SB_TABLES(&rules->db, beside, tables,
                      {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
                      {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
                      {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
 }
 
 /* Parts that exist in any case. */
-static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archive,
-                          struct sb_error *err)
+static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archive)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
     enum sb_code code = SB_OK;
@@ -435,16 +427,16 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
     switch (scheme->rule) {
     case SB_SPLIT_PARTS:
         rules->parts = scheme->amount;
-        return split_fill_measure(&rules->fill, scheme->unit, archive, err);
+        return split_fill_measure(&rules->fill, scheme->unit, archive);
     case SB_SPLIT_SIZE:
         rules->parts = 1;
         return SB_OK;
     case SB_SPLIT_RATIOS:
         for (size_t i = 0; !code && i < scheme->share_count; i++)
-            code = add_part(rules, scheme->shares[i].name, strlen(scheme->shares[i].name), err);
+            code = add_part(rules, scheme->shares[i].name, strlen(scheme->shares[i].name));
         return code;
     case SB_SPLIT_LISTS:
-        return read_lists(rules, err);
+        return read_lists(rules);
     case SB_SPLIT_DIRS:
         break;
     }
@@ -452,26 +444,25 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
 }
 
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
-                                struct sb_archive *archive, const char *beside,
-                                struct sb_error *err)
+                                struct sb_archive *archive, const char *beside)
 {
     struct sb_split_rules *rules = calloc(1, sizeof(*rules));
     enum sb_code code;
 
     *out = NULL;
     if (!rules)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     rules->scheme = scheme;
     rules->archive = archive;
     rules->fill = (struct sb_split_fill){
         .by_size = scheme->rule == SB_SPLIT_SIZE,
         .amount = scheme->amount,
     };
-    code = open_tables(rules, beside, err);
+    code = open_tables(rules, beside);
     if (!code && scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
-        code = sb_split_units_new(&rules->units, scheme->unit, archive, beside, err);
+        code = sb_split_units_new(&rules->units, scheme->unit, archive, beside);
     if (!code)
-        code = begin(rules, archive, err);
+        code = begin(rules, archive);
     if (code)
         sb_split_rules_free(rules);
     else

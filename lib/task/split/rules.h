@@ -52,8 +52,7 @@ struct sb_split_scheme {
  * sb_temp_directory.
  */
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
-                                struct sb_archive *archive, const char *beside,
-                                struct sb_error *err) SB_CHECKED;
+                                struct sb_archive *archive, const char *beside) SB_CHECKED;
 void sb_split_rules_free(struct sb_split_rules *rules); /* NULL is allowed */
 
 /*
@@ -61,11 +60,11 @@ void sb_split_rules_free(struct sb_split_rules *rules); /* NULL is allowed */
  * address, or by name. SB_INVALID, by directories, for a file that is in none.
  */
 enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                   int64_t *part, struct sb_error *err) SB_CHECKED;
+                                   int64_t *part) SB_CHECKED;
 
 /* After all were chosen: reports listed names that are missing, as SB_PROBLEM ("missing"). */
-enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_rules_finish(struct sb_split_rules *rules,
+                                   const struct sb_notify *notify) SB_CHECKED;
 
 /* Must entries come in order of name, not of address? */
 bool sb_split_rules_by_name(const struct sb_split_rules *rules);
@@ -76,7 +75,7 @@ int64_t sb_split_rules_parts(const struct sb_split_rules *rules);
  * The name of a part; else its number, with as many digits as the last one has. It lives until the
  * next call.
  */
-enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part,
+                                 const char **name) SB_CHECKED;
 
 #endif

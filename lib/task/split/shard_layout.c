@@ -15,11 +15,11 @@ struct sb_shard_layout {
     bool moved;
 };
 
-enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit, struct sb_error *err)
+enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit)
 {
     *out = calloc(1, sizeof(**out));
     if (!*out)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     (*out)->limit = limit;
     return SB_OK;
 }
@@ -32,19 +32,18 @@ void sb_shard_layout_free(struct sb_shard_layout *layout)
     free(layout);
 }
 
-static enum sb_code begin_shard(struct sb_shard_layout *layout, struct sb_error *err)
+static enum sb_code begin_shard(struct sb_shard_layout *layout)
 {
     if (layout->count > SB_SHARD_MAX)
-        return sb_fail(err, SB_LIMIT, "more than %d shards; give a larger shard size",
-                       SB_SHARD_MAX + 1);
-    if (sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes), err))
-        return err->code;
+        return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
+    if (sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes)))
+        return sb_error()->code;
     layout->bytes[layout->count++] = 0;
     return SB_OK;
 }
 
 enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
-                                 struct sb_shard_place *place, struct sb_error *err)
+                                 struct sb_shard_place *place)
 {
     enum sb_code code = SB_OK;
     int64_t *bytes;
@@ -53,7 +52,7 @@ enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb
     if (file->size == 0)
         return SB_OK;
     if (layout->count == 0 || file->size > layout->limit - place->offset)
-        code = begin_shard(layout, err);
+        code = begin_shard(layout);
     if (code)
         return code;
     bytes = &layout->bytes[layout->count - 1];

@@ -21,13 +21,12 @@ struct sb_shard_place {
 };
 
 /* limit: bytes in a shard, more than 0. */
-enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit) SB_CHECKED;
 void sb_shard_layout_free(struct sb_shard_layout *layout); /* NULL is allowed */
 
 /* The next file, and its new position. SB_LIMIT if there would be too many shards. */
 enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
-                                 struct sb_shard_place *place, struct sb_error *err) SB_CHECKED;
+                                 struct sb_shard_place *place) SB_CHECKED;
 
 /* After the last file: the number of shards, at least one, and the bytes of one. */
 uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout);

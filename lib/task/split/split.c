@@ -63,77 +63,76 @@ static const char tables[] =
 static const char indexes[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files (path);"
                               "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path); COMMIT";
 
-static enum sb_code open_tables(struct view *view, const char *beside, struct sb_error *err)
+static enum sb_code open_tables(struct view *view, const char *beside)
 {
     enum sb_code code = SB_TABLES(
-        &view->db, beside, err, tables,
+        &view->db, beside, tables,
         {&view->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"});
 
-    return code ? code : sb_tally_new(&view->tally, view->db, err);
+    return code ? code : sb_tally_new(&view->tally, view->db);
 }
 
-static enum sb_code add_to_view(void *context, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
 {
     struct view *view = context;
     enum sb_code code;
 
     if (entry->type == SB_DIR)
-        return sb_tally_dir(view->tally, entry, err);
+        return sb_tally_dir(view->tally, entry);
     sb_database_bind_file(view->add_file, 1, entry);
-    code = sb_database_step(view->add_file, err);
+    code = sb_database_step(view->add_file);
     if (code)
         return code;
-    return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size, err);
+    return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
 /* Derived (archive.h) from whole, the archive of the plan. beside: see sb_temp_directory. */
 static enum sb_code split_view_open(struct sb_archive **out, struct sb_split_plan *plan,
-                                    int64_t part, struct sb_archive *whole, const char *beside,
-                                    struct sb_error *err)
+                                    int64_t part, struct sb_archive *whole, const char *beside)
 {
     struct view view = {0};
-    enum sb_code code = open_tables(&view, beside, err);
+    enum sb_code code = open_tables(&view, beside);
 
     *out = NULL;
     if (!code)
-        code = sb_split_plan_walk(plan, part, SB_BY_ADDRESS, add_to_view, &view, err);
+        code = sb_split_plan_walk(plan, part, SB_BY_ADDRESS, add_to_view, &view);
     if (!code)
-        code = sb_tally_apply(view.tally, view.db, true, err);
+        code = sb_tally_apply(view.tally, view.db, true);
     if (!code)
-        code = sb_database_run(view.db, indexes, err);
+        code = sb_database_run(view.db, indexes);
     sqlite3_finalize(view.add_file);
     sb_tally_free(view.tally);
     if (!code)
-        return sb_archive_derive(out, view.db, whole, sb_split_plan_generation(plan), err);
+        return sb_archive_derive(out, view.db, whole, sb_split_plan_generation(plan));
     sb_database_close(view.db);
     return code;
 }
 
-static enum sb_code add_link(void *context, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code add_link(void *context, const struct sb_entry *entry)
 {
     const struct link *link = context;
     struct sb_entry linked = *entry;
     enum sb_code code = SB_OK;
 
     if (entry->type == SB_DIR)
-        return sb_writer_add_dir(link->writer, entry, err);
+        return sb_writer_add_dir(link->writer, entry);
     linked.shard = 0;
     if (entry->size > 0)
-        code = sb_linker_map(link->linker, link->shards, entry->shard, &linked.shard, err);
+        code = sb_linker_map(link->linker, link->shards, entry->shard, &linked.shard);
     else
         linked.offset = 0;
-    return code ? code : sb_writer_add_file(link->writer, &linked, err);
+    return code ? code : sb_writer_add_file(link->writer, &linked);
 }
 
 static enum sb_code commit(const struct link *link, const struct sb_split_plan *plan,
-                           const struct sb_archive *whole, struct sb_error *err)
+                           const struct sb_archive *whole)
 {
     if (sb_archive_generation(whole) != sb_split_plan_generation(plan))
-        return sb_fail(err, SB_CHANGED,
+        return sb_fail(SB_CHANGED,
                        "%s: was changed by another process, and its files may lie elsewhere; run "
                        "again",
                        sb_archive_path(whole));
-    return sb_writer_commit(link->writer, err);
+    return sb_writer_commit(link->writer);
 }
 
 /*
@@ -142,22 +141,22 @@ static enum sb_code commit(const struct link *link, const struct sb_split_plan *
  * moved.
  */
 static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
-                               const struct sb_split_link_options *options, struct sb_error *err)
+                               const struct sb_split_link_options *options)
 {
     struct link link = {.shards = options->shards};
     struct sb_owner_names names = {0};
-    enum sb_code code = sb_writer_open(&link.writer, options->output, &options->writer, err);
+    enum sb_code code = sb_writer_open(&link.writer, options->output, &options->writer);
 
     if (!code)
-        code = sb_linker_new(&link.linker, link.writer, options->kind, err);
+        code = sb_linker_new(&link.linker, link.writer, options->kind);
     if (!code)
-        code = sb_split_plan_walk(plan, part, SB_BY_PATH, add_link, &link, err);
+        code = sb_split_plan_walk(plan, part, SB_BY_PATH, add_link, &link);
     if (!code)
-        code = sb_owner_names_of(&names, options->whole, options->writer.notify, err);
+        code = sb_owner_names_of(&names, options->whole, options->writer.notify);
     if (!code)
-        code = sb_writer_name_owners(link.writer, &names, options->writer.notify, err);
+        code = sb_writer_name_owners(link.writer, &names, options->writer.notify);
     if (!code)
-        code = commit(&link, plan, options->whole, err);
+        code = commit(&link, plan, options->whole);
     sb_owner_names_release(&names);
     sb_linker_free(link.linker);
     sb_writer_free(link.writer);
@@ -184,11 +183,11 @@ static void lose(void *context, const char *name, unsigned properties)
         convert->lost(convert->transfer.context, name, properties);
 }
 
-static enum sb_code name_output(struct split *split, int64_t part, struct sb_error *err)
+static enum sb_code name_output(struct split *split, int64_t part)
 {
-    enum sb_code code = sb_split_rules_name(split->rules, part, &split->name, err);
+    enum sb_code code = sb_split_rules_name(split->rules, part, &split->name);
 
-    return code ? code : sb_split_output(split->options->output, split->name, &split->output, err);
+    return code ? code : sb_split_output(split->options->output, split->name, &split->output);
 }
 
 static bool exists(const char *path, const char *suffix)
@@ -218,17 +217,17 @@ static bool output_exists(const struct split *split)
 }
 
 /* A part that is kept may lack what its killed run left to the next one. */
-static enum sb_code keep_part(const struct split *split, struct sb_error *err)
+static enum sb_code keep_part(const struct split *split)
 {
     const char *path = split->output.data;
 
     if (!(sb_convert_takes(&split->options->convert) & SB_TO_INDEX) || split->options->dry_run ||
         !exists(path, "") || !exists(path, SB_NEW_SUFFIX))
         return SB_OK;
-    return sb_hold_settle(path, err);
+    return sb_hold_settle(path);
 }
 
-static enum sb_code check_output(struct split *split, struct sb_error *err)
+static enum sb_code check_output(struct split *split)
 {
     const struct sb_split_options *options = split->options;
     const char *output = split->output.data;
@@ -237,36 +236,36 @@ static enum sb_code check_output(struct split *split, struct sb_error *err)
     if (options->dry_run || options->existing == SB_EXISTING_SKIP || !output_exists(split))
         return SB_OK;
     if (options->existing == SB_EXISTING_FAIL)
-        return sb_fail(err, SB_EXISTS,
+        return sb_fail(SB_EXISTS,
                        "%s: exists already, nothing was written; --force replaces such parts, "
                        "--existing=skip keeps them",
                        output);
-    return sb_convert_paths_check(&input, 1, output, err);
+    return sb_convert_paths_check(&input, 1, output);
 }
 
-static enum sb_code check_outputs(struct split *split, struct sb_error *err)
+static enum sb_code check_outputs(struct split *split)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = sb_split_output_check(split->options->output, parts, err);
+    enum sb_code code = sb_split_output_check(split->options->output, parts);
 
     for (int64_t part = 0; !code && part < parts; part++) {
-        code = name_output(split, part, err);
+        code = name_output(split, part);
         if (!code)
-            code = check_output(split, err);
+            code = check_output(split);
     }
     return code;
 }
 
 /* A path in the directory of the parts, or where their paths begin to differ. */
-static enum sb_code name_place(const char *output, struct sb_buf *out, struct sb_error *err)
+static enum sb_code name_place(const char *output, struct sb_buf *out)
 {
     return sb_buf_set(out, output, sb_split_output_fixed(output)) || sb_buf_add_char(out, '_')
-               ? sb_fail_memory(err)
+               ? sb_fail_memory()
                : SB_OK;
 }
 
 static enum sb_code convert(struct split *split, struct sb_archive *view,
-                            struct sb_convert_result *done, struct sb_error *err)
+                            struct sb_convert_result *done)
 {
     struct sb_convert_options options = split->options->convert;
 
@@ -281,10 +280,10 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     options.transfer.progress = progress;
     options.transfer.context = split;
     options.lost = lose;
-    return sb_convert(&options, done, err);
+    return sb_convert(&options, done);
 }
 
-static enum sb_code link_part(struct split *split, int64_t part, struct sb_error *err)
+static enum sb_code link_part(struct split *split, int64_t part)
 {
     const struct sb_split_options *options = split->options;
     struct sb_split_link_options link = {
@@ -297,36 +296,34 @@ static enum sb_code link_part(struct split *split, int64_t part, struct sb_error
                    .notify = &split->counter.notify},
     };
 
-    return split_link(split->plan, part, &link, err);
+    return split_link(split->plan, part, &link);
 }
 
-static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written,
-                                 struct sb_error *err)
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written)
 {
     struct sb_convert_result done = {0};
     struct sb_archive *view;
     enum sb_code code;
 
-    code =
-        split_view_open(&view, split->plan, part, split->options->archive, split->output.data, err);
+    code = split_view_open(&view, split->plan, part, split->options->archive, split->output.data);
     if (code)
         return code;
-    code = convert(split, view, &done, err);
+    code = convert(split, view, &done);
     sb_archive_free(view);
     written->files = done.counts.files;
     written->bytes = done.counts.bytes;
     return code;
 }
 
-static enum sb_code make_part(struct split *split, int64_t part, struct sb_error *err)
+static enum sb_code make_part(struct split *split, int64_t part)
 {
     const struct sb_split_options *options = split->options;
     struct sb_split_part made = {0};
     int64_t files, bytes;
-    enum sb_code code = name_output(split, part, err);
+    enum sb_code code = name_output(split, part);
 
     if (!code)
-        code = sb_split_plan_count(split->plan, part, &files, &bytes, err);
+        code = sb_split_plan_count(split->plan, part, &files, &bytes);
     if (code)
         return code;
     made = (struct sb_split_part){
@@ -337,9 +334,9 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
         .skipped = options->existing == SB_EXISTING_SKIP && output_exists(split),
     };
     if (made.skipped)
-        code = keep_part(split, err);
+        code = keep_part(split);
     else if (!options->dry_run)
-        code = options->link ? link_part(split, part, err) : convert_part(split, part, &made, err);
+        code = options->link ? link_part(split, part) : convert_part(split, part, &made);
     split->files_done += files;
     sb_count_up(&split->bytes_done, bytes);
     if (code)
@@ -349,43 +346,41 @@ static enum sb_code make_part(struct split *split, int64_t part, struct sb_error
     return SB_OK;
 }
 
-static enum sb_code make_parts(struct split *split, struct sb_error *err)
+static enum sb_code make_parts(struct split *split)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = sb_shards_open(&split->shards, split->options->archive, err);
+    enum sb_code code = sb_shards_open(&split->shards, split->options->archive);
 
     for (int64_t part = 0; !code && part < parts; part++)
-        code = make_part(split, part, err);
+        code = make_part(split, part);
     sb_shards_free(split->shards);
     return code;
 }
 
-enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result,
-                      struct sb_error *err)
+enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result)
 {
     struct split split = {.options = options, .result = result};
     struct sb_buf beside = {0};
-    enum sb_code code = name_place(options->output, &beside, err);
+    enum sb_code code = name_place(options->output, &beside);
 
     *result = (struct sb_split_result){0};
     sb_count_problems(&split.counter, options->notify, &result->problems);
     if (!code)
-        code =
-            sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data, err);
+        code = sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data);
     if (!code)
         code = sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data,
-                                 &split.counter.notify, err);
+                                 &split.counter.notify);
     if (!code) {
         split.totals = sb_split_plan_totals(split.plan);
         result->files_left = split.totals.files_left;
         if (options->streamed && options->existing == SB_EXISTING_REPLACE &&
             split.totals.files + split.totals.files_left == 0)
-            code = sb_fail_empty(err, sb_archive_path(options->archive));
+            code = sb_fail_empty(sb_archive_path(options->archive));
         else
-            code = check_outputs(&split, err);
+            code = check_outputs(&split);
     }
     if (!code)
-        code = make_parts(&split, err);
+        code = make_parts(&split);
     sb_split_plan_free(split.plan);
     sb_split_rules_free(split.rules);
     sb_buf_release(&split.output);

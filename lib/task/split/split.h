@@ -64,7 +64,7 @@ struct sb_split_result {
  * SB_OK: all parts exist; problems of single files were reported, and are counted. Otherwise the
  * parts that part_done has reported exist.
  */
-enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result,
-                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split(const struct sb_split_options *options,
+                      struct sb_split_result *result) SB_CHECKED;
 
 #endif

@@ -37,7 +37,7 @@ size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size
 }
 
 /* Completes a key to the name of its existing file. */
-static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, struct sb_error *err)
+static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name)
 {
     static const char *const suffixes[] = {"", ".npy", ".pkl"};
     size_t size = name->size;
@@ -48,8 +48,8 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, st
 
         sb_buf_cut(name, size);
         if (sb_buf_add_text(name, suffixes[i]))
-            return sb_fail_memory(err);
-        code = sb_archive_lookup(archive, name->data, name->size, &entry, err);
+            return sb_fail_memory();
+        code = sb_archive_lookup(archive, name->data, name->size, &entry);
         if (code != SB_NOENT && (code || entry.type != SB_DIR))
             return code;
     }
@@ -58,8 +58,7 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name, st
 }
 
 /* Completes a sample's stem, if there is no file of that name. */
-static enum sb_code complete_sample(struct sb_archive *archive, struct sb_buf *name,
-                                    struct sb_error *err)
+static enum sb_code complete_sample(struct sb_archive *archive, struct sb_buf *name)
 {
     struct sb_entry entry;
     enum sb_code code;
@@ -67,39 +66,38 @@ static enum sb_code complete_sample(struct sb_archive *archive, struct sb_buf *n
     sb_buf_cut(name, sb_sample_name_size(name->data, name->size));
     if (name->size == 0 || name->data[name->size - 1] == '.')
         return SB_OK;
-    code = sb_archive_lookup(archive, name->data, name->size, &entry, err);
+    code = sb_archive_lookup(archive, name->data, name->size, &entry);
     if (code == SB_NOENT || (!code && entry.type == SB_DIR))
-        code = sb_buf_add_char(name, '.') ? sb_fail_memory(err) : SB_OK;
+        code = sb_buf_add_char(name, '.') ? sb_fail_memory() : SB_OK;
     return code;
 }
 
 enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
-                                  struct sb_buf *name, struct sb_error *err)
+                                  struct sb_buf *name)
 {
     struct sb_array_name ignored;
 
     if (unit == SB_SPLIT_KEYS)
-        return complete(archive, name, err);
+        return complete(archive, name);
     if (unit == SB_SPLIT_SAMPLES)
-        return complete_sample(archive, name, err);
+        return complete_sample(archive, name);
     if (unit != SB_SPLIT_HOMES || sb_array_name_parse(&ignored, name->data, name->size))
         sb_buf_cut(name, sb_split_unit_size(unit, name->data, name->size));
     return SB_OK;
 }
 
-enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
-                                    struct sb_error *err)
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path)
 {
     struct sb_cache_segment segment;
     struct sb_cache *cache;
-    enum sb_code code = sb_cache_open(&cache, &path, 1, NULL, err);
+    enum sb_code code = sb_cache_open(&cache, &path, 1, NULL);
 
     *out = SB_SPLIT_KEYS;
     *lists = false;
     if (code)
         return code;
     for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++) {
-        code = sb_cache_segment(cache, i, &segment, err);
+        code = sb_cache_segment(cache, i, &segment);
         if (!code && !segment.damaged && segment.structure != SB_CACHE_TENSOR &&
             segment.structure != SB_CACHE_BLOB)
             *out = SB_SPLIT_HOMES;
@@ -110,23 +108,23 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
 }
 
 /* Includes links, and rows that cannot be used: they are distributed as well. */
-static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, struct sb_error *err)
+static enum sb_code count_samples(struct sb_archive *archive, int64_t *count)
 {
     struct sb_seen *seen;
     sqlite3_stmt *rows = NULL;
     bool before;
-    enum sb_code code = sb_seen_new(&seen, ".", err);
+    enum sb_code code = sb_seen_new(&seen, ".");
 
     *count = 0;
     if (!code)
         code = sb_database_prepare(sb_archive_database(archive), &rows,
-                                   "SELECT path FROM main.files ORDER BY path", err);
-    while (sb_database_row(rows, &code, err)) {
+                                   "SELECT path FROM main.files ORDER BY path");
+    while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
         code = sb_seen_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
-                           &before, err);
+                           &before);
         *count += !before;
     }
     sqlite3_finalize(rows);
@@ -135,7 +133,7 @@ static enum sb_code count_samples(struct sb_archive *archive, int64_t *count, st
 }
 
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
-                                 int64_t *count, struct sb_error *err)
+                                 int64_t *count)
 {
     static const char *const counts[] = {
         [SB_SPLIT_FILES] = "SELECT count(*) FROM main.files",
@@ -145,8 +143,8 @@ enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *arc
     };
 
     if (unit == SB_SPLIT_SAMPLES)
-        return count_samples(archive, count, err);
-    return sb_database_integer(sb_archive_database(archive), counts[unit], 0, count, err);
+        return count_samples(archive, count);
+    return sb_database_integer(sb_archive_database(archive), counts[unit], 0, count);
 }
 
 struct sb_split_units {
@@ -169,24 +167,23 @@ static const char sum_sample[] =
     " AND instr(substr(path, length(?1) + 1), '/') = 0";
 
 enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
-                                struct sb_archive *archive, const char *beside,
-                                struct sb_error *err)
+                                struct sb_archive *archive, const char *beside)
 {
     struct sb_split_units *units = calloc(1, sizeof(*units));
     enum sb_code code;
 
     *out = NULL;
     if (!units)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     units->unit = unit;
     units->archive = archive;
     code =
-        SB_TABLES(&units->db, beside, err,
+        SB_TABLES(&units->db, beside,
                   "CREATE TABLE units (name TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN",
                   {&units->find, "SELECT part FROM units WHERE name = ?1"},
                   {&units->add, "INSERT INTO units VALUES (?1, ?2)"});
     if (!code && unit == SB_SPLIT_SAMPLES)
-        code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample, err);
+        code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample);
     if (code)
         sb_split_units_free(units);
     else
@@ -207,43 +204,43 @@ void sb_split_units_free(struct sb_split_units *units)
 }
 
 static enum sb_code bytes_of_sample(struct sb_split_units *units, const char *name, size_t size,
-                                    int64_t *bytes, struct sb_error *err)
+                                    int64_t *bytes)
 {
     enum sb_code code = SB_OK;
     bool there;
 
     sqlite3_bind_text(units->sum, 1, name, (int)size, SQLITE_STATIC);
-    there = sb_database_row(units->sum, &code, err) && sqlite3_column_int64(units->sum, 0) > 0;
+    there = sb_database_row(units->sum, &code) && sqlite3_column_int64(units->sum, 0) > 0;
     *bytes = there ? sqlite3_column_int64(units->sum, 1) : 0;
     sqlite3_reset(units->sum);
     if (there || code)
         return code;
-    return sb_fail(err, SB_NOENT, "%.*s: there is no such sample", (int)size, name);
+    return sb_fail(SB_NOENT, "%.*s: there is no such sample", (int)size, name);
 }
 
 enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name, size_t size,
-                                  int64_t *bytes, struct sb_error *err)
+                                  int64_t *bytes)
 {
     struct sb_entry entry;
     enum sb_code code;
 
     if (units->unit == SB_SPLIT_SAMPLES && size > 0 && name[size - 1] == '.')
-        return bytes_of_sample(units, name, size, bytes, err);
-    code = sb_archive_lookup(units->archive, name, size, &entry, err);
+        return bytes_of_sample(units, name, size, bytes);
+    code = sb_archive_lookup(units->archive, name, size, &entry);
     if (!code)
         *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
     return code;
 }
 
 static enum sb_code remember(struct sb_split_units *units, const char *name, size_t size,
-                             int64_t part, struct sb_error *err)
+                             int64_t part)
 {
     units->last_part = part;
-    return sb_buf_set(&units->last, name, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(&units->last, name, size) ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,
-                                 int64_t *part, struct sb_error *err)
+                                 int64_t *part)
 {
     enum sb_code code = SB_OK;
     bool found;
@@ -252,21 +249,21 @@ enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name,
     if (size == units->last.size && memcmp(units->last.data, name, size) == 0)
         return SB_OK;
     sqlite3_bind_text(units->find, 1, name, (int)size, SQLITE_STATIC);
-    found = sb_database_row(units->find, &code, err);
+    found = sb_database_row(units->find, &code);
     if (found)
         *part = sqlite3_column_int64(units->find, 0);
     sqlite3_reset(units->find);
     if (found)
-        return remember(units, name, size, *part, err);
+        return remember(units, name, size, *part);
     return code ? code : SB_END;
 }
 
 enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, size_t size,
-                                int64_t part, struct sb_error *err)
+                                int64_t part)
 {
     sqlite3_bind_text(units->add, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(units->add, 2, part);
-    if (sb_database_step(units->add, err))
-        return err->code;
-    return remember(units, name, size, part, err);
+    if (sb_database_step(units->add))
+        return sb_error()->code;
+    return remember(units, name, size, part);
 }

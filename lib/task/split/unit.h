@@ -17,8 +17,8 @@ enum sb_split_unit {
 };
 
 /* The unit for keys of this cache. *lists: are its values lists, not tuples? */
-enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists,
+                                    const char *path) SB_CHECKED;
 
 /*
  * The length of the part of a file's path that is its unit's name: the whole path of a file in no
@@ -31,11 +31,11 @@ size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size
  * file of one.
  */
 enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *archive,
-                                  struct sb_buf *name, struct sb_error *err) SB_CHECKED;
+                                  struct sb_buf *name) SB_CHECKED;
 
 /* Number of units in the archive. */
 enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *archive,
-                                 int64_t *count, struct sb_error *err) SB_CHECKED;
+                                 int64_t *count) SB_CHECKED;
 
 /*
  * Units and their parts, in a private temporary database. The archive must live as long. Belongs to
@@ -43,18 +43,17 @@ enum sb_code sb_split_unit_count(enum sb_split_unit unit, struct sb_archive *arc
  */
 struct sb_split_units;
 enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
-                                struct sb_archive *archive, const char *beside,
-                                struct sb_error *err) SB_CHECKED;
+                                struct sb_archive *archive, const char *beside) SB_CHECKED;
 
 /* Bytes of the unit of that name. SB_NOENT: there is none. */
 enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name, size_t size,
-                                  int64_t *bytes, struct sb_error *err) SB_CHECKED;
+                                  int64_t *bytes) SB_CHECKED;
 void sb_split_units_free(struct sb_split_units *units); /* NULL is allowed */
 
 /* SB_END: none of this name was added. */
 enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,
-                                 int64_t *part, struct sb_error *err) SB_CHECKED;
+                                 int64_t *part) SB_CHECKED;
 enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, size_t size,
-                                int64_t part, struct sb_error *err) SB_CHECKED;
+                                int64_t part) SB_CHECKED;
 
 #endif

@@ -11,9 +11,9 @@ struct sb_store;
 /* The directory of an archive that a side names. name: for messages. SB_INVALID if a file has this
  * stored name, or one above it; SB_NOENT if nothing has, unless it `may_miss`. */
 enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, const char *within,
-                                  bool may_miss, struct sb_error *err) SB_CHECKED;
+                                  bool may_miss) SB_CHECKED;
 
 /* Always fails: the source has no members, and all of the target would be removed. */
-enum sb_code sb_sync_fail_empty(const struct sb_store *from, struct sb_error *err);
+enum sb_code sb_sync_fail_empty(const struct sb_store *from);
 
 #endif

@@ -71,14 +71,14 @@ struct sb_sync_counts {
 /* The archive is made if it is missing; `within` it is the directory that is made equal. */
 enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char *archive,
                                 const char *within, const struct sb_sync_options *options,
-                                struct sb_sync_counts *counts, struct sb_error *err) SB_CHECKED;
+                                struct sb_sync_counts *counts) SB_CHECKED;
 
 /*
  * The directory is made if it is missing, but its parent is not. `remove`, and only it, also
  * removes a directory that holds something from where a file is to be.
  */
 enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
-                             const struct sb_sync_options *options, struct sb_sync_counts *counts,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct sb_sync_options *options,
+                             struct sb_sync_counts *counts) SB_CHECKED;
 
 #endif

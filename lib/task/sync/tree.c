@@ -64,28 +64,27 @@ struct syncing {
 
 /* Looks up what the container has for a name below its root. SB_NOENT: nothing. */
 static enum sb_code look_up(struct syncing *syncing, const char *name, size_t size,
-                            struct sb_entry *entry, struct sb_error *err)
+                            struct sb_entry *entry)
 {
     const char *within = syncing->from->within;
     struct sb_buf *whole = &syncing->name;
 
     if (sb_name_join(whole, within, strlen(within), name, size))
-        return sb_fail_memory(err);
-    return sb_archive_lookup(syncing->catalog, whole->data, whole->size, entry, err);
+        return sb_fail_memory();
+    return sb_archive_lookup(syncing->catalog, whole->data, whole->size, entry);
 }
 
 /* Could this name not be read in the container, or one above it? Then what is there stays. */
 static enum sb_code is_protected(struct syncing *syncing, const char *name, size_t size,
-                                 bool *found, struct sb_error *err)
+                                 bool *found)
 {
     *found = syncing->protects_all;
-    return *found ? SB_OK : sb_name_set_covers(syncing->protected, name, size, found, err);
+    return *found ? SB_OK : sb_name_set_covers(syncing->protected, name, size, found);
 }
 
 /* Is it a file of the container, which lies in the tree? Then nothing is removed at all: the tree
  * cannot become what the container has, and still have the container. */
-static enum sb_code spare(const struct syncing *syncing, const char *name, bool goes, bool *stays,
-                          struct sb_error *err)
+static enum sb_code spare(const struct syncing *syncing, const char *name, bool goes, bool *stays)
 {
     struct stat st;
     bool there = goes && fstatat(syncing->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -94,43 +93,42 @@ static enum sb_code spare(const struct syncing *syncing, const char *name, bool 
     *stays = source;
     if (!source || !syncing->options->remove)
         return SB_OK;
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: lies in %s, where --delete would remove its %s; move it elsewhere, or "
                    "exclude what belongs to it",
                    source, syncing->directory, name);
 }
 
 static enum sb_code add_going(struct syncing *syncing, const char *name, const struct found *found,
-                              bool first, struct sb_error *err)
+                              bool first)
 {
     bool stays;
-    enum sb_code code = is_protected(syncing, name, found->size, &stays, err);
+    enum sb_code code = is_protected(syncing, name, found->size, &stays);
 
     if (!code && !stays && !found->is_dir)
-        code = spare(syncing, name, true, &stays, err);
+        code = spare(syncing, name, true, &stays);
     if (code || stays)
         return code;
     sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
     sqlite3_bind_int(syncing->add, 2, found->is_dir);
     sqlite3_bind_int(syncing->add, 3, first);
-    return sb_database_step(syncing->add, err);
+    return sb_database_step(syncing->add);
 }
 
-static enum sb_code keep(struct syncing *syncing, const char *name, size_t size,
-                         struct sb_error *err)
+static enum sb_code keep(struct syncing *syncing, const char *name, size_t size)
 {
     sqlite3_bind_blob64(syncing->keep, 1, name, size, SQLITE_STATIC);
-    return sb_database_step(syncing->keep, err);
+    return sb_database_step(syncing->keep);
 }
 
 /* Does this name go; and before anything is written? */
 static enum sb_code find_going(struct syncing *syncing, const char *name, size_t size, bool *goes,
-                               bool *first, struct sb_error *err)
+                               bool *first)
 {
     enum sb_code code = SB_OK;
 
     sqlite3_bind_blob64(syncing->find, 1, name, size, SQLITE_STATIC);
-    *goes = sb_database_row(syncing->find, &code, err);
+    *goes = sb_database_row(syncing->find, &code);
     *first = *goes && sqlite3_column_int(syncing->find, 0);
     sqlite3_reset(syncing->find);
     return code;
@@ -138,14 +136,14 @@ static enum sb_code find_going(struct syncing *syncing, const char *name, size_t
 
 /* The size of the name, of this one or one above it, that goes first; 0: of none. */
 static enum sb_code find_way(struct syncing *syncing, const char *name, size_t size,
-                             size_t *way_size, struct sb_error *err)
+                             size_t *way_size)
 {
     bool goes, first = false;
     enum sb_code code = SB_OK;
 
     for (*way_size = syncing->has_ways ? size : 0; !code && *way_size > 0;
          *way_size = sb_parent_size(name, *way_size)) {
-        code = find_going(syncing, name, *way_size, &goes, &first, err);
+        code = find_going(syncing, name, *way_size, &goes, &first);
         if (first)
             break;
     }
@@ -153,51 +151,49 @@ static enum sb_code find_way(struct syncing *syncing, const char *name, size_t s
 }
 
 /* Something of the tree: does the container have it, and as a directory if it is one here? */
-static enum sb_code consider(struct syncing *syncing, const struct found *found,
-                             struct sb_error *err)
+static enum sb_code consider(struct syncing *syncing, const struct found *found)
 {
     const char *name = syncing->batch.names.data + found->at;
     size_t way_size;
     struct sb_entry entry;
     bool stays;
-    enum sb_code code = look_up(syncing, name, found->size, &entry, err);
+    enum sb_code code = look_up(syncing, name, found->size, &entry);
 
-    if (code == SB_OK && !found->is_dir && spare(syncing, name, false, &stays, err))
-        return err->code;
+    if (code == SB_OK && !found->is_dir && spare(syncing, name, false, &stays))
+        return sb_error()->code;
     if (code == SB_OK && (entry.type == SB_DIR) == found->is_dir)
         return SB_OK;
     if (code == SB_OK) {
         syncing->has_ways = true;
-        return add_going(syncing, name, found, true, err);
+        return add_going(syncing, name, found, true);
     }
     if (code != SB_NOENT)
         return code;
-    code = find_way(syncing, name, found->size, &way_size, err);
+    code = find_way(syncing, name, found->size, &way_size);
     if (code)
         return code;
     if (syncing->options->remove)
-        return add_going(syncing, name, found, way_size > 0, err);
+        return add_going(syncing, name, found, way_size > 0);
     /* It holds something, which nobody has allowed to go. */
-    return way_size > 0 ? keep(syncing, name, way_size, err) : SB_OK;
+    return way_size > 0 ? keep(syncing, name, way_size) : SB_OK;
 }
 
 /* The names of a batch are looked up in one transaction; no lock is held while the tree is read. */
-static enum sb_code consider_batch(struct syncing *syncing, struct sb_error *err)
+static enum sb_code consider_batch(struct syncing *syncing)
 {
     struct batch *batch = &syncing->batch;
-    enum sb_code code = sb_archive_begin(syncing->catalog, err);
+    enum sb_code code = sb_archive_begin(syncing->catalog);
 
     if (code)
         return code;
     for (size_t i = 0; !code && i < batch->count; i++)
-        code = consider(syncing, &batch->found[i], err);
+        code = consider(syncing, &batch->found[i]);
     batch->count = 0;
     sb_buf_clear(&batch->names);
-    return sb_archive_end(syncing->catalog, code, err);
+    return sb_archive_end(syncing->catalog, code);
 }
 
-static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item *item,
-                              struct sb_error *err)
+static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item *item)
 {
     struct batch *batch = &syncing->batch;
 
@@ -207,11 +203,11 @@ static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item
         .at = batch->names.size, .size = item->name_size, .is_dir = item->node == SB_NODE_DIR};
     if (sb_buf_add(&batch->names, item->name, item->name_size) ||
         sb_buf_add_char(&batch->names, '\0'))
-        return sb_fail_memory(err);
-    return batch->count == BATCH_NAMES ? consider_batch(syncing, err) : SB_OK;
+        return sb_fail_memory();
+    return batch->count == BATCH_NAMES ? consider_batch(syncing) : SB_OK;
 }
 
-static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
+static enum sb_code walk_tree(struct syncing *syncing)
 {
     const struct sb_sync_options *options = syncing->options;
     const struct sb_tree_options how = {.threads = options->threads,
@@ -220,24 +216,24 @@ static enum sb_code walk_tree(struct syncing *syncing, struct sb_error *err)
                                         .notify = options->notify};
     struct sb_tree *tree = NULL;
     struct sb_tree_item item;
-    enum sb_code code = sb_tree_new(&tree, &how, err);
+    enum sb_code code = sb_tree_new(&tree, &how);
 
     if (!code)
-        code = sb_tree_start(tree, syncing->fd, ".", "", 0, err);
+        code = sb_tree_start(tree, syncing->fd, ".", "", 0);
     while (!code) {
-        code = sb_tree_next(tree, &item, err);
+        code = sb_tree_next(tree, &item);
         if (!code)
-            code = take_item(syncing, &item, err);
+            code = take_item(syncing, &item);
         if (!code)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
     sb_tree_free(tree);
-    return code == SB_END ? consider_batch(syncing, err) : code;
+    return code == SB_END ? consider_batch(syncing) : code;
 }
 
 /* Is there something in the directory that does not go? */
 static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, const char *name,
-                               size_t size, bool *more, struct sb_error *err)
+                               size_t size, bool *more)
 {
     struct sb_buf below = {0};
     const struct dirent *found;
@@ -248,8 +244,8 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
     int dir_fd, fd = -1;
 
     *more = false;
-    if (sb_walk_to_parent(walk, name, size, SB_WALK_NO_MAKING, &dir_fd, &component, err))
-        return err->code == SB_NOMEM ? err->code : SB_OK;
+    if (sb_walk_to_parent(walk, name, size, SB_WALK_NO_MAKING, &dir_fd, &component))
+        return sb_error()->code == SB_NOMEM ? sb_error()->code : SB_OK;
     fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *more = fd < 0 && errno != ENOENT;
     dir = fd < 0 ? NULL : fdopendir(fd);
@@ -260,9 +256,9 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
             continue;
         if (sb_buf_set(&below, name, size) || sb_buf_add_char(&below, '/') ||
             sb_buf_add_text(&below, found->d_name))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = find_going(syncing, below.data, below.size, more, &first, err);
+            code = find_going(syncing, below.data, below.size, more, &first);
         *more = !*more;
     }
     if (dir)
@@ -273,24 +269,24 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
 
 /* Directories stay that hold something that does, or cannot be read. The deepest are looked at
  * first. */
-static enum sb_code keep_holders(struct syncing *syncing, struct sb_error *err)
+static enum sb_code keep_holders(struct syncing *syncing)
 {
     struct sqlite3_stmt *rows = NULL;
     struct sb_walk walk;
     bool more;
-    enum sb_code code = SB_PREPARE(
-        syncing->db, err, {&rows, "SELECT name FROM going WHERE is_dir ORDER BY name DESC"});
+    enum sb_code code =
+        SB_PREPARE(syncing->db, {&rows, "SELECT name FROM going WHERE is_dir ORDER BY name DESC"});
 
     sb_walk_init(&walk, syncing->fd);
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
-        code = holds_more(syncing, &walk, name, size, &more, err);
+        code = holds_more(syncing, &walk, name, size, &more);
         if (!code && more)
-            code = keep(syncing, name, size, err);
+            code = keep(syncing, name, size);
         if (!code)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
     sqlite3_finalize(rows);
     sb_walk_release(&walk);
@@ -298,21 +294,20 @@ static enum sb_code keep_holders(struct syncing *syncing, struct sb_error *err)
 }
 
 /* Before anything changes. */
-static enum sb_code check_limits(struct syncing *syncing, struct sb_error *err)
+static enum sb_code check_limits(struct syncing *syncing)
 {
     const struct sb_sync_options *options = syncing->options;
     int64_t count = 0;
     bool full = true;
-    enum sb_code code =
-        sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count, err);
+    enum sb_code code = sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count);
 
     if (!code && options->remove && !options->from_empty)
-        code = sb_archive_has_below(syncing->catalog, syncing->from->within, &full, err);
+        code = sb_archive_has_below(syncing->catalog, syncing->from->within, &full);
     if (code)
         return code;
     if (!full && count > 0)
-        return sb_sync_fail_empty(syncing->from->store, err);
-    return sb_change_check_removals(syncing->directory, count, options->most, err);
+        return sb_sync_fail_empty(syncing->from->store);
+    return sb_change_check_removals(syncing->directory, count, options->most);
 }
 
 static void note_removed(struct syncing *syncing, const struct sb_entry *entry)
@@ -350,7 +345,7 @@ static bool unlink_at(int dir_fd, const char *component, int flags)
 
 /* A directory that holds what the filter leaves alone, or came meanwhile, stays. */
 static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
-                               struct sb_entry *entry, bool first, struct sb_error *err)
+                               struct sb_entry *entry, bool first)
 {
     bool is_dir = entry->type == SB_DIR, keeps;
     const char *component;
@@ -358,8 +353,8 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
     int dir_fd;
 
     if (sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                          &component, err))
-        return err->code == SB_NOMEM ? err->code : SB_OK;
+                          &component))
+        return sb_error()->code == SB_NOMEM ? sb_error()->code : SB_OK;
     if (fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) || S_ISDIR(st.st_mode) != is_dir)
         return SB_OK;
     entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
@@ -375,46 +370,44 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
 }
 
 /* The container may have got it since the tree was walked. */
-static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *entry, bool *goes,
-                               struct sb_error *err)
+static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *entry, bool *goes)
 {
     struct sb_entry now;
     bool stays;
-    enum sb_code code = is_protected(syncing, entry->path, entry->path_size, &stays, err);
+    enum sb_code code = is_protected(syncing, entry->path, entry->path_size, &stays);
 
     *goes = false;
     if (code || stays)
         return code;
-    code = look_up(syncing, entry->path, entry->path_size, &now, err);
+    code = look_up(syncing, entry->path, entry->path_size, &now);
     *goes = code == SB_NOENT || (!code && (now.type == SB_DIR) != (entry->type == SB_DIR));
     return code == SB_NOENT ? SB_OK : code;
 }
 
 /* What is below a directory goes before it. */
-static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_error *err)
+static enum sb_code remove_going(struct syncing *syncing, bool first)
 {
     struct sqlite3_stmt *rows = NULL;
     struct sb_walk walk;
     bool goes;
-    enum sb_code code =
-        SB_PREPARE(syncing->db, err,
-                   {&rows, "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"});
+    enum sb_code code = SB_PREPARE(
+        syncing->db, {&rows, "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"});
 
     if (code)
         return code;
     sb_walk_init(&walk, syncing->fd);
     sqlite3_bind_int(rows, 1, first);
-    while (sb_database_row(rows, &code, err)) {
+    while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
         struct sb_entry entry = {.path = name ? name : "",
                                  .path_size = (size_t)sqlite3_column_bytes(rows, 0),
                                  .type = sqlite3_column_int(rows, 1) ? SB_DIR : SB_FILE};
 
-        code = still_goes(syncing, &entry, &goes, err);
+        code = still_goes(syncing, &entry, &goes);
         if (!code && goes)
-            code = remove_one(syncing, &walk, &entry, first, err);
+            code = remove_one(syncing, &walk, &entry, first);
         if (!code)
-            code = sb_heed_interrupt(err);
+            code = sb_heed_interrupt();
     }
     sqlite3_finalize(rows);
     sb_walk_release(&walk);
@@ -424,12 +417,11 @@ static enum sb_code remove_going(struct syncing *syncing, bool first, struct sb_
 /* It stays, and so do the directories above it. */
 static void protect_name(struct syncing *syncing, const char *name, size_t size)
 {
-    struct sb_error ignored;
     enum sb_code code =
-        sb_name_set_add(&syncing->protected, syncing->directory, name, size, &ignored);
+        IGNORED(sb_name_set_add(&syncing->protected, syncing->directory, name, size));
 
     for (; !code && size > 0; size = sb_parent_size(name, size))
-        code = keep(syncing, name, size, &ignored);
+        code = IGNORED(keep(syncing, name, size));
     syncing->protects_all |= code != SB_OK;
 }
 
@@ -457,10 +449,9 @@ static void protect(struct syncing *syncing, const char *subject)
 /* In a real run this name, or one above it, would be free by now. */
 static bool is_freed(struct syncing *syncing, const char *name)
 {
-    struct sb_error ignored;
     size_t size;
 
-    return find_way(syncing, name, strlen(name), &size, &ignored) == SB_OK && size > 0;
+    return IGNORED(find_way(syncing, name, strlen(name), &size)) == SB_OK && size > 0;
 }
 
 /* What the sink reports; in a dry run it also meets what is only going to be removed. */
@@ -470,10 +461,9 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
     struct syncing *syncing = context;
     const struct sb_sync_options *options = syncing->options;
     struct sb_entry entry;
-    struct sb_error ignored;
 
     if (options->dry_run && level == SB_PROBLEM && subject && is_freed(syncing, subject) &&
-        look_up(syncing, subject, strlen(subject), &entry, &ignored) == SB_OK) {
+        IGNORED(look_up(syncing, subject, strlen(subject), &entry)) == SB_OK) {
         entry.path = subject;
         entry.path_size = strlen(subject);
         sb_change_report(&options->changes, &entry,
@@ -486,9 +476,9 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
               strcmp(kind, "exists") == 0 && !options->remove ? "; --delete removes it" : "");
 }
 
-static enum sb_code open_tables(struct syncing *syncing, struct sb_error *err)
+static enum sb_code open_tables(struct syncing *syncing)
 {
-    return SB_TABLES(&syncing->db, syncing->directory, err,
+    return SB_TABLES(&syncing->db, syncing->directory,
                      "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
                      " first INTEGER) WITHOUT ROWID",
                      {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
@@ -497,40 +487,40 @@ static enum sb_code open_tables(struct syncing *syncing, struct sb_error *err)
 }
 
 /* What to remove, and what of it before anything is written. */
-static enum sb_code plan(struct syncing *syncing, struct sb_error *err)
+static enum sb_code plan(struct syncing *syncing)
 {
     struct sb_source_options source = {.threads = syncing->options->threads};
     struct sb_catalog_options catalog = {.notify = &syncing->notify};
     struct sb_catalog_result result = {0};
-    enum sb_code code = open_tables(syncing, err);
+    enum sb_code code = open_tables(syncing);
 
     if (!code)
-        code = sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result,
-                                err);
+        code =
+            sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result);
 
     if (!code && result.damage.code) {
-        *err = result.damage;
-        code = err->code;
+        *sb_error() = result.damage;
+        code = sb_error()->code;
     }
     if (!code)
         code = sb_sync_check_within(syncing->catalog, sb_store_name(syncing->from->store),
-                                    syncing->from->within, false, err);
+                                    syncing->from->within, false);
     if (!code)
-        code = sb_own_files_new(&syncing->own, err);
+        code = sb_own_files_new(&syncing->own);
     if (!code)
         code = sb_own_files_add(syncing->own, sb_store_path(syncing->from->store),
-                                sb_store_archive(syncing->from->store), err);
+                                sb_store_archive(syncing->from->store));
     syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!code && syncing->fd < 0 && errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s", syncing->directory);
+        code = sb_fail_errno(errno, "%s", syncing->directory);
     if (!code && syncing->fd >= 0)
-        code = walk_tree(syncing, err);
+        code = walk_tree(syncing);
     if (!code && syncing->fd >= 0)
-        code = keep_holders(syncing, err);
-    return code ? code : check_limits(syncing, err);
+        code = keep_holders(syncing);
+    return code ? code : check_limits(syncing);
 }
 
-static enum sb_code open_members(struct syncing *syncing, struct sb_error *err)
+static enum sb_code open_members(struct syncing *syncing)
 {
     const struct sb_sync_source *from = syncing->from;
     char *paths[] = {(char *)from->within};
@@ -538,14 +528,14 @@ static enum sb_code open_members(struct syncing *syncing, struct sb_error *err)
     struct sb_source_options source = {
         .paths = paths, .path_count = !all, .threads = syncing->options->threads};
     enum sb_code code = sb_store_source(is_archive ? from->store : from->again, &syncing->members,
-                                        &source, syncing->options->notify, err);
+                                        &source, syncing->options->notify);
 
     if (code || all || is_archive)
         return code;
-    return sb_choice_new(&syncing->choice, paths, 1, err);
+    return sb_choice_new(&syncing->choice, paths, 1);
 }
 
-static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink, struct sb_error *err)
+static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink)
 {
     const struct sb_sync_options *options = syncing->options;
     const char *within = syncing->from->within;
@@ -568,11 +558,11 @@ static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink, stru
     };
     int64_t members = 0;
 
-    return sb_transfer(syncing->members, sink, &wanted, &members, err);
+    return sb_transfer(syncing->members, sink, &wanted, &members);
 }
 
 /* Directories get their times last, when all in them has changed. */
-static enum sb_code write_members(struct syncing *syncing, struct sb_error *err)
+static enum sb_code write_members(struct syncing *syncing)
 {
     const struct sb_sync_options *options = syncing->options;
     const struct sb_tree_sink_options wanted = {
@@ -591,15 +581,15 @@ static enum sb_code write_members(struct syncing *syncing, struct sb_error *err)
         .notify = &syncing->notify,
     };
     struct sb_sink *sink;
-    enum sb_code code = sb_sink_open_tree(&sink, &wanted, err);
+    enum sb_code code = sb_sink_open_tree(&sink, &wanted);
 
     if (code)
         return code;
-    code = transfer(syncing, sink, err);
+    code = transfer(syncing, sink);
     if (!code && syncing->fd >= 0)
-        code = remove_going(syncing, false, err);
+        code = remove_going(syncing, false);
     if (!code)
-        code = sb_sink_commit(sink, err);
+        code = sb_sink_commit(sink);
     syncing->counts.files = sink->counts.files;
     syncing->counts.bytes = sink->counts.bytes;
     syncing->counts.renewed = sink->counts.renewed;
@@ -624,20 +614,19 @@ static void close_all(struct syncing *syncing)
 }
 
 enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
-                             const struct sb_sync_options *options, struct sb_sync_counts *counts,
-                             struct sb_error *err)
+                             const struct sb_sync_options *options, struct sb_sync_counts *counts)
 {
     struct syncing syncing = {.from = source, .options = options, .directory = directory, .fd = -1};
     enum sb_code code;
 
     syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
-    code = plan(&syncing, err);
+    code = plan(&syncing);
     if (!code && syncing.fd >= 0)
-        code = remove_going(&syncing, true, err);
+        code = remove_going(&syncing, true);
     if (!code)
-        code = open_members(&syncing, err);
+        code = open_members(&syncing);
     if (!code)
-        code = write_members(&syncing, err);
+        code = write_members(&syncing);
     *counts = syncing.counts;
     close_all(&syncing);
     return code;

@@ -52,7 +52,7 @@ void sb_table_choice_free(struct sb_table_choice *choice)
 }
 
 /* The columns of the current row that the options choose for every row. */
-static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_error *err)
+static enum sb_code choose_columns(struct sb_table_choice *choice)
 {
     const struct sb_table_choice_options *options = &choice->options;
     uint32_t *chosen;
@@ -63,7 +63,7 @@ static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_err
     if (choice->column_count > choice->capacity) {
         chosen = reallocarray(choice->chosen, choice->column_count, sizeof(*chosen));
         if (!chosen)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         choice->chosen = chosen;
         choice->capacity = choice->column_count;
     }
@@ -77,16 +77,14 @@ static enum sb_code choose_columns(struct sb_table_choice *choice, struct sb_err
     return SB_OK;
 }
 
-static enum sb_code look_at_columns(struct sb_table_choice *choice, int64_t row,
-                                    struct sb_error *err)
+static enum sb_code look_at_columns(struct sb_table_choice *choice, int64_t row)
 {
-    enum sb_code code = sb_table_columns(choice->table, row, &choice->column_count, err);
+    enum sb_code code = sb_table_columns(choice->table, row, &choice->column_count);
 
-    return code ? code : choose_columns(choice, err);
+    return code ? code : choose_columns(choice);
 }
 
-static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_run *run,
-                             struct sb_error *err)
+static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_run *run)
 {
     const char *named = choice->sought ? choice->sought : "";
 
@@ -95,12 +93,12 @@ static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_ru
     sb_buf_clear(&choice->missing);
     if (sb_buf_add_format(&choice->missing, "%" PRId64, run->first) ||
         (*named && sb_buf_add_format(&choice->missing, "/%s", named)))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     run->count = 0;
     if (run->first >= 0 && run->first < choice->count)
-        return sb_fail(err, SB_INVALID, "%s %" PRId64 ": has no %s '%s'", choice->table->row_word,
+        return sb_fail(SB_INVALID, "%s %" PRId64 ": has no %s '%s'", choice->table->row_word,
                        run->first, sb_table_cell_word(choice->table), named);
-    return sb_fail(err, SB_INVALID, "%s %" PRId64 ": there are %" PRId64, choice->table->row_word,
+    return sb_fail(SB_INVALID, "%s %" PRId64 ": there are %" PRId64, choice->table->row_word,
                    run->first, choice->count);
 }
 
@@ -113,8 +111,7 @@ static void select_only(struct sb_table_choice *choice, int64_t column, bool as_
 
 /* The next rows are of this column; of the usual ones if it is NULL. */
 static enum sb_code select_column(struct sb_table_choice *choice, const char *column,
-                                  const char *words, struct sb_record_run *run,
-                                  struct sb_error *err)
+                                  const char *words, struct sb_record_run *run)
 {
     bool as_file = false;
     int64_t found;
@@ -126,88 +123,84 @@ static enum sb_code select_column(struct sb_table_choice *choice, const char *co
     found = sb_table_find(choice->table, column, strlen(column), &as_file);
     if (found < 0) {
         if (sb_buf_set(&choice->missing, words, strlen(words)))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         *run = (struct sb_record_run){.step = 1};
-        return sb_fail(err, SB_INVALID, "%s: there is no array '%s'", words, column);
+        return sb_fail(SB_INVALID, "%s: there is no array '%s'", words, column);
     }
     select_only(choice, found, as_file);
     return SB_OK;
 }
 
 static enum sb_code take_slice(struct sb_table_choice *choice, const struct sb_slice *slice,
-                               struct sb_record_run *run, struct sb_error *err)
+                               struct sb_record_run *run)
 {
-    return sb_slice_run(slice, choice->count, run) ? SB_OK : fail_row(choice, run, err);
+    return sb_slice_run(slice, choice->count, run) ? SB_OK : fail_row(choice, run);
 }
 
 /* Slices of a group whose column is missing are skipped. */
-static enum sb_code begin_group(struct sb_table_choice *choice, struct sb_record_run *run,
-                                struct sb_error *err)
+static enum sb_code begin_group(struct sb_table_choice *choice, struct sb_record_run *run)
 {
     const struct sb_row_group *group = &choice->options.groups[choice->group++];
 
     choice->left = group->slice_count;
-    if (!select_column(choice, group->column, group->words, run, err))
+    if (!select_column(choice, group->column, group->words, run))
         return SB_OK;
     choice->slice += choice->left;
     choice->left = 0;
-    return err->code;
+    return sb_error()->code;
 }
 
-static enum sb_code next_line(struct sb_table_choice *choice, struct sb_record_run *run,
-                              struct sb_error *err)
+static enum sb_code next_line(struct sb_table_choice *choice, struct sb_record_run *run)
 {
     const char *text, *slash;
     struct sb_slice slice;
     size_t size;
-    enum sb_code code = sb_list_next(choice->options.rows.list, &text, &size, err);
+    enum sb_code code = sb_list_next(choice->options.rows.list, &text, &size);
 
     run->count = -1;
     if (code)
         return code;
     slash = choice->table->ops->row_name ? strchr(text, '/') : NULL;
     if (sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size))
-        return sb_fail_memory(err);
-    code = sb_slice_parse(&slice, choice->missing.data, err);
+        return sb_fail_memory();
+    code = sb_slice_parse(&slice, choice->missing.data);
     if (!code)
-        code = select_column(choice, slash ? slash + 1 : NULL, text, run, err);
-    return code ? code : take_slice(choice, &slice, run, err);
+        code = select_column(choice, slash ? slash + 1 : NULL, text, run);
+    return code ? code : take_slice(choice, &slice, run);
 }
 
 /* The next slice, of operands and then of the list. */
-static enum sb_code next_slice(struct sb_table_choice *choice, struct sb_record_run *run,
-                               struct sb_error *err)
+static enum sb_code next_slice(struct sb_table_choice *choice, struct sb_record_run *run)
 {
     static const struct sb_slice all = {.step = 1};
     const struct sb_table_choice_options *options = &choice->options;
 
     while (choice->left == 0 && choice->group < options->group_count) {
-        if (begin_group(choice, run, err))
-            return err->code;
+        if (begin_group(choice, run))
+            return sb_error()->code;
     }
     if (choice->left > 0) {
         choice->left--;
-        return take_slice(choice, &options->rows.slices[choice->slice++], run, err);
+        return take_slice(choice, &options->rows.slices[choice->slice++], run);
     }
     choice->selection = choice->usual;
     choice->sought = NULL;
     if (options->rows.list)
-        return next_line(choice, run, err);
+        return next_line(choice, run);
     if (options->group_count > 0 || choice->all_given)
         return SB_END;
     choice->all_given = true;
-    return take_slice(choice, &all, run, err);
+    return take_slice(choice, &all, run);
 }
 
-static enum sb_code next_rows(struct sb_table_choice *choice, struct sb_record_run *rows,
-                              struct sb_error *err)
+static enum sb_code next_rows(struct sb_table_choice *choice, struct sb_record_run *rows)
 {
     enum sb_code code;
 
     if (!choice->drawn)
-        return next_slice(choice, rows, err);
-    code = sb_record_choice_next(choice->drawn, rows, err);
-    return code == SB_INVALID && rows->count == 0 ? fail_row(choice, rows, err) : code;
+        return next_slice(choice, rows);
+    code = sb_record_choice_next(choice->drawn, rows);
+    return code == SB_INVALID && rows->count == 0 ? fail_row(choice, rows) : code;
 }
 
 static void drop_rows(struct sb_record_run *rows, int64_t count)
@@ -234,13 +227,12 @@ static void take_counted(struct sb_table_choice *choice)
         select_only(choice, (number % base - 1) / 2, (number % base - 1) % 2);
 }
 
-static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run,
-                              struct sb_error *err)
+static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run)
 {
     enum sb_code code = SB_OK;
 
     if (choice->codes.count == 0)
-        code = next_rows(choice, run, err);
+        code = next_rows(choice, run);
     if (code)
         return code;
     if (!choice->counted) {
@@ -254,8 +246,7 @@ static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_r
 }
 
 /* The next row alone, because rows may be anywhere and have different columns. */
-static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run *run,
-                             struct sb_error *err)
+static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run *run)
 {
     struct sb_table *table = choice->table;
     const char *sought = choice->sought;
@@ -264,31 +255,31 @@ static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run 
 
     drop_rows(&choice->rows, 1);
     run->rows = (struct sb_record_run){.step = 1, .count = 1};
-    if (table->ops->row(table, number, &run->rows.first, err) ||
-        look_at_columns(choice, run->rows.first, err))
-        return err->code;
+    if (table->ops->row(table, number, &run->rows.first) ||
+        look_at_columns(choice, run->rows.first))
+        return sb_error()->code;
     choice->selection = choice->usual;
     if (!sought)
         return SB_OK;
     found = sb_table_find(table, sought, strlen(sought), &as_file);
     if (found < 0)
-        return fail_row(choice, &run->rows, err);
+        return fail_row(choice, &run->rows);
     select_only(choice, found, as_file);
     return SB_OK;
 }
 
-static enum sb_code next_run(void *context, struct sb_cell_run *run, struct sb_error *err)
+static enum sb_code next_run(void *context, struct sb_cell_run *run)
 {
     struct sb_table_choice *choice = context;
     enum sb_code code = SB_OK;
 
     while (choice->rows.count == 0) {
-        code = fill_rows(choice, &run->rows, err);
+        code = fill_rows(choice, &run->rows);
         if (code)
             return code;
     }
     if (choice->table->ops->row) {
-        code = take_row(choice, run, err);
+        code = take_row(choice, run);
     } else {
         run->rows = choice->rows;
         choice->rows.count = 0;
@@ -304,8 +295,7 @@ static const char *missing(void *context)
     return ((const struct sb_table_choice *)context)->missing.data;
 }
 
-static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_record_run *rows,
-                               struct sb_error *err)
+static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_record_run *rows)
 {
     int64_t base = codes_of_row(choice), column = 0;
     enum sb_code code = SB_OK;
@@ -315,32 +305,31 @@ static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_r
     for (int64_t i = 0; i < rows->count && !code; i++) {
         int64_t number = (rows->first + i * rows->step) * base + column;
 
-        code = sb_limit_spool_add(&choice->numbers, &number, 1, err);
+        code = sb_limit_spool_add(&choice->numbers, &number, 1);
     }
     return code;
 }
 
 /* Missing rows are reported once for all shares. */
-static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_notify *notify,
-                               struct sb_error *err)
+static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_notify *notify)
 {
     struct sb_record_choice_options numbers = {.sample = -1,
                                                .numbers = {.spool = &choice->numbers, .step = 1}};
     struct sb_record_run rows = {0};
     enum sb_code code;
 
-    while ((code = next_rows(choice, &rows, err)) != SB_END) {
+    while ((code = next_rows(choice, &rows)) != SB_END) {
         if (code == SB_INVALID && choice->options.share.index == 0)
-            sb_report(notify, SB_PROBLEM, "missing", choice->table->name, "%s", err->text);
+            sb_report(notify, SB_PROBLEM, "missing", choice->table->name, "%s", sb_error()->text);
         if (code == SB_INVALID)
             continue;
-        if (code || spool_rows(choice, &rows, err))
-            return err->code;
+        if (code || spool_rows(choice, &rows))
+            return sb_error()->code;
     }
     choice->counted = true;
     numbers.numbers.count = sb_limit_spool_count(&choice->numbers);
-    code = sb_record_choice_share(&numbers, choice->options.share, INT64_MAX, err);
-    return code ? code : sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX, err);
+    code = sb_record_choice_share(&numbers, choice->options.share, INT64_MAX);
+    return code ? code : sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX);
 }
 
 /* Do all groups name the same column, or none? */
@@ -355,8 +344,7 @@ static bool is_of_one_kind(const struct sb_table_choice_options *options)
     return !options->rows.list;
 }
 
-static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify *notify,
-                         struct sb_error *err)
+static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify *notify)
 {
     const struct sb_row_group *group = choice->options.groups;
     struct sb_record_choice_options rows = choice->options.rows;
@@ -364,8 +352,8 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
 
     if (!is_of_one_kind(&choice->options)) {
         if (rows.sample < 0 && !rows.shuffle && !rows.forever && !choice->table->varied)
-            return count_rows(choice, notify, err);
-        return sb_fail(err, SB_INVALID,
+            return count_rows(choice, notify);
+        return sb_fail(SB_INVALID,
                        "%s: %ss of a list, or of different %ss, cannot be sampled, shuffled%s "
                        "or repeated",
                        choice->table->name, choice->table->row_word,
@@ -373,29 +361,28 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
     }
     choice->selection = choice->usual;
     if (choice->options.group_count > 0 &&
-        select_column(choice, group->column, group->words, &ignored, err))
-        return err->code;
-    if (sb_record_choice_share(&rows, choice->options.share, choice->count, err))
-        return err->code;
-    return sb_record_choice_new(&choice->drawn, &rows, choice->count, err);
+        select_column(choice, group->column, group->words, &ignored))
+        return sb_error()->code;
+    if (sb_record_choice_share(&rows, choice->options.share, choice->count))
+        return sb_error()->code;
+    return sb_record_choice_new(&choice->drawn, &rows, choice->count);
 }
 
-static enum sb_code begin(struct sb_table_choice *choice, struct sb_error *err)
+static enum sb_code begin(struct sb_table_choice *choice)
 {
     struct sb_table *table = choice->table;
-    enum sb_code code =
-        sb_table_need(table, choice->options.columns, choice->options.column_count, err);
+    enum sb_code code = sb_table_need(table, choice->options.columns, choice->options.column_count);
 
     if (!code)
-        code = table->ops->count(table, &choice->count, err);
+        code = table->ops->count(table, &choice->count);
     if (!code && !table->varied)
-        code = look_at_columns(choice, 0, err);
+        code = look_at_columns(choice, 0);
     return code;
 }
 
 enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *table,
                                  const struct sb_table_choice_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     const struct sb_record_choice_options *rows = &options->rows;
     struct sb_table_choice *choice = calloc(1, sizeof(*choice));
@@ -403,13 +390,13 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
 
     *out = NULL;
     if (!choice)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     choice->table = table;
     choice->options = *options;
     choice->numbers = SB_LIMIT_SPOOL(".");
-    code = begin(choice, err);
+    code = begin(choice);
     if (!code && (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0))
-        code = draw(choice, notify, err);
+        code = draw(choice, notify);
     if (code)
         sb_table_choice_free(choice);
     else

@@ -41,7 +41,7 @@ struct sb_table_choice;
  */
 enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *table,
                                  const struct sb_table_choice_options *options,
-                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify) SB_CHECKED;
 void sb_table_choice_free(struct sb_table_choice *choice); /* NULL is allowed */
 
 /* The choice as input of sb_table_fetch. */

@@ -32,35 +32,35 @@ struct fetch {
 
 /* A cell whose name cannot be read is damaged: it cannot be framed without it. */
 static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
-                             const struct sb_cell *cell, struct sb_error *err)
+                             const struct sb_cell *cell)
 {
     int64_t index = f->table->numbered ? cell->row : f->index++;
     struct sb_error cause;
     enum sb_code code = SB_OK;
 
     if (!f->named)
-        return sb_table_slot_add(slot, cell, index, NULL, err);
-    code = sb_table_cell_name(f->table, cell, &f->name, &cause);
+        return sb_table_slot_add(slot, cell, index, NULL);
+    code = INTO(&cause, sb_table_cell_name(f->table, cell, &f->name));
     if (code && code != SB_DAMAGED && code != SB_LIMIT) {
-        *err = cause;
+        *sb_error() = cause;
         return code;
     }
-    if (sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data, err))
-        return err->code;
-    return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, cause.text, err) : SB_OK;
+    if (sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data))
+        return sb_error()->code;
+    return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, cause.text) : SB_OK;
 }
 
 static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slot, int64_t row,
-                                const char *text, struct sb_error *err)
+                                const char *text)
 {
     const struct sb_cell cell = {.row = row};
 
-    if (sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context), err))
-        return err->code;
-    return sb_table_slot_spoil(slot, SB_CELL_MISSING, text, err);
+    if (sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context)))
+        return sb_error()->code;
+    return sb_table_slot_spoil(slot, SB_CELL_MISSING, text);
 }
 
-static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
+static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot)
 {
     struct sb_cell_run *run = &f->run;
     struct sb_record_run *rows = &run->rows;
@@ -71,8 +71,8 @@ static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct
                                      .column = run->columns ? run->columns[f->column] : f->column,
                                      .npy = npy};
 
-        if (f->column < run->column_count && add_cell(f, slot, &cell, err))
-            return err->code;
+        if (f->column < run->column_count && add_cell(f, slot, &cell))
+            return sb_error()->code;
         if (++f->column < run->column_count)
             continue;
         f->column = 0;
@@ -84,21 +84,21 @@ static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot, struct
 }
 
 /* A feed that repeats its rows for ever must not loop without any output. */
-static enum sb_code check_silence(struct fetch *f, size_t cells, bool given, struct sb_error *err)
+static enum sb_code check_silence(struct fetch *f, size_t cells, bool given)
 {
     int64_t round = f->feed->round ? f->feed->round(f->feed->context) : 0;
 
     f->silent = given ? 0 : f->silent + (int64_t)cells;
     if (round == 0 || f->silent <= round)
         return SB_OK;
-    return sb_fail(err, f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
+    return sb_fail(f->counts->damaged > 0 ? SB_DAMAGED : SB_INVALID,
                    "%s: none of the requested %ss %s, so that nothing would ever be written",
                    f->table->name, f->table->row_word,
                    f->counts->damaged > 0 ? "can be read, or has a byte" : "has a byte");
 }
 
 /* The end, or an error of the choice, is kept until what came before it was written. */
-static enum sb_code fill(void *context, void *slot_context, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
@@ -111,23 +111,23 @@ static enum sb_code fill(void *context, void *slot_context, struct sb_error *err
         if (f->run.rows.count > 0) {
             bool empty = f->run.column_count == 0;
 
-            code = take_run(f, slot, err);
+            code = take_run(f, slot);
             if (!code && empty)
-                code = check_silence(f, 1, false, err);
+                code = check_silence(f, 1, false);
             continue;
         }
         if (slot->count > 0 && !f->feed->ready(f->feed->context))
             return SB_OK;
-        cause.code = f->feed->next(f->feed->context, &f->run, &cause);
+        cause.code = INTO(&cause, f->feed->next(f->feed->context, &f->run));
         if (cause.code == SB_INVALID && f->run.rows.count == 0)
-            code = add_missing(f, slot, f->run.rows.first, cause.text, err);
+            code = add_missing(f, slot, f->run.rows.first, cause.text);
         else
             f->ended = cause;
     }
     if (code || slot->count > 0)
         return code;
     if (f->ended.code != SB_END)
-        *err = f->ended;
+        *sb_error() = f->ended;
     return f->ended.code;
 }
 
@@ -138,11 +138,11 @@ static int fill_would_wait(void *context)
     return f->run.rows.count == 0 && !f->ended.code && !f->feed->ready(f->feed->context);
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_table_slot *self = slot;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_table_slot_read(self, err);
+    enum sb_code code = sb_table_slot_read(self);
 
     (void)context;
     (void)turns;
@@ -150,11 +150,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-static enum sb_code give(struct fetch *f, const struct sb_buf *bytes, struct sb_error *err)
+static enum sb_code give(struct fetch *f, const struct sb_buf *bytes)
 {
     f->counts->bytes += (int64_t)bytes->size;
-    return bytes->size ? f->output->write(f->output->context, bytes->data, bytes->size, err)
-                       : SB_OK;
+    return bytes->size ? f->output->write(f->output->context, bytes->data, bytes->size) : SB_OK;
 }
 
 /* Counts the cells since the last call. */
@@ -184,28 +183,27 @@ struct stream {
     bool output_failed; /* then the error is not the record's */
 };
 
-static enum sb_code pass_on(struct stream *stream, struct sb_error *err)
+static enum sb_code pass_on(struct stream *stream)
 {
-    enum sb_code code = give(stream->f, &stream->slot->out, err);
+    enum sb_code code = give(stream->f, &stream->slot->out);
 
     sb_buf_clear(&stream->slot->out);
     return code;
 }
 
-static enum sb_code stream_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code stream_block(void *context, const void *data, size_t size)
 {
     struct stream *stream = context;
-    enum sb_code code = sb_framer_data(stream->slot->framer, data, size, &stream->slot->out, err);
+    enum sb_code code = sb_framer_data(stream->slot->framer, data, size, &stream->slot->out);
 
     stream->begun = true;
     if (!code)
-        code = pass_on(stream, err);
+        code = pass_on(stream);
     stream->output_failed = code != SB_OK;
     return code;
 }
 
-static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_request *request,
-                                  struct sb_error *err)
+static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_request *request)
 {
     struct sb_table_slot *slot = stream->slot;
     char number[SB_ROW_NUMBER_SIZE];
@@ -214,19 +212,19 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_re
     enum sb_code code = SB_OK;
 
     if (sb_framing_has_size(slot->options->framing))
-        code = slot->table->ops->size(slot->reader, &request->stored, &size, err);
+        code = slot->table->ops->size(slot->reader, &request->stored, &size);
     if (code)
         return code;
     framed = sb_table_slot_framed(slot, request, size, number);
-    code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
+    code = sb_framer_begin(slot->framer, &framed, &slot->out);
     stream->output_failed = code != SB_OK;
     if (!code)
-        code = slot->table->ops->stream(slot->reader, &request->stored, stream_block, stream, err);
+        code = slot->table->ops->stream(slot->reader, &request->stored, stream_block, stream);
     if (code)
         return code;
-    code = sb_framer_end(slot->framer, &slot->out, err);
+    code = sb_framer_end(slot->framer, &slot->out);
     if (!code)
-        code = pass_on(stream, err);
+        code = pass_on(stream);
     stream->output_failed = code != SB_OK;
     return code;
 }
@@ -242,7 +240,7 @@ static const char *subject_of(struct fetch *f, const struct sb_table_slot *slot,
 }
 
 /* A cell that is larger than the capacity of a slot. */
-static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
+static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot)
 {
     struct sb_cell_request *request = &slot->request[slot->next];
     struct stream stream = {.f = f, .slot = slot};
@@ -250,7 +248,7 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     enum sb_code code;
 
     sb_buf_clear(&slot->out);
-    code = stream_framed(&stream, request, &cause);
+    code = INTO(&cause, stream_framed(&stream, request));
     slot->next++;
     slot->large = false;
     if (!code) {
@@ -260,21 +258,21 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot, stru
     slot->given++;
     if (code != SB_DAMAGED || stream.output_failed) {
         if (code == SB_INVALID)
-            return sb_fail(err, code, "%s: %s: %s", f->table->name, subject_of(f, slot, request),
+            return sb_fail(code, "%s: %s: %s", f->table->name, subject_of(f, slot, request),
                            cause.text);
-        *err = cause;
+        *sb_error() = cause;
         return code;
     }
     f->counts->damaged++;
     if (stream.begun && !sb_framing_is_bare(f->options->framing))
-        return sb_fail(err, SB_DAMAGED, "%s: %s: %s; the output ends within it", f->table->name,
+        return sb_fail(SB_DAMAGED, "%s: %s: %s; the output ends within it", f->table->name,
                        subject_of(f, slot, request), cause.text);
     sb_report(f->notify, SB_PROBLEM, "damaged", f->table->name, "%s: %s",
               subject_of(f, slot, request), cause.text);
     request->state = SB_CELL_DAMAGED;
     sb_buf_clear(&slot->out);
-    code = sb_table_slot_refuse(slot, request, err);
-    return code ? code : pass_on(&stream, err);
+    code = sb_table_slot_refuse(slot, request);
+    return code ? code : pass_on(&stream);
 }
 
 /*
@@ -294,29 +292,29 @@ static void follow(struct fetch *f, const struct sb_table_slot *slot)
         f->slot_cells *= 2;
 }
 
-static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot, struct sb_error *err)
+static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
 {
     enum sb_code code;
 
     for (;;) {
-        code = give(f, slot->answer, err);
+        code = give(f, slot->answer);
         if (code)
             return code;
         count_given(f, slot);
         if (slot->failure.code)
-            return sb_fail(err, slot->failure.code, "%s: %s: %s", f->table->name,
+            return sb_fail(slot->failure.code, "%s: %s: %s", f->table->name,
                            subject_of(f, slot, &slot->request[slot->next]), slot->failure.text);
-        if (slot->large && give_large(f, slot, err))
-            return err->code;
+        if (slot->large && give_large(f, slot))
+            return sb_error()->code;
         if (slot->next == slot->count)
             return SB_OK;
-        code = sb_table_slot_read(slot, err);
+        code = sb_table_slot_read(slot);
         if (code)
             return code;
     }
 }
 
-static enum sb_code drain(void *context, void *slot_context, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
@@ -324,8 +322,8 @@ static enum sb_code drain(void *context, void *slot_context, struct sb_error *er
     enum sb_code code;
 
     follow(f, slot);
-    code = give_slot(f, slot, err);
-    return code ? code : check_silence(f, slot->count, f->counts->bytes > before, err);
+    code = give_slot(f, slot);
+    return code ? code : check_silence(f, slot->count, f->counts->bytes > before);
 }
 
 static void plan(struct fetch *f, unsigned *threads)
@@ -338,13 +336,13 @@ static void plan(struct fetch *f, unsigned *threads)
         *threads = 1;
 }
 
-static enum sb_code finish(struct fetch *f, struct sb_error *err)
+static enum sb_code finish(struct fetch *f)
 {
     struct sb_buf out = {0};
-    enum sb_code code = sb_framing_finish(f->options->framing, &out, err);
+    enum sb_code code = sb_framing_finish(f->options->framing, &out);
 
     if (!code)
-        code = give(f, &out, err);
+        code = give(f, &out);
     sb_buf_release(&out);
     return code;
 }
@@ -352,7 +350,7 @@ static enum sb_code finish(struct fetch *f, struct sb_error *err)
 enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *feed,
                             const struct sb_table_fetch_options *options,
                             const struct sb_fetch_output *output, const struct sb_notify *notify,
-                            struct sb_table_fetch_counts *counts, struct sb_error *err)
+                            struct sb_table_fetch_counts *counts)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
@@ -375,16 +373,16 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
         count = SLOTS_MOST;
     slots = calloc(count, sizeof(*slots));
     if (!slots)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; i < count; i++) {
         slots[i].table = table;
         slots[i].options = options;
     }
-    code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads, err);
+    code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, threads);
     for (unsigned i = 0; i < count; i++)
         sb_table_slot_release(&slots[i]);
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);
-    return code || options->more_follows ? code : finish(&f, err);
+    return code || options->more_follows ? code : finish(&f);
 }

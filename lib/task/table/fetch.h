@@ -28,7 +28,7 @@ struct sb_cell_feed {
      * missing row or column, with rows.count 0, whose name `missing` returns; or an invalid line of
      * a list, with rows.count -1.
      */
-    enum sb_code (*next)(void *context, struct sb_cell_run *run, struct sb_error *err);
+    enum sb_code (*next)(void *context, struct sb_cell_run *run);
 
     /* Would next return without waiting? */
     bool (*ready)(void *context);
@@ -72,6 +72,6 @@ struct sb_table_fetch_counts {
 enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *feed,
                             const struct sb_table_fetch_options *options,
                             const struct sb_fetch_output *output, const struct sb_notify *notify,
-                            struct sb_table_fetch_counts *counts, struct sb_error *err) SB_CHECKED;
+                            struct sb_table_fetch_counts *counts) SB_CHECKED;
 
 #endif

@@ -44,34 +44,33 @@ void sb_table_keys_free(struct sb_table_keys *keys)
     free(keys);
 }
 
-static enum sb_code grow(struct sb_table_keys *keys, struct sb_error *err)
+static enum sb_code grow(struct sb_table_keys *keys)
 {
     size_t requests = keys->capacity, names = requests, rows = requests;
 
-    if (sb_grow(&keys->requests, &requests, keys->count, sizeof(*keys->requests), err) ||
-        sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys), err) ||
-        sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows), err))
-        return err->code;
+    if (sb_grow(&keys->requests, &requests, keys->count, sizeof(*keys->requests)) ||
+        sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys)) ||
+        sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows)))
+        return sb_error()->code;
     keys->capacity = requests;
     return SB_OK;
 }
 
-static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t size,
-                        struct sb_error *err)
+static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t size)
 {
-    if (keys->count == keys->capacity && grow(keys, err))
-        return err->code;
+    if (keys->count == keys->capacity && grow(keys))
+        return sb_error()->code;
     keys->requests[keys->count++] = (struct request){.name_at = keys->names.size,
                                                      .name_size = size,
                                                      .key_size = size,
                                                      .row = SB_NO_ROW,
                                                      .column = -1};
     if (sb_buf_add(&keys->names, name, size) || sb_buf_add_char(&keys->names, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-static enum sb_code collect(struct sb_table_keys *keys, struct sb_error *err)
+static enum sb_code collect(struct sb_table_keys *keys)
 {
     const struct sb_fetch_names *names = &keys->options.names;
     const char *name;
@@ -82,12 +81,12 @@ static enum sb_code collect(struct sb_table_keys *keys, struct sb_error *err)
     keys->bytes = 0;
     sb_buf_clear(&keys->names);
     do {
-        code = names->next(names->context, &name, &size, err);
+        code = names->next(names->context, &name, &size);
         keys->ended = code == SB_END;
         if (keys->ended)
             return SB_OK;
         if (!code)
-            code = add(keys, name, size, err);
+            code = add(keys, name, size);
         if (code)
             return code;
     } while (keys->count < SB_TABLE_KEYS_MOST && keys->names.size < NAMES_BYTES &&
@@ -102,16 +101,15 @@ static bool is_cut(const struct request *request)
 
 /* The requested column of the row: the key is followed by '/' and the column's name, bare or as a
  * file's; or, for the only column without a name, by just the suffix of such a file. */
-static enum sb_code choose_column(struct sb_table_keys *keys, struct request *request,
-                                  struct sb_error *err)
+static enum sb_code choose_column(struct sb_table_keys *keys, struct request *request)
 {
     struct sb_table *table = keys->table;
     const char *rest = keys->names.data + request->name_at + request->key_size;
     size_t size = request->name_size - request->key_size;
     uint32_t ignored;
 
-    if (sb_table_columns(table, request->row, &ignored, err))
-        return err->code;
+    if (sb_table_columns(table, request->row, &ignored))
+        return sb_error()->code;
     if (*rest == '/') {
         request->column = sb_table_find(table, rest + 1, size - 1, &request->as_file);
         return SB_OK;
@@ -126,10 +124,8 @@ static enum sb_code choose_column(struct sb_table_keys *keys, struct request *re
 
 /* Looks up the keys that names begin with: those of names for which `part` is true and sets the
  * size of the key. */
-static enum sb_code find(struct sb_table_keys *keys,
-                         bool (*part)(const struct request *request, const char *name,
-                                      size_t *size),
-                         struct sb_error *err)
+static enum sb_code find(struct sb_table_keys *keys, bool (*part)(const struct request *request,
+                                                                  const char *name, size_t *size))
 {
     int64_t bytes;
     size_t count = 0, found = 0, size;
@@ -140,8 +136,8 @@ static enum sb_code find(struct sb_table_keys *keys,
         if (part(&keys->requests[i], name, &size))
             keys->keys[count++] = (struct sb_row_key){.text = name, .size = size};
     }
-    if (keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes, err))
-        return err->code;
+    if (keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes))
+        return sb_error()->code;
     keys->bytes += bytes;
     for (size_t i = 0; i < keys->count; i++) {
         struct request *request = &keys->requests[i];
@@ -151,8 +147,8 @@ static enum sb_code find(struct sb_table_keys *keys,
             continue;
         request->row = keys->rows[found - 1];
         request->key_size = size;
-        if (is_cut(request) && choose_column(keys, request, err))
-            return err->code;
+        if (is_cut(request) && choose_column(keys, request))
+            return sb_error()->code;
     }
     return SB_OK;
 }
@@ -183,25 +179,25 @@ static bool before_suffix(const struct request *request, const char *name, size_
     return strcmp(name + *size, ".npy") == 0 || strcmp(name + *size, ".pkl") == 0;
 }
 
-static enum sb_code turn(struct sb_table_keys *keys, struct sb_error *err)
+static enum sb_code turn(struct sb_table_keys *keys)
 {
-    enum sb_code code = collect(keys, err);
+    enum sb_code code = collect(keys);
 
     if (!code)
-        code = find(keys, whole, err);
+        code = find(keys, whole);
     if (!code)
-        code = find(keys, before_slash, err);
-    return code ? code : find(keys, before_suffix, err);
+        code = find(keys, before_slash);
+    return code ? code : find(keys, before_suffix);
 }
 
 static enum sb_code choose_columns(struct sb_table_keys *keys, const struct request *request,
-                                   struct sb_cell_run *run, struct sb_error *err)
+                                   struct sb_cell_run *run)
 {
     uint32_t count;
 
-    if (sb_table_columns(keys->table, request->row, &count, err) ||
-        sb_grow(&keys->columns, &keys->column_capacity, count, sizeof(*keys->columns), err))
-        return err->code;
+    if (sb_table_columns(keys->table, request->row, &count) ||
+        sb_grow(&keys->columns, &keys->column_capacity, count, sizeof(*keys->columns)))
+        return sb_error()->code;
     for (uint32_t i = 0; i < count; i++) {
         if (is_cut(request) ? i == request->column
                             : sb_array_is_among(sb_table_column(keys->table, i).name,
@@ -212,34 +208,33 @@ static enum sb_code choose_columns(struct sb_table_keys *keys, const struct requ
     return SB_OK;
 }
 
-static enum sb_code fail_missing(struct sb_table_keys *keys, const struct request *request,
-                                 struct sb_error *err)
+static enum sb_code fail_missing(struct sb_table_keys *keys, const struct request *request)
 {
     const char *name = keys->names.data + request->name_at;
 
     if (sb_buf_set(&keys->missing, name, request->name_size))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (request->row == SB_NO_ROW)
-        return sb_fail(err, SB_INVALID, "%s: no such key in the cache", name);
-    return sb_fail(err, SB_INVALID, "%s: the key has no such array%s", name, keys->options.advice);
+        return sb_fail(SB_INVALID, "%s: no such key in the cache", name);
+    return sb_fail(SB_INVALID, "%s: the key has no such array%s", name, keys->options.advice);
 }
 
-static enum sb_code next_run(void *context, struct sb_cell_run *run, struct sb_error *err)
+static enum sb_code next_run(void *context, struct sb_cell_run *run)
 {
     struct sb_table_keys *keys = context;
     const struct request *request;
 
     *run = (struct sb_cell_run){.rows.step = 1};
-    if (keys->next == keys->count && !keys->ended && turn(keys, err))
-        return err->code;
+    if (keys->next == keys->count && !keys->ended && turn(keys))
+        return sb_error()->code;
     if (keys->next == keys->count)
-        return err->code = SB_END;
+        return sb_error()->code = SB_END;
     request = &keys->requests[keys->next++];
-    if (request->row != SB_NO_ROW && choose_columns(keys, request, run, err))
-        return err->code;
+    if (request->row != SB_NO_ROW && choose_columns(keys, request, run))
+        return sb_error()->code;
     if (request->row == SB_NO_ROW ||
         (run->column_count == 0 && (is_cut(request) || !keys->options.none_is_fine)))
-        return fail_missing(keys, request, err);
+        return fail_missing(keys, request);
     run->rows.first = request->row;
     run->rows.count = 1;
     run->as_file = is_cut(request) && request->as_file;
@@ -268,17 +263,17 @@ static const char *missing(void *context)
 }
 
 enum sb_code sb_table_keys_new(struct sb_table_keys **out, struct sb_table *table,
-                               const struct sb_table_keys_options *options, struct sb_error *err)
+                               const struct sb_table_keys_options *options)
 {
     struct sb_table_keys *keys = calloc(1, sizeof(*keys));
     enum sb_code code;
 
     *out = keys;
     if (!keys)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     keys->table = table;
     keys->options = *options;
-    code = turn(keys, err);
+    code = turn(keys);
     if (!code)
         return SB_OK;
     sb_table_keys_free(keys);

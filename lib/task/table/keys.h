@@ -25,8 +25,7 @@ struct sb_table_keys_options {
 
 /* Waits for the first names, and looks them up. The table must have find_rows. */
 enum sb_code sb_table_keys_new(struct sb_table_keys **out, struct sb_table *table,
-                               const struct sb_table_keys_options *options,
-                               struct sb_error *err) SB_CHECKED;
+                               const struct sb_table_keys_options *options) SB_CHECKED;
 void sb_table_keys_free(struct sb_table_keys *keys); /* NULL is allowed */
 
 /* The names as input of sb_table_fetch. */

@@ -46,7 +46,7 @@ static int fill_would_wait(void *context)
 }
 
 /* SB_END: there are no more. */
-static enum sb_code next_run(struct run *run, struct sb_error *err)
+static enum sb_code next_run(struct run *run)
 {
     struct sb_cell_run next;
     enum sb_code code;
@@ -54,10 +54,10 @@ static enum sb_code next_run(struct run *run, struct sb_error *err)
     if (run->options->waits && fill_would_wait(run))
         run->options->waits(run->options->context);
     do {
-        code = run->feed->next(run->feed->context, &next, err);
+        code = run->feed->next(run->feed->context, &next);
         if (code == SB_INVALID)
             sb_report(run->options->notify, SB_PROBLEM, "missing", sb_bag_name(run->bag), "%s",
-                      err->text);
+                      sb_error()->text);
     } while (code == SB_INVALID);
     run->ended = code != SB_OK;
     if (!code)
@@ -83,7 +83,7 @@ static void take_numbers(struct run *run, struct slot *slot, size_t most)
     }
 }
 
-static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_pointer)
 {
     struct run *run = context;
     struct slot *slot = slot_pointer;
@@ -95,7 +95,7 @@ static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err
         if (slot->count > 0 && fill_would_wait(run))
             break;
         if (run->left.count == 0)
-            code = next_run(run, err);
+            code = next_run(run);
         if (!code)
             take_numbers(run, slot, most);
     }
@@ -142,22 +142,21 @@ static size_t count_neighbours(const struct slot *slot, size_t first)
     return count;
 }
 
-/* Notes a defect of the record that err is about; wrong limits are reported with its number. */
-static enum sb_code note_defect(struct slot *slot, size_t wanted, struct sb_error *err)
+/* Notes the last failure as a defect of the record; wrong limits are reported with its number. */
+static enum sb_code note_defect(struct slot *slot, size_t wanted)
 {
     size_t row = slot->wanted[wanted].row;
 
     slot->defect_at[row] = slot->defects.size + 1;
     if ((slot->rows[row].stored >= 0 &&
          sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].row)) ||
-        sb_buf_add(&slot->defects, err->text, strlen(err->text) + 1))
-        return sb_fail_memory(err);
+        sb_buf_add(&slot->defects, sb_error()->text, strlen(sb_error()->text) + 1))
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* Finds the sizes of adjacent records whose extents are known. */
-static enum sb_code measure(const struct run *run, struct slot *slot, size_t first, size_t count,
-                            struct sb_error *err)
+static enum sb_code measure(const struct run *run, struct slot *slot, size_t first, size_t count)
 {
     size_t done = 0, taken;
     enum sb_code code = SB_OK;
@@ -169,10 +168,10 @@ static enum sb_code measure(const struct run *run, struct slot *slot, size_t fir
 
             row->stored = slot->block.extents[i].size;
             row->offset = slot->block.extents[i].offset;
-            code = sb_record_block_size(&slot->block, i, &row->size, err);
+            code = sb_record_block_size(&slot->block, i, &row->size);
             if (code == SB_DAMAGED) {
                 row->size = -1;
-                code = note_defect(slot, first + done + i, err);
+                code = note_defect(slot, first + done + i);
             }
         }
         done += taken;
@@ -181,24 +180,22 @@ static enum sb_code measure(const struct run *run, struct slot *slot, size_t fir
 }
 
 /* Looks up adjacent records; sets *count to the number of those that were done. */
-static enum sb_code look_at(const struct run *run, struct slot *slot, size_t first, size_t *count,
-                            struct sb_error *err)
+static enum sb_code look_at(const struct run *run, struct slot *slot, size_t first, size_t *count)
 {
     size_t good = 0;
-    enum sb_code code = sb_bag_extents(slot->block.reader, slot->wanted[first].place, *count,
-                                       slot->extents, &good, err);
+    enum sb_code code =
+        sb_bag_extents(slot->block.reader, slot->wanted[first].place, *count, slot->extents, &good);
 
     if (code && code != SB_DAMAGED)
         return code;
     if (code) {
-        code = note_defect(slot, first + good, err);
+        code = note_defect(slot, first + good);
         *count = good + 1;
     }
-    return code ? code : measure(run, slot, first, good, err);
+    return code ? code : measure(run, slot, first, good);
 }
 
-static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns)
 {
     const struct run *run = context;
     struct slot *slot = slot_pointer;
@@ -211,7 +208,7 @@ static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *
     sort_wanted(slot);
     for (size_t first = 0, count; !code && first < slot->count; first += count) {
         count = count_neighbours(slot, first);
-        code = look_at(run, slot, first, &count, err);
+        code = look_at(run, slot, first, &count);
     }
     for (size_t i = 0; slot->defects.size > 0 && i < slot->count; i++) {
         if (slot->defect_at[i] > 0)
@@ -221,17 +218,17 @@ static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *
     return code;
 }
 
-static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_pointer)
 {
     struct run *run = context;
     const struct slot *slot = slot_pointer;
 
     sb_pace_follow(&run->pace, slot->count, slot->took);
-    return run->options->each(run->options->context, slot->rows, slot->count, err);
+    return run->options->each(run->options->context, slot->rows, slot->count);
 }
 
 enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *feed,
-                            const struct sb_record_rows_options *options, struct sb_error *err)
+                            const struct sb_record_rows_options *options)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
@@ -241,12 +238,12 @@ enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *f
                       .pace = sb_pace_of(options->threads)};
     unsigned count = options->threads > 1 ? options->threads * SLOTS_PER_THREAD : 1;
     struct slot *slots = calloc(count, sizeof(*slots));
-    enum sb_code code = slots ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = slots ? SB_OK : sb_fail_memory();
 
     for (unsigned i = 0; !code && i < count; i++)
-        code = sb_record_block_begin(&slots[i].block, run.bag, err);
+        code = sb_record_block_begin(&slots[i].block, run.bag);
     if (!code)
-        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, options->threads, err);
+        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, options->threads);
     for (unsigned i = 0; slots && i < count; i++) {
         sb_record_block_release(&slots[i].block);
         sb_buf_release(&slots[i].defects);

@@ -16,8 +16,7 @@ struct sb_record_rows_options {
      * Calling thread: some rows, at least one, which live during the call. A code other than SB_OK
      * ends the run.
      */
-    enum sb_code (*each)(void *context, const struct sb_facts *rows, size_t count,
-                         struct sb_error *err);
+    enum sb_code (*each)(void *context, const struct sb_facts *rows, size_t count);
 
     /* Calling thread: all rows so far were passed, and the next numbers must be waited for. */
     void (*waits)(void *context);
@@ -31,7 +30,6 @@ struct sb_record_rows_options {
  * a list, are reported as SB_PROBLEM ("missing"); defects are not reported.
  */
 enum sb_code sb_record_rows(struct sb_table *table, const struct sb_cell_feed *feed,
-                            const struct sb_record_rows_options *options,
-                            struct sb_error *err) SB_CHECKED;
+                            const struct sb_record_rows_options *options) SB_CHECKED;
 
 #endif

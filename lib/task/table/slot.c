@@ -30,7 +30,7 @@ void sb_table_slot_clear(struct sb_table_slot *slot)
     sb_buf_clear(&slot->out);
 }
 
-static enum sb_code grow(struct sb_table_slot *slot, struct sb_error *err)
+static enum sb_code grow(struct sb_table_slot *slot)
 {
     size_t capacity = slot->capacity ? 4 * slot->capacity : 16;
     struct sb_cell_request *request = realloc(slot->request, capacity * sizeof(*request));
@@ -44,7 +44,7 @@ static enum sb_code grow(struct sb_table_slot *slot, struct sb_error *err)
     if (extents)
         slot->extents = extents;
     if (!request || !order || !extents)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     slot->capacity = capacity;
     return SB_OK;
 }
@@ -54,25 +54,24 @@ static bool is_before(struct sb_place a, struct sb_place b)
     return a.shard != b.shard ? a.shard < b.shard : a.index < b.index;
 }
 
-static enum sb_code keep_text(struct sb_table_slot *slot, const char *text, size_t *at,
-                              struct sb_error *err)
+static enum sb_code keep_text(struct sb_table_slot *slot, const char *text, size_t *at)
 {
     *at = slot->texts.size;
     if (sb_buf_add(&slot->texts, text, strlen(text) + 1))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
-                               int64_t index, const char *name, struct sb_error *err)
+                               int64_t index, const char *name)
 {
     struct sb_cell_request *request;
     size_t name_at = 0;
 
-    if (slot->count == slot->capacity && grow(slot, err))
-        return err->code;
-    if (name && keep_text(slot, name, &name_at, err))
-        return err->code;
+    if (slot->count == slot->capacity && grow(slot))
+        return sb_error()->code;
+    if (name && keep_text(slot, name, &name_at))
+        return sb_error()->code;
 
     /* Field by field: clearing a struct by `rep stos`, or copying it before the caller's stores
      * have landed, takes as long as all the rest. */
@@ -89,22 +88,22 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
 }
 
 enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state state,
-                                 const char *text, struct sb_error *err)
+                                 const char *text)
 {
     struct sb_cell_request *request = &slot->request[slot->count - 1];
 
     request->state = state;
-    return keep_text(slot, text, &request->text_at, err);
+    return keep_text(slot, text, &request->text_at);
 }
 
 static enum sb_code mark_damaged(struct sb_table_slot *slot, struct sb_cell_request *request,
-                                 const struct sb_error *why, struct sb_error *err)
+                                 const struct sb_error *why)
 {
     request->state = SB_CELL_DAMAGED;
     request->text_at = slot->texts.size;
     if (slot->table->ops->subject(slot->reader, &request->stored.cell, &slot->texts) ||
         sb_buf_add_format(&slot->texts, ": %s", why->text) || sb_buf_add_char(&slot->texts, '\0'))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
@@ -169,18 +168,18 @@ static size_t stretch(const struct sb_table_slot *slot, size_t i)
     return n;
 }
 
-static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, size_t *count,
-                                   struct sb_error *err)
+static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, size_t *count)
 {
     struct sb_place begin = slot->request[slot->order[first]].stored.place;
     int64_t last = slot->request[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
     struct sb_error cause;
-    enum sb_code code = slot->table->ops->extents(
-        slot->reader, begin, (size_t)(last - begin.index) + 1, slot->extents, &good, &cause);
+    enum sb_code code = INTO(&cause, slot->table->ops->extents(slot->reader, begin,
+                                                               (size_t)(last - begin.index) + 1,
+                                                               slot->extents, &good));
 
     if (code && code != SB_DAMAGED) {
-        *err = cause;
+        *sb_error() = cause;
         return code;
     }
     for (size_t i = 0; i < *count; i++) {
@@ -193,8 +192,8 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
         }
         if (code && at == good) {
             request->state = SB_CELL_DAMAGED;
-            if (keep_text(slot, cause.text, &request->text_at, err))
-                return err->code;
+            if (keep_text(slot, cause.text, &request->text_at))
+                return sb_error()->code;
             continue;
         }
         request->stored.extent = slot->extents[at];
@@ -211,12 +210,12 @@ static void locate_nowhere(struct sb_table_slot *slot)
     }
 }
 
-static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
+static enum sb_code locate(struct sb_table_slot *slot)
 {
     size_t n;
 
-    if (!slot->reader && slot->table->ops->reader_new(slot->table, &slot->reader, err))
-        return err->code;
+    if (!slot->reader && slot->table->ops->reader_new(slot->table, &slot->reader))
+        return sb_error()->code;
     slot->located = true;
     if (!slot->table->ops->extents) {
         locate_nowhere(slot);
@@ -225,8 +224,8 @@ static enum sb_code locate(struct sb_table_slot *slot, struct sb_error *err)
     sort_by_place(slot);
     for (size_t i = 0; i < slot->placed; i += n) {
         n = stretch(slot, i);
-        if (locate_stretch(slot, i, &n, err))
-            return err->code;
+        if (locate_stretch(slot, i, &n))
+            return sb_error()->code;
     }
     return SB_OK;
 }
@@ -263,7 +262,7 @@ static bool is_wanted(const struct sb_table_slot *slot, size_t i, size_t end)
 }
 
 static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_run *run,
-                                size_t end, struct sb_error *err)
+                                size_t end)
 {
     for (size_t i = run->first; i < run->first + run->count; i++) {
         struct sb_cell_request *request = &slot->request[slot->order[i]];
@@ -272,29 +271,29 @@ static enum sb_code read_singly(struct sb_table_slot *slot, const struct stored_
 
         if (!is_wanted(slot, slot->order[i], end))
             continue;
-        code = slot->table->ops->read(
-            slot->reader, request->stored.extent.shard, request->stored.extent.offset,
-            slot->stored.data + request->at, (size_t)request->stored.extent.size, &cause);
+        code = INTO(&cause, slot->table->ops->read(slot->reader, request->stored.extent.shard,
+                                                   request->stored.extent.offset,
+                                                   slot->stored.data + request->at,
+                                                   (size_t)request->stored.extent.size));
         if (code == SB_DAMAGED)
-            code = mark_damaged(slot, request, &cause, err);
+            code = mark_damaged(slot, request, &cause);
         else if (code)
-            *err = cause;
+            *sb_error() = cause;
         if (code)
             return code;
     }
     return SB_OK;
 }
 
-static enum sb_code read_run(struct sb_table_slot *slot, const struct stored_run *run, size_t end,
-                             struct sb_error *err)
+static enum sb_code read_run(struct sb_table_slot *slot, const struct stored_run *run, size_t end)
 {
     enum sb_code code;
 
     if (run->size == 0)
         return SB_OK;
     code = slot->table->ops->read(slot->reader, run->shard, run->offset,
-                                  slot->stored.data + run->at, (size_t)run->size, err);
-    return code == SB_DAMAGED ? read_singly(slot, run, end, err) : code;
+                                  slot->stored.data + run->at, (size_t)run->size);
+    return code == SB_DAMAGED ? read_singly(slot, run, end) : code;
 }
 
 /* A record that was requested twice has its bytes once. */
@@ -304,15 +303,14 @@ static bool joins(const struct stored_run *run, const struct sb_extent *extent)
            extent->offset <= run->offset + run->size && extent->offset >= run->offset;
 }
 
-static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t wanted,
-                                struct sb_error *err)
+static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t wanted)
 {
     struct stored_run run = {0};
     size_t used = 0;
 
     sb_buf_clear(&slot->stored);
     if (sb_buf_reserve(&slot->stored, wanted))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < slot->placed; i++) {
         struct sb_cell_request *request = &slot->request[slot->order[i]];
         const struct sb_extent *extent = &request->stored.extent;
@@ -320,8 +318,8 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
         if (!is_wanted(slot, slot->order[i], end))
             continue;
         if (!joins(&run, extent)) {
-            if (read_run(slot, &run, end, err))
-                return err->code;
+            if (read_run(slot, &run, end))
+                return sb_error()->code;
             run = (struct stored_run){
                 .first = i, .shard = extent->shard, .offset = extent->offset, .at = used};
         }
@@ -332,7 +330,7 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
         used = run.at + (size_t)run.size;
     }
     slot->stored.size = used;
-    return read_run(slot, &run, end, err);
+    return read_run(slot, &run, end);
 }
 
 static bool is_encoded(const struct sb_table_slot *slot, const struct sb_cell_request *request)
@@ -363,15 +361,15 @@ static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
 
 /* Appends the record, as it was written, to a buffer; SB_LIMIT if it does not fit. */
 static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_request *request,
-                           struct sb_buf *to, struct sb_error *err)
+                           struct sb_buf *to)
 {
     size_t size = 0, capacity = SB_TABLE_SLOT_CAPACITY - to->size;
     enum sb_code code;
 
     if (sb_buf_reserve(to, capacity))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = slot->table->ops->decode(slot->reader, &request->stored, slot->stored.data + request->at,
-                                    to->data + to->size, capacity, &size, err);
+                                    to->data + to->size, capacity, &size);
     if (!code)
         to->size += size;
     to->data[to->size] = '\0';
@@ -379,26 +377,25 @@ static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_requ
 }
 
 static enum sb_code frame(struct sb_table_slot *slot, const struct sb_cell_request *request,
-                          const void *data, size_t size, struct sb_error *err)
+                          const void *data, size_t size)
 {
     size_t before = slot->out.size;
     char number[SB_ROW_NUMBER_SIZE];
     struct sb_framed framed = sb_table_slot_framed(slot, request, (int64_t)size, number);
-    enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out, err);
+    enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out);
 
     if (!code)
-        code = sb_framer_data(slot->framer, data, size, &slot->out, err);
+        code = sb_framer_data(slot->framer, data, size, &slot->out);
     if (!code)
-        code = sb_framer_end(slot->framer, &slot->out, err);
+        code = sb_framer_end(slot->framer, &slot->out);
     if (!code || code == SB_NOMEM)
         return code;
     sb_buf_cut(&slot->out, before);
-    slot->failure = *err;
+    slot->failure = *sb_error();
     return SB_END;
 }
 
-enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request,
-                                  struct sb_error *err)
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request)
 {
     char number[SB_ROW_NUMBER_SIZE];
     struct sb_framed framed = sb_table_slot_framed(slot, request, 0, number);
@@ -406,13 +403,12 @@ enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_ce
 
     if (slot->options->framing == SB_FRAMING_BATCH &&
         sb_buf_add_format(&slot->out, "%s %s%c", framed.name, why, slot->options->line_end))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
 /* SB_END: the slot is full; it is answered in the next turn. */
-static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell_request *request,
-                                      struct sb_error *err)
+static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell_request *request)
 {
     bool bare = sb_framing_is_bare(slot->options->framing);
     struct sb_buf *to = bare ? &slot->out : &slot->decoded;
@@ -423,23 +419,23 @@ static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell
         return SB_END;
     if (!bare && !is_encoded(slot, request))
         return frame(slot, request, slot->stored.data + request->at,
-                     (size_t)request->stored.extent.size, err);
+                     (size_t)request->stored.extent.size);
     if (!bare)
         sb_buf_clear(to);
-    code = decode(slot, request, to, &cause);
+    code = INTO(&cause, decode(slot, request, to));
     if (code == SB_LIMIT) {
         slot->large = slot->out.size == 0;
         return SB_END;
     }
     if (code == SB_DAMAGED)
-        return mark_damaged(slot, request, &cause, err) ? err->code
-                                                        : sb_table_slot_refuse(slot, request, err);
+        return mark_damaged(slot, request, &cause) ? sb_error()->code
+                                                   : sb_table_slot_refuse(slot, request);
     if (code)
-        *err = cause;
-    return code || bare ? code : frame(slot, request, to->data, to->size, err);
+        *sb_error() = cause;
+    return code || bare ? code : frame(slot, request, to->data, to->size);
 }
 
-static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_error *err)
+static enum sb_code answer(struct sb_table_slot *slot, size_t end)
 {
     enum sb_code code = SB_OK;
 
@@ -447,30 +443,30 @@ static enum sb_code answer(struct sb_table_slot *slot, size_t end, struct sb_err
         struct sb_cell_request *request = &slot->request[slot->next];
 
         if (request->state == SB_CELL_LOCATED)
-            code = answer_with_bytes(slot, request, err);
+            code = answer_with_bytes(slot, request);
         else
-            code = sb_table_slot_refuse(slot, request, err);
+            code = sb_table_slot_refuse(slot, request);
     }
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err)
+enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
 {
     size_t end, wanted;
 
     sb_buf_clear(&slot->out);
     slot->answer = &slot->out;
-    if (!slot->framer && sb_framer_new(&slot->framer, slot->options->framing, err))
-        return err->code;
+    if (!slot->framer && sb_framer_new(&slot->framer, slot->options->framing))
+        return sb_error()->code;
     sb_framer_set_line_end(slot->framer, slot->options->line_end);
-    if (!slot->located && locate(slot, err))
-        return err->code;
+    if (!slot->located && locate(slot))
+        return sb_error()->code;
     end = end_that_fits(slot, &wanted);
     slot->large = end == slot->next && end < slot->count;
-    if (read_stored(slot, end, wanted, err))
-        return err->code;
+    if (read_stored(slot, end, wanted))
+        return sb_error()->code;
     if (!is_answer_itself(slot, end))
-        return answer(slot, end, err);
+        return answer(slot, end);
     slot->answer = &slot->stored;
     slot->next = end;
     return SB_OK;

@@ -68,18 +68,18 @@ void sb_table_slot_clear(struct sb_table_slot *slot);
 
 /* name: for the framing; NULL: none. */
 enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell *cell,
-                               int64_t index, const char *name, struct sb_error *err) SB_CHECKED;
+                               int64_t index, const char *name) SB_CHECKED;
 
 /* Sets the state of the last request added, and the reason. */
 enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state state,
-                                 const char *text, struct sb_error *err) SB_CHECKED;
+                                 const char *text) SB_CHECKED;
 
 /* Lays out the answer for as many cells from `next` on as fit. */
-enum sb_code sb_table_slot_read(struct sb_table_slot *slot, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_slot_read(struct sb_table_slot *slot) SB_CHECKED;
 
 /* For batch, where each request needs an answer: writes that there are no bytes. */
-enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_cell_request *request,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot,
+                                  const struct sb_cell_request *request) SB_CHECKED;
 
 /* The description of a cell for the framing; size -1: unknown. The result points to number. */
 #define SB_ROW_NUMBER_SIZE 24

@@ -58,8 +58,7 @@ static const char *missing_line(const char *text, const char *other, size_t *siz
     return NULL;
 }
 
-static enum sb_code compare_requested(const struct sb_checkpoint *run, const char *requested,
-                                      struct sb_error *err)
+static enum sb_code compare_requested(const struct sb_checkpoint *run, const char *requested)
 {
     const char *before = run->progress.requested.size > 0 ? run->progress.requested.data : "";
     const char *anew = run->appends ? "without --resume" : "with --force instead of --resume";
@@ -74,10 +73,10 @@ static enum sb_code compare_requested(const struct sb_checkpoint *run, const cha
         with = "without";
     }
     if (line)
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: was begun %s '%.*s'; go on with the same arguments, or start over %s",
                        run->path, with, (int)size, line, anew);
-    return sb_fail(err, SB_INVALID,
+    return sb_fail(SB_INVALID,
                    "%s: was begun with the same arguments in another order; go on with that order, "
                    "or start over %s",
                    run->path, anew);
@@ -85,32 +84,32 @@ static enum sb_code compare_requested(const struct sb_checkpoint *run, const cha
 
 /* Opening */
 
-static enum sb_code refuse_part(const struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code refuse_part(const struct sb_checkpoint *run)
 {
     return sb_fail(
-        err, SB_EXISTS,
+        SB_EXISTS,
         "%s: an interrupted run left it; go on with --resume, or start over with --force",
         run->path);
 }
 
 /* Locks the archive that the part becomes, and settles what a killed run left of it. */
-static enum sb_code take_guard(struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code take_guard(struct sb_checkpoint *run)
 {
     struct sb_writer_options options = {.mode = run->archive.writer.mode};
 
-    return sb_writer_open(&run->guard, run->archive.path, &options, err);
+    return sb_writer_open(&run->guard, run->archive.path, &options);
 }
 
 /* Does the archive exist, without a part beside it? Then an earlier run came to its end. */
-static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code heed_archive(const struct sb_checkpoint *run)
 {
     struct sb_hold hold;
-    enum sb_code code = sb_hold_find(&hold, run->archive.path, false, err);
+    enum sb_code code = sb_hold_find(&hold, run->archive.path, false);
     bool there = code == SB_OK && hold.file;
 
     /* It may have been killed after the last rename of the index. */
     if (there && strcmp(hold.path, hold.file) == 0)
-        code = sb_hold_settle(hold.path, err);
+        code = sb_hold_settle(hold.path);
     sb_hold_drop(&hold, true);
     if (code || !there)
         return code;
@@ -119,10 +118,9 @@ static enum sb_code heed_archive(const struct sb_checkpoint *run, struct sb_erro
     return SB_END;
 }
 
-static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
-                          struct sb_error *err)
+static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
-    enum sb_code code = compare_requested(run, wish->requested, err);
+    enum sb_code code = compare_requested(run, wish->requested);
 
     if (code)
         return code;
@@ -139,56 +137,54 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
 }
 
 /* Under the lock, because what was read from the part before may be out of date. */
-static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
-                              struct sb_error *err)
+static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
-    enum sb_code code = take_guard(run, err);
+    enum sb_code code = take_guard(run);
     bool there = false;
 
     sb_progress_release(&run->progress);
     if (!code)
-        code = sb_part_look(run->path, &there, &run->progress, err);
+        code = sb_part_look(run->path, &there, &run->progress);
     if (code || !there)
         return code;
     if (wish->resume && run->progress.state != SB_PROGRESS_DISCARDED)
-        return go_on(run, wish, err);
+        return go_on(run, wish);
     sb_progress_release(&run->progress);
-    return sb_part_remove(run->path, err);
+    return sb_part_remove(run->path);
 }
 
 /* Reads the progress of an interrupted run, if there is one. */
-static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
-                              struct sb_error *err)
+static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
     bool replaces = run->archive.writer.mode == SB_REPLACE;
     bool wanted = wish->resume || wish->size > 0, there;
-    enum sb_code code = sb_part_look(run->path, &there, &run->progress, err);
+    enum sb_code code = sb_part_look(run->path, &there, &run->progress);
 
     /* A run without checkpoints does not use that name, whatever has it. */
     if (code && !wanted)
         return SB_OK;
     /* Another run may have changed it meanwhile: the lock will show that. */
     if (code == SB_EXISTS && (wish->resume || replaces))
-        return take_part(run, wish, err);
+        return take_part(run, wish);
     if (code)
         return code;
     if (there && !wish->resume && !replaces && run->progress.state != SB_PROGRESS_DISCARDED)
-        return refuse_part(run, err);
+        return refuse_part(run);
     if (!there && wish->resume && !replaces)
-        code = heed_archive(run, err);
-    return code || (!there && !wanted) ? code : take_part(run, wish, err);
+        code = heed_archive(run);
+    return code || (!there && !wanted) ? code : take_part(run, wish);
 }
 
 /* The writer reports that there is no archive, but not that there is an unfinished one. */
-static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code refuse_unfinished(const struct sb_checkpoint *run)
 {
     enum sb_code code = SB_OK;
-    char *part = sb_own_name(run->path, SB_PART, err);
+    char *part = sb_own_name(run->path, SB_PART);
 
     if (!part)
-        return err->code;
+        return sb_error()->code;
     if (sb_archive_looks_like(part))
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: no such archive, but %s is there: complete it first, with --resume in "
                        "place of --append",
                        run->path, part);
@@ -196,18 +192,17 @@ static enum sb_code refuse_unfinished(const struct sb_checkpoint *run, struct sb
     return code;
 }
 
-static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish,
-                                  struct sb_error *err)
+static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
     struct sb_hold hold;
-    enum sb_code code = sb_hold_find(&hold, run->path, false, err);
+    enum sb_code code = sb_hold_find(&hold, run->path, false);
 
     if (!code && !hold.file)
-        code = refuse_unfinished(run, err);
+        code = refuse_unfinished(run);
     else if (!code && wish->resume)
-        code = sb_progress_read(hold.file, &run->progress, err);
+        code = sb_progress_read(hold.file, &run->progress);
     if (!code && hold.file && wish->resume)
-        code = go_on(run, wish, err);
+        code = go_on(run, wish);
     sb_hold_drop(&hold, true);
     /* If it is no archive, or an older one, the writer's error says more. */
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
@@ -215,8 +210,7 @@ static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_che
 
 enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
                                 const struct sb_archive_sink_options *archive,
-                                const struct sb_checkpoint_wish *wish, const int64_t *problems,
-                                struct sb_error *err)
+                                const struct sb_checkpoint_wish *wish, const int64_t *problems)
 {
     struct sb_checkpoint *run;
     enum sb_code code;
@@ -226,15 +220,15 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
         return SB_OK;
     run = calloc(1, sizeof(*run));
     if (!run)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     run->hold = SB_HOLD_NONE;
     run->archive = *archive;
     run->archive.writer.kept = &run->hold;
     run->appends = archive->writer.mode == SB_APPEND;
-    run->path = run->appends ? sb_hold_path(archive->path, err) : sb_part_path(archive->path, err);
-    code = !run->path     ? err->code
-           : run->appends ? open_appended(run, wish, err)
-                          : open_part(run, wish, err);
+    run->path = run->appends ? sb_hold_path(archive->path) : sb_part_path(archive->path);
+    code = !run->path     ? sb_error()->code
+           : run->appends ? open_appended(run, wish)
+                          : open_part(run, wish);
     if (wish->size > 0)
         run->progress.checkpoint = wish->size;
     run->left = run->progress.checkpoint;
@@ -242,7 +236,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     run->problems_before = *problems;
     if (!code && !run->goes_on &&
         sb_buf_set(&run->progress.requested, wish->requested, strlen(wish->requested)))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (code || run->left == 0) {
         sb_checkpoint_free(run);
         return code;
@@ -282,7 +276,7 @@ static void heed_changes(struct sb_checkpoint *run)
     progress->input_begin = progress->begin;
 }
 
-static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code open_stretch(struct sb_checkpoint *run)
 {
     struct sb_archive_sink_options options = run->archive;
     enum sb_code code;
@@ -291,7 +285,7 @@ static enum sb_code open_stretch(struct sb_checkpoint *run, struct sb_error *err
     options.writer.mode = run->appends || run->begun ? SB_APPEND : SB_CREATE;
     options.progress = &run->progress;
     options.same = &run->same;
-    code = sb_sink_open_archive(&run->sink, &options, err);
+    code = sb_sink_open_archive(&run->sink, &options);
     if (!code && !run->begun)
         run->progress.begin = sb_sink_address(run->sink);
     if (!code && run->goes_on)
@@ -313,20 +307,20 @@ static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *
     sum->unchecked += more->unchecked;
 }
 
-static enum sb_code note_place(struct sb_checkpoint *run, struct sb_error *err)
+static enum sb_code note_place(struct sb_checkpoint *run)
 {
     const struct sb_transfer_place *place = &run->place;
     const struct sb_buf *last = place->until.size > 0 ? &place->until : &place->last;
 
     run->progress.members = place->members;
     run->progress.bytes = place->bytes;
-    return sb_buf_set(&run->progress.last, last->data, last->size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(&run->progress.last, last->data, last->size) ? sb_fail_memory() : SB_OK;
 }
 
-static enum sb_code close_stretch(struct sb_checkpoint *run, bool last, struct sb_error *err)
+static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
 {
     uint32_t counter = sb_sink_change_counter(run->sink);
-    enum sb_code code = note_place(run, err);
+    enum sb_code code = note_place(run);
 
     if (code)
         return code;
@@ -334,7 +328,7 @@ static enum sb_code close_stretch(struct sb_checkpoint *run, bool last, struct s
     run->progress.problems += *run->problems - run->problems_before;
     run->problems_before = *run->problems;
     sb_sink_set_progress(run->sink, last && run->appends ? NULL : &run->progress);
-    code = sb_sink_commit(run->sink, err);
+    code = sb_sink_commit(run->sink);
     add_counts(&run->counts, &run->sink->counts);
     sb_sink_free(run->sink);
     run->sink = NULL;
@@ -354,8 +348,7 @@ bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input)
 }
 
 /* The input that was interrupted: its stored members come again, by name, or are skipped. */
-static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct sb_source *source,
-                               struct sb_error *err)
+static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct sb_source *source)
 {
     struct sb_transfer_place *place = &run->place;
     const struct sb_buf *last = &run->progress.last;
@@ -365,21 +358,20 @@ static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct s
     place->bytes = run->progress.bytes;
     place->members = by_name ? 0 : run->progress.members;
     if (sb_buf_set(name, last->data ? last->data : "", last->size))
-        return sb_fail_memory(err);
-    return by_name ? SB_OK : sb_transfer_pass(source, place, err);
+        return sb_fail_memory();
+    return by_name ? SB_OK : sb_transfer_pass(source, place);
 }
 
 /* A tree's bytes are recognised by the address at which they begin, so no member may be pending. */
-static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name,
-                               struct sb_error *err)
+static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name)
 {
     enum sb_code code = SB_OK;
 
     run->goes_on = false;
     if (by_name && input > 0) {
-        code = close_stretch(run, false, err);
+        code = close_stretch(run, false);
         if (!code)
-            code = open_stretch(run, err);
+            code = open_stretch(run);
     }
     sb_buf_clear(&run->place.last);
     sb_buf_clear(&run->place.until);
@@ -392,15 +384,14 @@ static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_
 }
 
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
-                                 struct sb_source *source, struct sb_error *err)
+                                 struct sb_source *source)
 {
-    enum sb_code code = run->sink ? SB_OK : open_stretch(run, err);
+    enum sb_code code = run->sink ? SB_OK : open_stretch(run);
 
     if (code)
         return code;
-    return run->goes_on && (int64_t)input == run->progress.input
-               ? come_again(run, by_name, source, err)
-               : come_first(run, input, by_name, err);
+    return run->goes_on && (int64_t)input == run->progress.input ? come_again(run, by_name, source)
+                                                                 : come_first(run, input, by_name);
 }
 
 void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
@@ -411,8 +402,7 @@ void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
 }
 
 enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
-                                    const struct sb_transfer_options *options, int64_t *members,
-                                    struct sb_error *err)
+                                    const struct sb_transfer_options *options, int64_t *members)
 {
     struct sb_transfer_options stretch = *options;
     struct sb_transfer_place *place = &run->place;
@@ -423,26 +413,26 @@ enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source 
         int64_t before = place->bytes;
 
         place->stretch = run->left;
-        code = sb_transfer(source, run->sink, &stretch, members, err);
+        code = sb_transfer(source, run->sink, &stretch, members);
         run->left -= place->bytes - before;
         if (!code && place->more)
-            code = close_stretch(run, false, err);
+            code = close_stretch(run, false);
         if (!code && place->more)
-            code = open_stretch(run, err);
+            code = open_stretch(run);
     } while (!code && place->more);
     return code;
 }
 
-enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *err)
+enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)
 {
     enum sb_code code = SB_OK;
 
     if (run->sink) {
         run->progress.input++;
-        code = close_stretch(run, true, err);
+        code = close_stretch(run, true);
     }
     if (!code && run->guard)
-        code = sb_writer_commit_part(run->guard, run->path, &run->hold, err);
+        code = sb_writer_commit_part(run->guard, run->path, &run->hold);
     if (!code)
         run->begun = false;
     return code;
@@ -450,10 +440,9 @@ enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *er
 
 /* Names */
 
-enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen,
-                               struct sb_error *err)
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen)
 {
-    return run->begun ? sb_seen_add_archive(seen, run->path, err) : SB_OK;
+    return run->begun ? sb_seen_add_archive(seen, run->path) : SB_OK;
 }
 
 struct sb_sink_counts sb_checkpoint_counts(const struct sb_checkpoint *run)

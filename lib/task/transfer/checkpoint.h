@@ -32,8 +32,8 @@ struct sb_checkpoint_wish {
  */
 enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
                                 const struct sb_archive_sink_options *archive,
-                                const struct sb_checkpoint_wish *wish, const int64_t *problems,
-                                struct sb_error *err) SB_CHECKED;
+                                const struct sb_checkpoint_wish *wish,
+                                const int64_t *problems) SB_CHECKED;
 
 /* Undoes what was not committed. NULL is allowed. */
 void sb_checkpoint_free(struct sb_checkpoint *run);
@@ -42,8 +42,7 @@ void sb_checkpoint_free(struct sb_checkpoint *run);
 bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input);
 
 /* Adds the names that the archive has so far. */
-enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen) SB_CHECKED;
 
 /*
  * Begins the next input, once for each that was not finished. by_name: it is a tree, which may have
@@ -51,7 +50,7 @@ enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *
  * that run's members are skipped; the source must be just opened.
  */
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
-                                 struct sb_source *source, struct sb_error *err) SB_CHECKED;
+                                 struct sb_source *source) SB_CHECKED;
 
 /*
  * From now on *shards is the current value of sb_sink_shards, updated for each sink; any thread may
@@ -61,11 +60,11 @@ void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards);
 
 /* Transfers all of the source, committing at checkpoints. */
 enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
-                                    const struct sb_transfer_options *options, int64_t *members,
-                                    struct sb_error *err) SB_CHECKED;
+                                    const struct sb_transfer_options *options,
+                                    int64_t *members) SB_CHECKED;
 
 /* After the last input. At SB_OK the archive is complete, under its own name. */
-enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run) SB_CHECKED;
 
 /* All counts of this run. */
 struct sb_sink_counts sb_checkpoint_counts(const struct sb_checkpoint *run);

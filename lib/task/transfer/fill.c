@@ -25,14 +25,14 @@ static bool takes_holes(const struct sb_transfer_run *transfer)
     return transfer->sink->holds & SB_KEEPS_SPARSE;
 }
 
-static enum sb_code find_block(struct sb_transfer_run *transfer, bool sparse, struct sb_error *err)
+static enum sb_code find_block(struct sb_transfer_run *transfer, bool sparse)
 {
     const void *data = transfer->block;
     enum sb_code code = SB_OK;
 
     if (transfer->block_size == 0)
         code = (sparse ? sb_source_block_sparse : sb_source_block)(transfer->source, &data,
-                                                                   &transfer->block_size, err);
+                                                                   &transfer->block_size);
     transfer->block = data;
     return code;
 }
@@ -49,7 +49,7 @@ static void copy_block(struct sb_transfer_run *transfer, struct sb_batch *batch,
  * hole: what the bytes begin with, if that may be a hole; else NULL.
  */
 static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                                size_t capacity, int64_t *hole, struct sb_error *err)
+                                size_t capacity, int64_t *hole)
 {
     const size_t end = batch->data_size + capacity, start = batch->data_size;
     enum sb_code code = SB_OK;
@@ -57,7 +57,7 @@ static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batc
     while (!code && batch->data_size < end) {
         size_t part, left = end - batch->data_size;
 
-        code = find_block(transfer, hole != NULL, err);
+        code = find_block(transfer, hole != NULL);
         if (code || (!transfer->block && batch->data_size > start))
             return code;
         part = transfer->block_size < left || !transfer->block ? transfer->block_size : left;
@@ -66,33 +66,30 @@ static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batc
         else if (hole)
             *hole += (int64_t)part;
         transfer->block_size -= part;
-        code = sb_transfer_count(transfer, (int64_t)part, err);
+        code = sb_transfer_count(transfer, (int64_t)part);
     }
     return code;
 }
 
-static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t got,
-                                struct sb_error *err)
+static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t got)
 {
     const struct sb_entry *entry = &transfer->member.entry;
 
     if (got == entry->size || entry->size < 0)
         return SB_OK;
-    return sb_fail(err, SB_DAMAGED,
-                   "%s: %s: has %" PRId64 " bytes, not the %" PRId64 " it declares",
+    return sb_fail(SB_DAMAGED, "%s: %s: has %" PRId64 " bytes, not the %" PRId64 " it declares",
                    transfer->source->name, entry->path, got, entry->size);
 }
 
 /* The next part of a large member, alone in its batch. */
-static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                              struct sb_error *err)
+static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
     struct sb_item *item;
-    enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
+    enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item);
 
     if (!code)
         code = copy_blocks(transfer, batch, SB_BATCH_BYTES,
-                           takes_holes(transfer) ? &item->hole : NULL, err);
+                           takes_holes(transfer) ? &item->hole : NULL);
     if (code && code != SB_END)
         return code;
     item->state = SB_ITEM_PART;
@@ -103,7 +100,7 @@ static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch 
     item->part_last = code == SB_END || (transfer->member.entry.size >= 0 &&
                                          transfer->part_offset >= transfer->member.entry.size);
     transfer->in_parts = !item->part_last;
-    return item->part_last ? expect_size(transfer, transfer->part_offset, err) : SB_OK;
+    return item->part_last ? expect_size(transfer, transfer->part_offset) : SB_OK;
 }
 
 /* Would the current member have to be read now, although it may not fit? One with holes never does.
@@ -127,7 +124,7 @@ static bool goes_by_spool(const struct sb_transfer_run *transfer, bool compares)
 
 /* Takes the bytes of an item from a source that can be read only in sequence. */
 static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     size_t start = batch->data_size;
     enum sb_code code = SB_OK;
@@ -136,18 +133,18 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
         lacks_space(transfer, batch)) {
         sb_batch_seal(batch);
         if (item->member.entry.size > 0)
-            code = sb_transfer_count(transfer, item->member.entry.size, err);
+            code = sb_transfer_count(transfer, item->member.entry.size);
         return code ? code
                     : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
-                                         transfer->options->beside, err);
+                                         transfer->options->beside);
     }
-    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, NULL, err);
+    code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, NULL);
     if (code && code != SB_END)
         return code;
     item->data_at = start;
     item->data_size = batch->data_size - start;
     item->state = SB_ITEM_READ;
-    return expect_size(transfer, (int64_t)item->data_size, err);
+    return expect_size(transfer, (int64_t)item->data_size);
 }
 
 static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch,
@@ -159,11 +156,10 @@ static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct s
            !member->hard_link && !member->special && member->entry.type != SB_DIR;
 }
 
-static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                                struct sb_error *err)
+static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
     struct sb_item choice = {.original = transfer->original, .again = transfer->again}, *item;
-    enum sb_code code = sb_transfer_admit(transfer, &choice, err);
+    enum sb_code code = sb_transfer_admit(transfer, &choice);
 
     if (code)
         return code == SB_END ? SB_OK : code;
@@ -184,9 +180,9 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
         transfer->in_parts = true;
         transfer->part_offset = 0;
         transfer->part_choice = choice;
-        return fill_part(transfer, batch, err);
+        return fill_part(transfer, batch);
     }
-    code = sb_batch_take(batch, &transfer->member, transfer->original, &item, err);
+    code = sb_batch_take(batch, &transfer->member, transfer->original, &item);
     if (code)
         return code;
     keep_choice(item, &choice);
@@ -195,13 +191,13 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     if (item->state == SB_ITEM_BARE)
         return SB_OK;
     if (!transfer->source->loads)
-        return fill_bytes(transfer, batch, item, err);
+        return fill_bytes(transfer, batch, item);
     item->counted = item->member.entry.size >= 0;
-    return item->counted ? sb_transfer_count(transfer, item->member.entry.size, err) : SB_OK;
+    return item->counted ? sb_transfer_count(transfer, item->member.entry.size) : SB_OK;
 }
 
 /* The next member that is wanted, with its stored names. */
-static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code next_member(struct sb_transfer_run *transfer)
 {
     enum sb_code code;
 
@@ -210,19 +206,19 @@ static enum sb_code next_member(struct sb_transfer_run *transfer, struct sb_erro
         return SB_OK;
     }
     do {
-        code = sb_transfer_heed(transfer, err);
+        code = sb_transfer_heed(transfer);
         if (!code)
-            code = sb_source_next(transfer->source, &transfer->member, err);
-        if (code == SB_END && sb_transfer_heed(transfer, err))
-            return err->code;
+            code = sb_source_next(transfer->source, &transfer->member);
+        if (code == SB_END && sb_transfer_heed(transfer))
+            return sb_error()->code;
         if (code)
             return code;
         transfer->members++;
         transfer->block_size = 0;
-        code = sb_transfer_note_place(transfer, err);
+        code = sb_transfer_note_place(transfer);
         if (code)
             return code;
-        code = sb_transfer_name(transfer, err);
+        code = sb_transfer_name(transfer);
     } while (code == SB_END);
     if (!code && transfer->options->local_owners)
         sb_local_owners_apply(&transfer->owners, &transfer->member);
@@ -243,8 +239,7 @@ static enum sb_code put_off(struct sb_transfer_run *transfer, struct sb_batch *b
     return SB_OK;
 }
 
-static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_batch *batch,
-                                 struct sb_error *err)
+static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
     while (batch->count < transfer->batch_items && batch->dirs < transfer->batch_dirs &&
            !transfer->in_parts) {
@@ -255,38 +250,37 @@ static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_bat
             transfer->options->place->more = true;
             return batch->count > 0 ? SB_OK : SB_END;
         }
-        code = next_member(transfer, err);
+        code = next_member(transfer);
 
         if (code == SB_END && batch->count > 0)
             return SB_OK;
         if (code)
-            return put_off(transfer, batch, whole, code, err);
+            return put_off(transfer, batch, whole, code, sb_error());
         transfer->waits = batch->count > 0 && lacks_space(transfer, batch);
         if (transfer->waits)
             return SB_OK;
-        code = take_member(transfer, batch, err);
+        code = take_member(transfer, batch);
         if (code)
-            return put_off(transfer, batch, whole, code, err);
+            return put_off(transfer, batch, whole, code, sb_error());
     }
     return SB_OK;
 }
 
-enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err)
+enum sb_code sb_transfer_fill(void *context, void *slot)
 {
     struct sb_transfer_run *transfer = context;
     struct sb_batch *batch = slot;
     enum sb_code code;
 
     if (transfer->broken) {
-        *err = transfer->why;
+        *sb_error() = transfer->why;
         return transfer->broken;
     }
     sb_batch_clear(batch);
-    code = sb_batch_allocate(batch, err);
+    code = sb_batch_allocate(batch);
     if (code)
         return code;
-    code =
-        transfer->in_parts ? fill_part(transfer, batch, err) : fill_members(transfer, batch, err);
+    code = transfer->in_parts ? fill_part(transfer, batch) : fill_members(transfer, batch);
     sb_batch_seal(batch);
     return code;
 }

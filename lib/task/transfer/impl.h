@@ -56,40 +56,37 @@ struct sb_transfer_run {
 };
 
 /* The next batch, as in sb_pipeline_ops: context is the run, slot the struct sb_batch. */
-enum sb_code sb_transfer_fill(void *context, void *slot, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_fill(void *context, void *slot) SB_CHECKED;
 
 /* The current member is left out, although another one may have its name in the sink. */
-enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer) SB_CHECKED;
 
 /* Sets the names of the current member in the sink. SB_END: it is left out. */
-enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_name(struct sb_transfer_run *transfer) SB_CHECKED;
 
 /*
  * *comes: is this name in the sink, or will it be, by losing a suffix? In so far as that is known.
  */
 enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb_buf *name,
-                               bool *comes, struct sb_error *err) SB_CHECKED;
+                               bool *comes) SB_CHECKED;
 
 /* Checks with the sink, and for duplicates. SB_END: the member is left out, or skipped. */
-enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item) SB_CHECKED;
 
 /*
  * On a worker, once bytes are as they will be stored: sums those that a later source's may be
  * compared with; decides about items with a rival. On the calling thread, afterwards: notes them.
  */
-enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_batch *batch,
-                             struct sb_error *err) SB_CHECKED;
-enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer,
+                             struct sb_batch *batch) SB_CHECKED;
+enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer,
+                                   const struct sb_batch *batch) SB_CHECKED;
 
 /* Counts bytes from the source. SB_LIMIT: more than allowed. */
-enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size) SB_CHECKED;
 
 /* Under strict nothing may be lost. SB_INVALID: something was reported as a problem. */
-enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer) SB_CHECKED;
 
 void sb_transfer_report_lost(const struct sb_transfer_run *transfer,
                              const struct sb_member *member);
@@ -98,8 +95,7 @@ void sb_transfer_report_lost(const struct sb_transfer_run *transfer,
 void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT]);
 
 /* Records the current member as the last one processed, for the next run. */
-enum sb_code sb_transfer_note_place(struct sb_transfer_run *transfer,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_note_place(struct sb_transfer_run *transfer) SB_CHECKED;
 
 /* Is it between two members, and no other may be begun? */
 bool sb_transfer_ends_stretch(const struct sb_transfer_run *transfer);

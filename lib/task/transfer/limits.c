@@ -25,10 +25,9 @@ static void describe_duplicate(const struct sb_transfer_options *options, const 
     snprintf(text, size, "is in %s and in %s%s", name_of(options->merged[first]), source, end);
 }
 
-static enum sb_code fail_duplicate(const char *name, const char *text, struct sb_error *err)
+static enum sb_code fail_duplicate(const char *name, const char *text)
 {
-    return sb_fail(err, SB_EXISTS, "%s: %s (see --duplicates, --prefix and --as-subdirs)", name,
-                   text);
+    return sb_fail(SB_EXISTS, "%s: %s (see --duplicates, --prefix and --as-subdirs)", name, text);
 }
 
 static bool duplicates_end(const struct sb_transfer_options *options)
@@ -36,12 +35,11 @@ static bool duplicates_end(const struct sb_transfer_options *options)
     return !options->keeps_first && !options->dry_run;
 }
 
-static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *name, size_t size,
-                                  struct sb_error *err)
+static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *name, size_t size)
 {
     if (transfer->source->unique)
         return SB_OK;
-    return sb_name_set_add(&transfer->conflicts, transfer->options->beside, name, size, err);
+    return sb_name_set_add(&transfer->conflicts, transfer->options->beside, name, size);
 }
 
 /*
@@ -49,19 +47,19 @@ static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *
  * it the same file in this source?
  */
 static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
-                                 const struct sb_member *member, bool *same, struct sb_error *err)
+                                 const struct sb_member *member, bool *same)
 {
     struct sb_seen *seen = transfer->options->seen;
     const char *target = member->hard_link;
     struct sb_seen_bytes link = {0}, bytes = {0};
     bool conflict = false;
     enum sb_code code =
-        sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link, err);
+        sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link);
 
     if (!code)
-        code = sb_seen_find_bytes(seen, target, strlen(target), &bytes, err);
+        code = sb_seen_find_bytes(seen, target, strlen(target), &bytes);
     if (!code)
-        code = sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict, err);
+        code = sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict);
     *same = !code && !conflict && bytes.known && link.known && bytes.size == link.size &&
             bytes.crc32c == link.crc32c;
     return code;
@@ -69,16 +67,16 @@ static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
 
 /* Names a conflict with the earlier source `first`; SB_OK: the run goes on without this one. */
 static enum sb_code refuse_duplicate(struct sb_transfer_run *transfer, const struct sb_entry *entry,
-                                     int64_t first, struct sb_error *err)
+                                     int64_t first)
 {
     const struct sb_transfer_options *options = transfer->options;
     char text[512];
 
     describe_duplicate(options, transfer->source->name, first, text, sizeof(text));
     if (duplicates_end(options))
-        return fail_duplicate(entry->path, text, err);
+        return fail_duplicate(entry->path, text);
     sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
-    return note_conflict(transfer, entry->path, entry->path_size, err);
+    return note_conflict(transfer, entry->path, entry->path_size);
 }
 
 /*
@@ -86,7 +84,7 @@ static enum sb_code refuse_duplicate(struct sb_transfer_run *transfer, const str
  * or, of a hard link, what became of its target is to be known first.
  */
 static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
-                               struct sb_item *item, struct sb_error *err)
+                               struct sb_item *item)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_member *member = &transfer->member;
@@ -98,8 +96,8 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
         transfer->sink->counts.left++;
         return SB_END;
     }
-    if (sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old, err))
-        return err->code;
+    if (sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old))
+        return sb_error()->code;
     if (member->hard_link && old.known && !transfer->sink->unread) {
         item->compares = true;
         item->rival = first + 1;
@@ -116,29 +114,28 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
         transfer->sink->counts.left += knows;
         return knows ? SB_END : SB_OK;
     }
-    return refuse_duplicate(transfer, entry, first, err) ? err->code : SB_END;
+    return refuse_duplicate(transfer, entry, first) ? sb_error()->code : SB_END;
 }
 
 /* A hard link with a rival, once all that comes before it is known. */
-static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item,
-                               struct sb_error *err)
+static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item)
 {
     bool same;
-    enum sb_code code = is_same_link(transfer, &item->member, &same, err);
+    enum sb_code code = is_same_link(transfer, &item->member, &same);
 
     transfer->sink->counts.left += !code && same;
     if (code || same)
         return code;
-    return refuse_duplicate(transfer, &item->member.entry, item->rival - 1, err);
+    return refuse_duplicate(transfer, &item->member.entry, item->rival - 1);
 }
 
 /* On a worker: is an item with a rival the same, or a conflict? */
 static enum sb_code judge(const struct sb_transfer_run *transfer, struct sb_batch *batch,
-                          struct sb_item *item, struct sb_error *err)
+                          struct sb_item *item)
 {
     const struct sb_transfer_options *options = transfer->options;
     char text[512];
-    enum sb_code code = sb_item_sum_all(batch, item, err);
+    enum sb_code code = sb_item_sum_all(batch, item);
 
     if (code == SB_END)
         item->state = SB_ITEM_FAILED;
@@ -151,12 +148,11 @@ static enum sb_code judge(const struct sb_transfer_run *transfer, struct sb_batc
     }
     describe_duplicate(options, transfer->source->name, item->rival - 1, text, sizeof(text));
     if (duplicates_end(options))
-        return fail_duplicate(item->member.entry.path, text, err);
-    return sb_item_fail(batch, item, "duplicate", text, err);
+        return fail_duplicate(item->member.entry.path, text);
+    return sb_item_fail(batch, item, "duplicate", text);
 }
 
-enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_batch *batch,
-                             struct sb_error *err)
+enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
@@ -165,11 +161,11 @@ enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_b
         bool read = item->state == SB_ITEM_READ || item->state == SB_ITEM_PART;
 
         if (item->rival && (read || item->state == SB_ITEM_LARGE))
-            code = judge(transfer, batch, item, err);
+            code = judge(transfer, batch, item);
         else if (item->rival && item->member.hard_link)
             item->state = SB_ITEM_FAILED;
         else if (item->sums && !item->member.hard_link && (read || item->only_sums))
-            code = sb_item_sum_all(batch, item, err);
+            code = sb_item_sum_all(batch, item);
         if (item->only_sums)
             item->state = SB_ITEM_FAILED;
         if (code == SB_END && item->only_sums)
@@ -179,8 +175,7 @@ enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_b
 }
 
 /* Those that are stored are what later ones are compared with. */
-static enum sb_code note_item(struct sb_transfer_run *transfer, const struct sb_item *item,
-                              struct sb_error *err)
+static enum sb_code note_item(struct sb_transfer_run *transfer, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     struct sb_seen_bytes *bytes = &transfer->part_bytes;
@@ -191,26 +186,24 @@ static enum sb_code note_item(struct sb_transfer_run *transfer, const struct sb_
     bytes->size += item->summed_size;
     if (item->state == SB_ITEM_PART && !item->part_last)
         return SB_OK;
-    return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, bytes, err);
+    return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, bytes);
 }
 
 /* A hard link has the bytes of its target, which was before it. */
-static enum sb_code note_link(const struct sb_transfer_run *transfer, const struct sb_item *item,
-                              struct sb_error *err)
+static enum sb_code note_link(const struct sb_transfer_run *transfer, const struct sb_item *item)
 {
     struct sb_seen *seen = transfer->options->seen;
     const struct sb_entry *entry = &item->member.entry;
     const char *target = item->member.hard_link;
     struct sb_seen_bytes bytes;
-    enum sb_code code = sb_seen_find_bytes(seen, target, strlen(target), &bytes, err);
+    enum sb_code code = sb_seen_find_bytes(seen, target, strlen(target), &bytes);
 
     if (code || !bytes.known)
         return code;
-    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes, err);
+    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes);
 }
 
-enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                                   struct sb_error *err)
+enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
@@ -219,28 +212,27 @@ enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struc
 
         transfer->sink->counts.left += item->is_same;
         if (item->rival && item->member.hard_link)
-            code = judge_link(transfer, item, err);
+            code = judge_link(transfer, item);
         else if (item->rival && !item->is_same)
-            code =
-                note_conflict(transfer, item->member.entry.path, item->member.entry.path_size, err);
+            code = note_conflict(transfer, item->member.entry.path, item->member.entry.path_size);
         else if (item->sums && item->member.hard_link)
-            code = note_link(transfer, item, err);
+            code = note_link(transfer, item);
         else if (item->sums && item->summed && !item->rival &&
                  (item->state != SB_ITEM_FAILED || item->part_offset > 0 || item->only_sums))
-            code = note_item(transfer, item, err);
+            code = note_item(transfer, item);
     }
     return code;
 }
 
 /* A hard link to a file that another source replaces would get bytes that it never had. */
 static enum sb_code meet_link(const struct sb_transfer_options *options,
-                              const struct sb_member *member, struct sb_error *err)
+                              const struct sb_member *member)
 {
     const char *target = member->hard_link;
     int64_t first;
 
-    if (sb_seen_find(options->seen, target, strlen(target), &first, err))
-        return err->code;
+    if (sb_seen_find(options->seen, target, strlen(target), &first))
+        return sb_error()->code;
     if (first < 0 || (size_t)first == options->merged_number)
         return SB_OK;
     sb_report(options->notify, SB_PROBLEM, "missing", member->entry.path,
@@ -251,7 +243,7 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
 
 /* A directory is noted under its name with a '/', and only by a source that has metadata of it. */
 static enum sb_code meet_dir(const struct sb_transfer_options *options,
-                             const struct sb_entry *entry, struct sb_error *err)
+                             const struct sb_entry *entry)
 {
     struct sb_buf key = {0};
     int64_t first = -1;
@@ -260,10 +252,10 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
     if (!entry->has)
         return SB_OK;
     if (sb_buf_add(&key, entry->path, entry->path_size) || sb_buf_add_char(&key, '/'))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
         code = sb_seen_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
-                                &first, err);
+                                &first);
     sb_buf_release(&key);
     return code ? code : (size_t)first == options->merged_number ? SB_OK : SB_END;
 }
@@ -273,8 +265,7 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
  * which *left counts if it is a file, or left out, which was reported; SB_EXISTS names both
  * sources.
  */
-static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_item *item,
-                                  struct sb_error *err)
+static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_item *item)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_member *member = &transfer->member;
@@ -283,34 +274,34 @@ static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_it
     enum sb_code code;
 
     if (entry->type == SB_DIR)
-        return options->keeps_first ? SB_OK : meet_dir(options, entry, err);
+        return options->keeps_first ? SB_OK : meet_dir(options, entry);
     item->sums = options->duplicates == SB_DUPLICATE_ERROR;
     code = sb_seen_add_from(options->seen, entry->path, entry->path_size,
-                            (int64_t)options->merged_number, &first, err);
+                            (int64_t)options->merged_number, &first);
     if (code == SB_OK && (size_t)first != options->merged_number)
-        code = meet_rival(transfer, first, item, err);
+        code = meet_rival(transfer, first, item);
     if (code || !member->hard_link || item->rival)
         return code;
-    code = meet_link(options, member, err);
-    return code == SB_END && sb_transfer_leave(transfer, err) ? err->code : code;
+    code = meet_link(options, member);
+    return code == SB_END && sb_transfer_leave(transfer) ? sb_error()->code : code;
 }
 
-enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer, struct sb_error *err)
+enum sb_code sb_transfer_heed(const struct sb_transfer_run *transfer)
 {
     if (!transfer->options->strict || *transfer->options->problems == 0)
         return SB_OK;
-    return sb_fail(err, SB_INVALID, "%s: not everything can be held; stopped because of --strict",
+    return sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                    transfer->sink->name);
 }
 
-enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size, struct sb_error *err)
+enum sb_code sb_transfer_count(struct sb_transfer_run *transfer, int64_t size)
 {
     int64_t most = transfer->options->max_size;
 
     sb_count_up(&transfer->bytes, size);
     if (most <= 0 || transfer->bytes <= most)
         return SB_OK;
-    return sb_fail(err, SB_LIMIT, "%s: more than --max-size, %" PRId64 " bytes, comes out of it",
+    return sb_fail(SB_LIMIT, "%s: more than --max-size, %" PRId64 " bytes, comes out of it",
                    transfer->source->name, most);
 }
 
@@ -322,8 +313,7 @@ void sb_transfer_report_lost(const struct sb_transfer_run *transfer, const struc
         transfer->options->lost(transfer->options->context, member->entry.path, lost);
 }
 
-static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_item *item,
-                                   struct sb_error *err)
+static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_item *item)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_entry *entry = &transfer->member.entry;
@@ -331,17 +321,17 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_i
     bool before;
 
     if (options->merged && !options->each_once)
-        return transfer_meet(transfer, item, err);
+        return transfer_meet(transfer, item);
     if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
         return SB_OK;
     if (options->merged) {
-        if (sb_seen_find(options->seen, entry->path, entry->path_size, &first, err))
-            return err->code;
+        if (sb_seen_find(options->seen, entry->path, entry->path_size, &first))
+            return sb_error()->code;
         if (first < 0 || (size_t)first != options->merged_number)
-            return transfer_meet(transfer, item, err);
+            return transfer_meet(transfer, item);
     }
-    if (sb_seen_add(options->seen, entry->path, entry->path_size, &before, err))
-        return err->code;
+    if (sb_seen_add(options->seen, entry->path, entry->path_size, &before))
+        return sb_error()->code;
     if (!before)
         return SB_OK;
     if (options->duplicates == SB_DUPLICATE_ERROR)
@@ -349,7 +339,7 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_i
                   "comes more than once; only the first is taken (see --duplicates)");
     else
         transfer->sink->counts.left++;
-    return sb_transfer_leave(transfer, err) ? err->code : SB_END;
+    return sb_transfer_leave(transfer) ? sb_error()->code : SB_END;
 }
 
 void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT])
@@ -359,8 +349,7 @@ void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT])
 }
 
 /* In a dry run, where nothing is stored that could be summed on its way. */
-static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_item *item,
-                            struct sb_error *err)
+static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_item *item)
 {
     const struct sb_member *member = &transfer->member;
     const struct sb_entry *entry = &member->entry;
@@ -370,25 +359,23 @@ static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_it
     if (entry->type == SB_DIR || member->special || transfer->sink->unread)
         return SB_OK;
     if ((entry->has & SB_HAS_CRC) && !item->original && !member->hard_link)
-        return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes,
-                                 err);
+        return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes);
     item->compares = true;
     item->only_sums = true;
     return SB_OK;
 }
 
 /* What has the target's name, if anything has it, is another file. */
-static enum sb_code leave_link(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code leave_link(struct sb_transfer_run *transfer)
 {
     const struct sb_member *member = &transfer->member;
 
     sb_report(transfer->options->notify, SB_PROBLEM, "missing", member->entry.path,
               "hard link to %s, which was left out; left out", transfer->target.data);
-    return sb_transfer_leave(transfer, err) ? err->code : SB_END;
+    return sb_transfer_leave(transfer) ? sb_error()->code : SB_END;
 }
 
-enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item,
-                               struct sb_error *err)
+enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item)
 {
     struct sb_member *member = &transfer->member;
     char text[SB_LONG_LINK_TEXT];
@@ -406,16 +393,16 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
     }
     /* The names in `seen` include those that the interrupted run stored, which the sink skips. */
     if (item->again && transfer->sink->ops->accept)
-        code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+        code = transfer->sink->ops->accept(transfer->sink, member, item);
     if (!code)
-        code = meet_duplicate(transfer, item, err);
+        code = meet_duplicate(transfer, item);
     if (!code && item->rival)
         return SB_OK;
     if (!code && !item->again && transfer->sink->ops->accept)
-        code = transfer->sink->ops->accept(transfer->sink, member, item, err);
+        code = transfer->sink->ops->accept(transfer->sink, member, item);
     if (!code && transfer->target_left)
-        code = leave_link(transfer, err);
+        code = leave_link(transfer);
     if (!code && transfer->options->dry_run && item->sums && !item->compares)
-        code = sum_dry(transfer, item, err);
+        code = sum_dry(transfer, item);
     return code;
 }

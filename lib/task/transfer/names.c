@@ -12,28 +12,28 @@
 
 /* A name as it is stored in the source. SB_END: it cannot be stored, which was reported. */
 static enum sb_code clean_name(struct sb_transfer_run *transfer, const char **name, size_t *size,
-                               bool is_dir, struct sb_error *err)
+                               bool is_dir)
 {
     if (transfer->options->stored_names)
         return SB_OK;
-    return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size, err);
+    return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size);
 }
 
 /* The name of a clean one in the sink. SB_END: it has none. */
 static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name, size_t size,
-                             struct sb_buf *out, struct sb_error *err)
+                             struct sb_buf *out)
 {
     const struct sb_buf *mapped;
     enum sb_code code;
 
     if (transfer->names) {
-        code = sb_stored_names_map(transfer->names, name, size, name, &mapped, err);
+        code = sb_stored_names_map(transfer->names, name, size, name, &mapped);
         if (code)
             return code;
         name = mapped->data;
         size = mapped->size;
     }
-    return sb_buf_set(out, name, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(out, name, size) ? sb_fail_memory() : SB_OK;
 }
 
 static bool wanted(const struct sb_transfer_run *transfer, const char *name, size_t size,
@@ -51,7 +51,7 @@ static bool wanted(const struct sb_transfer_run *transfer, const char *name, siz
  * it too long, which was reported.
  */
 static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf *name,
-                                const char **original, struct sb_error *err)
+                                const char **original)
 {
     const struct sb_recode *recode = &transfer->options->recode;
     struct sb_buf new_name = {0};
@@ -60,7 +60,7 @@ static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf 
     enum sb_code code;
 
     *original = NULL;
-    code = sb_recode_name(recode, name->data, name->size, &new_name, &layers, err);
+    code = sb_recode_name(recode, name->data, name->size, &new_name, &layers);
     problem = code ? NULL : sb_name_problem(new_name.data, new_name.size);
     if (problem) {
         sb_report(transfer->options->notify, SB_PROBLEM, "name", name->data,
@@ -82,8 +82,7 @@ static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf 
  * Does the source have something that keeps this name? A file of this name loses its suffix too,
  * unless something keeps the shorter name: so the last name of that sequence decides.
  */
-static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name, bool *taken,
-                          struct sb_error *err)
+static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name, bool *taken)
 {
     struct sb_recode bare = transfer->options->recode;
     enum sb_holding holding = SB_HOLDS_FILE;
@@ -93,11 +92,11 @@ static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name,
 
     bare.compress = SB_FILTER_NONE;
     while (!code && holding == SB_HOLDS_FILE && layers > 0) {
-        code = sb_source_holds(transfer->source, name->data, name->size, &holding, err);
+        code = sb_source_holds(transfer->source, name->data, name->size, &holding);
         if (!code)
-            code = sb_recode_name(&bare, name->data, name->size, &shorter, &layers, err);
+            code = sb_recode_name(&bare, name->data, name->size, &shorter, &layers);
         if (!code && layers > 0 && sb_buf_set(name, shorter.data, shorter.size))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
     }
     *taken = holding != SB_HOLDS_NOTHING;
     sb_buf_release(&shorter);
@@ -109,7 +108,7 @@ static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name,
  * removed.
  */
 static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from, size_t from_size,
-                             bool *shorter, bool *taken, struct sb_error *err)
+                             bool *shorter, bool *taken)
 {
     const struct sb_transfer_options *options = transfer->options;
     struct sb_recode bare = options->recode;
@@ -119,19 +118,19 @@ static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from,
 
     *taken = false;
     bare.compress = SB_FILTER_NONE;
-    code = sb_recode_name(&bare, from, from_size, &name, &layers, err);
+    code = sb_recode_name(&bare, from, from_size, &name, &layers);
     *shorter = !code && layers > 0;
     if (*shorter)
-        code = stays(transfer, &name, taken, err);
+        code = stays(transfer, &name, taken);
     if (*shorter && !code && !*taken)
         code = sb_taken_look(options->taken, transfer->path.data, transfer->path.size, from,
-                             from_size, taken, err);
+                             from_size, taken);
     sb_buf_release(&name);
     return code;
 }
 
 /* The file keeps its name, and its bytes. */
-static enum sb_code keep_as_stored(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code keep_as_stored(struct sb_transfer_run *transfer)
 {
     const struct sb_transfer_options *options = transfer->options;
     struct sb_buf shorter = transfer->path;
@@ -141,25 +140,24 @@ static enum sb_code keep_as_stored(struct sb_transfer_run *transfer, struct sb_e
     transfer->original = NULL;
     sb_report(options->notify, SB_NOTE, "kept", transfer->path.data,
               "left as it is stored: there is a %s too", shorter.data);
-    return sb_taken_add(options->taken, SB_TAKEN_KEPT, transfer->path.data, transfer->path.size,
-                        err);
+    return sb_taken_add(options->taken, SB_TAKEN_KEPT, transfer->path.data, transfer->path.size);
 }
 
 enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb_buf *name,
-                               bool *comes, struct sb_error *err)
+                               bool *comes)
 {
     const struct sb_transfer_options *options = transfer->options;
     struct sb_buf longer = {0};
-    enum sb_code code = sb_taken_look(options->taken, name->data, name->size, "", 0, comes, err);
+    enum sb_code code = sb_taken_look(options->taken, name->data, name->size, "", 0, comes);
 
     for (size_t i = 0; !code && !*comes && !transfer->names && sb_coding_words[i]; i++) {
         enum sb_holding holding = SB_HOLDS_NOTHING;
 
         if (sb_buf_set(&longer, name->data, name->size) || sb_buf_add_char(&longer, '.') ||
             sb_buf_add_text(&longer, sb_coding_words[i]))
-            code = sb_fail_memory(err);
+            code = sb_fail_memory();
         else
-            code = sb_source_holds(transfer->source, longer.data, longer.size, &holding, err);
+            code = sb_source_holds(transfer->source, longer.data, longer.size, &holding);
         *comes = !code && holding == SB_HOLDS_FILE;
     }
     sb_buf_release(&longer);
@@ -167,21 +165,21 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
 }
 
 /* Reports earlier links to a file that has lost its suffix. */
-static enum sb_code note_shortened(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code note_shortened(struct sb_transfer_run *transfer)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_buf *before = &transfer->recoded;
     bool linked = false, comes = false;
     enum sb_code code =
-        sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked, err);
+        sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked);
 
     if (!code && linked)
-        code = sb_transfer_comes(transfer, before, &comes, err);
+        code = sb_transfer_comes(transfer, before, &comes);
     if (!code && linked && !comes)
         sb_report(options->notify, SB_PROBLEM, "link", before->data,
                   "a symbolic link points to it, and it is called %s here", transfer->path.data);
     return code ? code
-                : sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size, err);
+                : sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size);
 }
 
 /* SB_END. */
@@ -203,8 +201,7 @@ static enum sb_code leave_out_taken(const struct sb_transfer_run *transfer, cons
  * Removes a file's suffix unless another member has that name. SB_END: a hard link whose file was
  * decompressed would have to keep it.
  */
-static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, size_t from_size,
-                            struct sb_error *err)
+static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, size_t from_size)
 {
     const struct sb_transfer_options *options = transfer->options;
     bool shorter, taken;
@@ -212,18 +209,16 @@ static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, 
 
     if (!options->taken || !options->recode.decompress || !transfer->original)
         return SB_OK;
-    code = is_taken(transfer, from, from_size, &shorter, &taken, err);
+    code = is_taken(transfer, from, from_size, &shorter, &taken);
     if (code || !shorter)
         return code;
     if (!taken)
-        return note_shortened(transfer, err);
-    return transfer->member.hard_link ? leave_out_taken(transfer, from)
-                                      : keep_as_stored(transfer, err);
+        return note_shortened(transfer);
+    return transfer->member.hard_link ? leave_out_taken(transfer, from) : keep_as_stored(transfer);
 }
 
 /* SB_END: the current member has the name of another one, which was reported. */
-static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, size_t from_size,
-                          struct sb_error *err)
+static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, size_t from_size)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_buf *name = &transfer->path;
@@ -232,7 +227,7 @@ static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, si
 
     if (!options->taken || name->size == 0)
         return SB_OK;
-    code = sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other, err);
+    code = sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other);
     if (code || !other || options->meeting_names || transfer->member.entry.type == SB_DIR)
         return code;
     return leave_out_taken(transfer, from);
@@ -240,21 +235,21 @@ static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, si
 
 /* Does a file keep its stored name and bytes? */
 static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct sb_buf *name,
-                            bool *kept, struct sb_error *err)
+                            bool *kept)
 {
     struct sb_taken *taken = transfer->options->taken;
 
     *kept = false;
-    return taken ? sb_taken_has(taken, SB_TAKEN_KEPT, name->data, name->size, kept, err) : SB_OK;
+    return taken ? sb_taken_has(taken, SB_TAKEN_KEPT, name->data, name->size, kept) : SB_OK;
 }
 
-enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error *err)
+enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer)
 {
     const struct sb_buf *name = &transfer->clean;
 
     if (transfer->source->unique || transfer->member.entry.type == SB_DIR)
         return SB_OK;
-    return sb_name_set_add(&transfer->left, transfer->options->beside, name->data, name->size, err);
+    return sb_name_set_add(&transfer->left, transfer->options->beside, name->data, name->size);
 }
 
 /*
@@ -262,8 +257,7 @@ enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer, struct sb_error
  * that name, which was reported. *recodes: are files recoded? Then:
  * was that one?
  */
-static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes,
-                                   struct sb_error *err)
+static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes)
 {
     const char *target = transfer->member.hard_link, *problem, *ignored;
     struct sb_buf *clean = &transfer->target;
@@ -271,18 +265,17 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
     enum sb_code code;
 
     if (sb_naming_clean(target, strlen(target), false, clean, &problem))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else
-        code = problem ? SB_END
-                       : map_name(transfer, clean->data, clean->size, &transfer->hard_link, err);
-    if (!code)
         code =
-            sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left, err);
+            problem ? SB_END : map_name(transfer, clean->data, clean->size, &transfer->hard_link);
+    if (!code)
+        code = sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left);
     if (!code && *recodes)
-        code = is_kept(transfer, &transfer->hard_link, &kept, err);
+        code = is_kept(transfer, &transfer->hard_link, &kept);
     *recodes = *recodes && !kept;
     if (!code && *recodes)
-        code = recode_name(transfer, &transfer->hard_link, &ignored, err);
+        code = recode_name(transfer, &transfer->hard_link, &ignored);
     if (code == SB_END)
         sb_report(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
                   "hard link to %s, which is not there; left out", target);
@@ -291,8 +284,7 @@ static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recod
 }
 
 /* SB_END: it is of another share, or late, which was reported. */
-static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *name, size_t size,
-                                struct sb_error *err)
+static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *name, size_t size)
 {
     const struct sb_transfer_options *options = transfer->options;
     struct sb_neighbours *neighbours = options->neighbours;
@@ -306,8 +298,8 @@ static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *na
                    ? SB_OK
                    : SB_END;
     if (sb_neighbours_take(neighbours, name, size,
-                           sb_share_has(options->sample_share, neighbours->count), &member, err))
-        return err->code;
+                           sb_share_has(options->sample_share, neighbours->count), &member))
+        return sb_error()->code;
     if (!member.mark)
         return SB_END;
     if (member.late)
@@ -316,8 +308,7 @@ static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *na
 }
 
 /* From a clean name. */
-static enum sb_code name_member(struct sb_transfer_run *transfer, const char *name, size_t size,
-                                struct sb_error *err)
+static enum sb_code name_member(struct sb_transfer_run *transfer, const char *name, size_t size)
 {
     struct sb_member *member = &transfer->member;
     struct sb_entry *entry = &member->entry;
@@ -327,20 +318,20 @@ static enum sb_code name_member(struct sb_transfer_run *transfer, const char *na
 
     if (!wanted(transfer, name, size, entry->type == SB_DIR))
         return SB_END;
-    code = find_sample(transfer, name, size, err);
+    code = find_sample(transfer, name, size);
     if (!code)
-        code = map_name(transfer, name, size, &transfer->path, err);
+        code = map_name(transfer, name, size, &transfer->path);
     if (!code && transfer->path.size == 0 && !entry->has)
         return SB_END; /* nothing is known of the root, which is there anyway */
     if (!code && member->hard_link)
-        code = name_hard_link(transfer, &recodes, err);
+        code = name_hard_link(transfer, &recodes);
     transfer->original = NULL;
     if (!code && recodes)
-        code = recode_name(transfer, &transfer->path, &transfer->original, err);
+        code = recode_name(transfer, &transfer->path, &transfer->original);
     if (!code)
-        code = shorten(transfer, name, size, err);
+        code = shorten(transfer, name, size);
     if (!code)
-        code = claim(transfer, name, size, err);
+        code = claim(transfer, name, size);
     if (member->hard_link)
         transfer->original = NULL;
     entry->path = transfer->path.data;
@@ -348,19 +339,19 @@ static enum sb_code name_member(struct sb_transfer_run *transfer, const char *na
     return code;
 }
 
-enum sb_code sb_transfer_name(struct sb_transfer_run *transfer, struct sb_error *err)
+enum sb_code sb_transfer_name(struct sb_transfer_run *transfer)
 {
     const struct sb_entry *entry = &transfer->member.entry;
     bool is_dir = entry->type == SB_DIR;
     const char *name = entry->path;
     size_t size = entry->path_size;
-    enum sb_code code = clean_name(transfer, &name, &size, is_dir, err);
+    enum sb_code code = clean_name(transfer, &name, &size, is_dir);
 
     transfer->target_left = false;
     if (code)
         return code;
     if (!transfer->source->unique && !is_dir && sb_buf_set(&transfer->clean, name, size))
-        return sb_fail_memory(err);
-    code = name_member(transfer, name, size, err);
-    return code == SB_END && sb_transfer_leave(transfer, err) ? err->code : code;
+        return sb_fail_memory();
+    code = name_member(transfer, name, size);
+    return code == SB_END && sb_transfer_leave(transfer) ? sb_error()->code : code;
 }

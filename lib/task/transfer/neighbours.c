@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
-                                 const struct sb_notify *notify, struct sb_error *err)
+                                 const struct sb_notify *notify)
 {
     *neighbours = (struct sb_neighbours){.notify = notify};
-    return sb_seen_new(&neighbours->seen, beside, err);
+    return sb_seen_new(&neighbours->seen, beside);
 }
 
 void sb_neighbours_end(struct sb_neighbours *neighbours)
@@ -22,12 +22,12 @@ void sb_neighbours_end(struct sb_neighbours *neighbours)
 
 /* Among the names that were seen, the place of a sample is its number, and its mark below that. */
 static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char *name, size_t stem,
-                                   bool mark, struct sb_neighbour *out, struct sb_error *err)
+                                   bool mark, struct sb_neighbour *out)
 {
     int64_t place = neighbours->count * 2 + mark;
 
-    if (sb_seen_add_from(neighbours->seen, name, stem, place, &place, err))
-        return err->code;
+    if (sb_seen_add_from(neighbours->seen, name, stem, place, &place))
+        return sb_error()->code;
     out->sample = place / 2;
     out->mark = place % 2;
     out->late = out->sample < neighbours->count;
@@ -37,11 +37,11 @@ static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char 
     neighbours->count++;
     neighbours->mark = mark;
     sb_buf_clear(&neighbours->columns);
-    return sb_buf_set(&neighbours->stem, name, stem) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(&neighbours->stem, name, stem) ? sb_fail_memory() : SB_OK;
 }
 
 enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
-                                bool mark, struct sb_neighbour *out, struct sb_error *err)
+                                bool mark, struct sb_neighbour *out)
 {
     size_t stem = sb_sample_name_size(name, size), at;
     bool again;
@@ -49,13 +49,13 @@ enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *na
     *out = (struct sb_neighbour){
         .sample = neighbours->count - 1, .mark = neighbours->mark, .column = name + stem};
     if (neighbours->stem.size != stem || memcmp(neighbours->stem.data, name, stem) != 0) {
-        if (turn_to_sample(neighbours, name, stem, mark, out, err))
-            return err->code;
+        if (turn_to_sample(neighbours, name, stem, mark, out))
+            return sb_error()->code;
         if (out->late)
             return SB_OK;
     }
     if (sb_sample_extension(&neighbours->columns, name + stem, size - stem, &at, &again))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     out->column = neighbours->columns.data + at;
     if (again)
         sb_sample_report_twice(neighbours->notify, name, out->column);

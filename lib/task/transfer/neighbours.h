@@ -30,13 +30,12 @@ struct sb_neighbour {
 
 /* beside: see sb_temp_directory. A column that a sample has twice is reported to notify. */
 enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
-                                 const struct sb_notify *notify, struct sb_error *err) SB_CHECKED;
+                                 const struct sb_notify *notify) SB_CHECKED;
 void sb_neighbours_end(struct sb_neighbours *neighbours);
 
 /* The sample of the next file, by its stored name. A new sample gets `mark`. */
 enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
-                                bool mark, struct sb_neighbour *out,
-                                struct sb_error *err) SB_CHECKED;
+                                bool mark, struct sb_neighbour *out) SB_CHECKED;
 
 /* Reports a late one as SB_PROBLEM ("late"): it is left out. */
 void sb_neighbours_report(const struct sb_neighbour *late, const char *name,

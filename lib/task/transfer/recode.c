@@ -38,11 +38,11 @@ bool sb_recode_works(const struct sb_recode *recode)
     return recode->decompress || recode->compress != SB_FILTER_NONE;
 }
 
-enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *err)
+enum sb_code sb_recode_check(const struct sb_recode *recode)
 {
     return recode->compress == SB_FILTER_NONE
                ? SB_OK
-               : sb_codec_check_level(recode->compress, recode->level, err);
+               : sb_codec_check_level(recode->compress, recode->level);
 }
 
 /* The coding that the suffix of a name stands for; SB_FILTER_NONE for none, or if the name is only
@@ -77,21 +77,21 @@ static unsigned find_layers(const struct sb_recode *recode, const char *name, si
 }
 
 enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, size_t size,
-                            struct sb_buf *out, unsigned *layers, struct sb_error *err)
+                            struct sb_buf *out, unsigned *layers)
 {
     enum sb_filter_kind found[SB_RECODE_LAYERS];
 
     *layers = find_layers(recode, name, &size, found);
     if (sb_buf_set(out, name, size) ||
         (recode->compress != SB_FILTER_NONE && sb_buf_add_text(out, suffixes[recode->compress])))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     return SB_OK;
 }
 
-enum sb_code sb_recoder_new(struct sb_recoder **out, struct sb_error *err)
+enum sb_code sb_recoder_new(struct sb_recoder **out)
 {
     *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory(err);
+    return *out ? SB_OK : sb_fail_memory();
 }
 
 static void release_stage(struct stage *stage)
@@ -109,7 +109,7 @@ void sb_recoder_free(struct sb_recoder *recoder)
 }
 
 static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind coding, bool compress,
-                              int level, int64_t size, struct sb_error *err)
+                              int level, int64_t size)
 {
     struct sb_codec_options options = {.kind = coding, .compress = compress, .level = level};
     struct stage *stage = &recoder->stages[recoder->count];
@@ -120,22 +120,22 @@ static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind co
         release_stage(stage);
         stage->out = malloc(SB_CODEC_CAPACITY);
         if (!stage->out)
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         stage->coding = coding;
         stage->compress = compress;
         stage->level = level;
-        code = sb_codec_new(&stage->codec, &options, err);
+        code = sb_codec_new(&stage->codec, &options);
     }
     stage->done = 0;
     if (code == SB_OK)
-        code = sb_codec_begin(stage->codec, size, err);
+        code = sb_codec_begin(stage->codec, size);
     recoder->count++;
     return code;
 }
 
 enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
                               const char *name, size_t name_size, int64_t size, sb_each_block *each,
-                              void *context, struct sb_error *err)
+                              void *context)
 {
     enum sb_filter_kind layers[SB_RECODE_LAYERS];
     unsigned count = find_layers(recode, name, &name_size, layers);
@@ -146,19 +146,17 @@ enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode
     recoder->each = each;
     recoder->context = context;
     for (unsigned i = 0; code == SB_OK && i < count; i++)
-        code = add_stage(recoder, layers[i], false, 0, -1, err);
+        code = add_stage(recoder, layers[i], false, 0, -1);
     if (code == SB_OK && recode->compress != SB_FILTER_NONE)
-        code =
-            add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size, err);
+        code = add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size);
     return code;
 }
 
 static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
-                            bool end, struct sb_error *err);
+                            bool end);
 
 /* Passes the output of a stage to the next one. */
-static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
-                            struct sb_error *err)
+static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size)
 {
     struct stage *stage = &recoder->stages[at];
 
@@ -166,17 +164,17 @@ static enum sb_code deliver(struct sb_recoder *recoder, size_t at, size_t size,
         return SB_OK;
     /* A few bytes may keep it busy for hours. */
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     stage->done += (int64_t)size;
     if (recoder->max_size > 0 && stage->done > recoder->max_size)
-        return sb_fail(err, SB_LIMIT, "becomes more than %lld bytes; see --max-size",
+        return sb_fail(SB_LIMIT, "becomes more than %lld bytes; see --max-size",
                        (long long)recoder->max_size);
-    return pass_on(recoder, at + 1, stage->out, size, false, err);
+    return pass_on(recoder, at + 1, stage->out, size, false);
 }
 
 /* Through the stage `from` and those after it; recurses as deep as there are stages. */
 static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,
-                            bool end, struct sb_error *err)
+                            bool end)
 {
     struct stage *stage = &recoder->stages[from];
     struct sb_codec_io io = {
@@ -184,25 +182,24 @@ static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char 
     enum sb_code code;
 
     if (from == recoder->count)
-        return size > 0 ? recoder->each(recoder->context, data, size, err) : SB_OK;
+        return size > 0 ? recoder->each(recoder->context, data, size) : SB_OK;
     io.out = stage->out;
     do {
-        code = sb_codec_step(stage->codec, &io, err);
+        code = sb_codec_step(stage->codec, &io);
         if (code == SB_OK)
-            code = deliver(recoder, from, io.made, err);
+            code = deliver(recoder, from, io.made);
     } while (code == SB_OK && (io.in_size > 0 || io.more));
     if (code == SB_OK && end)
-        code = pass_on(recoder, from + 1, NULL, 0, true, err);
+        code = pass_on(recoder, from + 1, NULL, 0, true);
     return code;
 }
 
-enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size,
-                             struct sb_error *err)
+enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size)
 {
-    return pass_on(recoder, 0, data, size, false, err);
+    return pass_on(recoder, 0, data, size, false);
 }
 
-enum sb_code sb_recoder_finish(struct sb_recoder *recoder, struct sb_error *err)
+enum sb_code sb_recoder_finish(struct sb_recoder *recoder)
 {
-    return pass_on(recoder, 0, NULL, 0, true, err);
+    return pass_on(recoder, 0, NULL, 0, true);
 }

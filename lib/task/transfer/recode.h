@@ -28,14 +28,14 @@ struct sb_recode {
 bool sb_recode_works(const struct sb_recode *recode);
 
 /* SB_INVALID: compress does not have that level. */
-enum sb_code sb_recode_check(const struct sb_recode *recode, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_recode_check(const struct sb_recode *recode) SB_CHECKED;
 
 /*
  * The new name of a file: name without the removed suffixes, with the added one. *layers: how many
  * are removed. A name that is only a suffix (".gz") is kept.
  */
 enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, size_t size,
-                            struct sb_buf *out, unsigned *layers, struct sb_error *err) SB_CHECKED;
+                            struct sb_buf *out, unsigned *layers) SB_CHECKED;
 
 struct sb_recoder;
 
@@ -48,7 +48,7 @@ struct sb_recoder;
  * file. A recoder belongs to one thread, and may be begun again, also after an error. It keeps one
  * codec for each layer.
  */
-enum sb_code sb_recoder_new(struct sb_recoder **out, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_recoder_new(struct sb_recoder **out) SB_CHECKED;
 void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
 
 /*
@@ -57,9 +57,8 @@ void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
  */
 enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
                               const char *name, size_t name_size, int64_t size, sb_each_block *each,
-                              void *context, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size,
-                             struct sb_error *err) SB_CHECKED;
-enum sb_code sb_recoder_finish(struct sb_recoder *recoder, struct sb_error *err) SB_CHECKED;
+                              void *context) SB_CHECKED;
+enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_recoder_finish(struct sb_recoder *recoder) SB_CHECKED;
 
 #endif

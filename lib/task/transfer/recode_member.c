@@ -19,23 +19,23 @@ struct spool {
     const char *beside; /* see sb_temp_directory */
 };
 
-static enum sb_code append(struct spool *spool, const void *data, size_t size, struct sb_error *err)
+static enum sb_code append(struct spool *spool, const void *data, size_t size)
 {
-    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file (see TMPDIR)", err);
+    enum sb_code code = sb_write_full(spool->fd, data, size, "temporary file (see TMPDIR)");
 
     spool->file_size += (int64_t)size;
     return code;
 }
 
-static enum sb_code add_hole(struct spool *spool, size_t size, struct sb_error *err)
+static enum sb_code add_hole(struct spool *spool, size_t size)
 {
     spool->file_size += (int64_t)size;
     if (ftruncate(spool->fd, spool->file_size) || lseek(spool->fd, 0, SEEK_END) < 0)
-        return sb_fail_errno(err, errno, "temporary file (see TMPDIR)");
+        return sb_fail_errno(errno, "temporary file (see TMPDIR)");
     return SB_OK;
 }
 
-static enum sb_code add_to_spool(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_to_spool(void *context, const void *data, size_t size)
 {
     struct spool *spool = context;
 
@@ -45,11 +45,10 @@ static enum sb_code add_to_spool(void *context, const void *data, size_t size, s
         return SB_OK;
     }
     if (spool->fd < 0) {
-        if (sb_temp_file(&spool->fd, spool->beside, err) ||
-            append(spool, spool->data, spool->size, err))
-            return err->code;
+        if (sb_temp_file(&spool->fd, spool->beside) || append(spool, spool->data, spool->size))
+            return sb_error()->code;
     }
-    return data ? append(spool, data, size, err) : add_hole(spool, size, err);
+    return data ? append(spool, data, size) : add_hole(spool, size);
 }
 
 /* Makes the output the bytes of the item. */
@@ -71,54 +70,50 @@ static void settle(struct sb_item *item, struct spool *spool, size_t at)
 }
 
 /* Leaves it out; the report has the name that it has in the source. */
-static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, const char *kind,
-                              struct sb_error *err)
+static enum sb_code leave_out(struct sb_batch *batch, struct sb_item *item, const char *kind)
 {
-    struct sb_error cause;
-
-    sb_fail(&cause, err->code, "%s; left out", err->text);
+    sb_fail(sb_error()->code, "%s; left out", sb_error()->text);
     item->state = SB_ITEM_FAILED;
-    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->original, cause.text, err);
+    return sb_events_add(&batch->events, SB_PROBLEM, kind, item->original, sb_error()->text);
 }
 
 /* Settles the item, or leaves it out if its bytes are damaged or changed. */
 static enum sb_code conclude(struct sb_batch *batch, struct sb_item *item, struct spool *spool,
-                             size_t at, enum sb_code code, struct sb_error *err)
+                             size_t at, enum sb_code code)
 {
-    struct sb_error cause = *err;
+    struct sb_error cause = *sb_error();
 
     if (code == SB_OK)
         settle(item, spool, at);
     if (spool->fd >= 0)
         close(spool->fd);
     if (code == SB_DAMAGED)
-        return leave_out(batch, item, "damaged", err);
+        return leave_out(batch, item, "damaged");
     if (code == SB_CHANGED)
-        return leave_out(batch, item, "changed", err);
+        return leave_out(batch, item, "changed");
     if (code == SB_LIMIT)
-        return sb_fail(err, SB_LIMIT, "%s: %s", item->original, cause.text);
+        return sb_fail(SB_LIMIT, "%s: %s", item->original, cause.text);
     if (code == SB_END)
         item->state = SB_ITEM_FAILED;
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code feed(void *recoder, const void *data, size_t size, struct sb_error *err)
+static enum sb_code feed(void *recoder, const void *data, size_t size)
 {
-    return sb_recoder_feed(recoder, data, size, err);
+    return sb_recoder_feed(recoder, data, size);
 }
 
 static enum sb_code recode_item(const struct sb_recode *recode, struct sb_recoder *recoder,
-                                struct sb_batch *batch, struct sb_item *item, struct spool *spool,
-                                struct sb_error *err)
+                                struct sb_batch *batch, struct sb_item *item, struct spool *spool)
 {
     enum sb_code code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                                         item->member.entry.size, add_to_spool, spool, err);
+                                         item->member.entry.size, add_to_spool, spool);
 
     if (!code && item->state == SB_ITEM_READ)
-        code = feed(recoder, batch->data + item->data_at, item->data_size, err);
+        code = feed(recoder, batch->data + item->data_at, item->data_size);
     else if (!code)
-        code = sb_item_stream(batch, item, feed, recoder, err);
-    return code ? code : sb_recoder_finish(recoder, err);
+        code = sb_item_stream(batch, item, feed, recoder);
+    return code ? code : sb_recoder_finish(recoder);
 }
 
 static bool has_bytes(const struct sb_item *item)
@@ -134,16 +129,16 @@ static bool is_due(const struct sb_item *item)
 /* Moves its bytes into the spool's memory, after the first *used, or into a temporary file. */
 static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder *recoder,
                               struct sb_batch *batch, struct sb_item *item, struct spool *spool,
-                              size_t *used, struct sb_error *err)
+                              size_t *used)
 {
     enum sb_code code = SB_OK;
 
     if (is_due(item)) {
-        code = recode_item(recode, recoder, batch, item, spool, err);
-        code = conclude(batch, item, spool, *used, code, err);
+        code = recode_item(recode, recoder, batch, item, spool);
+        code = conclude(batch, item, spool, *used, code);
     } else if (item->state == SB_ITEM_READ && item->data_size > spool->capacity) {
-        code = add_to_spool(spool, batch->data + item->data_at, item->data_size, err);
-        code = conclude(batch, item, spool, *used, code, err);
+        code = add_to_spool(spool, batch->data + item->data_at, item->data_size);
+        code = conclude(batch, item, spool, *used, code);
     } else if (item->state == SB_ITEM_READ) {
         memcpy(spool->data, batch->data + item->data_at, item->data_size);
         item->data_at = *used;
@@ -155,7 +150,7 @@ static enum sb_code move_item(const struct sb_recode *recode, struct sb_recoder 
 
 static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder *recoder,
                                struct sb_batch *batch, bool links, const struct spool *capacity,
-                               size_t *used, struct sb_error *err)
+                               size_t *used)
 {
     enum sb_code code = SB_OK;
 
@@ -166,7 +161,7 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
         spool.data += *used;
         spool.capacity -= *used;
         if (has_bytes(item) && (item->member.entry.type == SB_LINK) == links)
-            code = move_item(recode, recoder, batch, item, &spool, used, err);
+            code = move_item(recode, recoder, batch, item, &spool, used);
     }
     return code;
 }
@@ -176,20 +171,19 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
  * that they fit.
  */
 static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
-                               struct sb_batch *batch, const struct spool *capacity,
-                               struct sb_error *err)
+                               struct sb_batch *batch, const struct spool *capacity)
 {
     size_t used = 0;
-    enum sb_code code = move_items(recode, recoder, batch, true, capacity, &used, err);
+    enum sb_code code = move_items(recode, recoder, batch, true, capacity, &used);
 
     if (!code)
-        code = move_items(recode, recoder, batch, false, capacity, &used, err);
+        code = move_items(recode, recoder, batch, false, capacity, &used);
     batch->data_size = used;
     return code;
 }
 
 enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
-                             const char *beside, struct sb_error *err)
+                             const char *beside)
 {
     struct sb_recoder *recoder = NULL;
     char *capacity, *old = batch->data;
@@ -201,16 +195,16 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
     if (!wanted)
         return SB_OK;
     batch->data = NULL;
-    code = sb_batch_allocate(batch, err);
+    code = sb_batch_allocate(batch);
     capacity = batch->data;
     batch->data = old;
     if (!code)
-        code = sb_recoder_new(&recoder, err);
+        code = sb_recoder_new(&recoder);
     if (!code) {
         struct spool spool = {
             .data = capacity, .capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
 
-        code = recode_all(recode, recoder, batch, &spool, err);
+        code = recode_all(recode, recoder, batch, &spool);
         batch->data = capacity;
         capacity = old;
     }
@@ -220,52 +214,50 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
 }
 
 static enum sb_code recode_all_blocks(const struct sb_recode *recode, struct sb_source *source,
-                                      const struct sb_item *item, struct spool *spool,
-                                      struct sb_error *err)
+                                      const struct sb_item *item, struct spool *spool)
 {
     struct sb_recoder *recoder = NULL;
-    enum sb_code code = sb_recoder_new(&recoder, err);
+    enum sb_code code = sb_recoder_new(&recoder);
     const void *data;
     size_t size;
 
     if (!code)
         code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                                item->member.entry.size, add_to_spool, spool, err);
-    while (!code && !(code = sb_source_block(source, &data, &size, err)))
-        code = sb_recoder_feed(recoder, data, size, err);
+                                item->member.entry.size, add_to_spool, spool);
+    while (!code && !(code = sb_source_block(source, &data, &size)))
+        code = sb_recoder_feed(recoder, data, size);
     if (code == SB_END)
-        code = sb_recoder_finish(recoder, err);
+        code = sb_recoder_finish(recoder);
     sb_recoder_free(recoder);
     return code;
 }
 
-static enum sb_code keep_all_blocks(struct sb_source *source, struct spool *spool,
-                                    struct sb_error *err)
+static enum sb_code keep_all_blocks(struct sb_source *source, struct spool *spool)
 {
     enum sb_code code = SB_OK;
     const void *data;
     size_t size;
 
-    while (!code && !(code = sb_source_block_sparse(source, &data, &size, err)))
-        code = add_to_spool(spool, data, size, err);
+    while (!code && !(code = sb_source_block_sparse(source, &data, &size)))
+        code = add_to_spool(spool, data, size);
     return code == SB_END ? SB_OK : code;
 }
 
 enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
-                                struct sb_batch *batch, const char *beside, struct sb_error *err)
+                                struct sb_batch *batch, const char *beside)
 {
     struct sb_item *item = &batch->items[0];
     struct spool spool = {
         .data = batch->data, .capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
-    enum sb_code code = item->original ? recode_all_blocks(recode, source, item, &spool, err)
-                                       : keep_all_blocks(source, &spool, err);
+    enum sb_code code = item->original ? recode_all_blocks(recode, source, item, &spool)
+                                       : keep_all_blocks(source, &spool);
 
     if (code && !item->original) {
         if (spool.fd >= 0)
             close(spool.fd);
         return code;
     }
-    code = conclude(batch, item, &spool, 0, code, err);
+    code = conclude(batch, item, &spool, 0, code);
     batch->data_size = item->state == SB_ITEM_READ ? item->data_size : 0;
     return code;
 }

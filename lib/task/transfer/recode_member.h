@@ -14,7 +14,7 @@
  * format of their name are an event ("damaged"), and the item is left out.
  */
 enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
-                             const char *beside, struct sb_error *err) SB_CHECKED;
+                             const char *beside) SB_CHECKED;
 
 /*
  * The calling thread: recodes the member whose bytes come in sequence from the source, and which is
@@ -22,7 +22,6 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
  * holes there unchanged.
  */
 enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
-                                struct sb_batch *batch, const char *beside,
-                                struct sb_error *err) SB_CHECKED;
+                                struct sb_batch *batch, const char *beside) SB_CHECKED;
 
 #endif

@@ -15,16 +15,16 @@ struct sb_seen {
     sqlite3_stmt *set_bytes;
 };
 
-enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err)
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside)
 {
     struct sb_seen *seen = calloc(1, sizeof(*seen));
     enum sb_code code;
 
     *out = NULL;
     if (!seen)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     code = SB_TABLES(
-        &seen->db, beside, err,
+        &seen->db, beside,
         "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER, size INTEGER,"
         " crc32c INTEGER, link INTEGER) WITHOUT ROWID",
         {&seen->add, "INSERT OR IGNORE INTO seen (name, place) VALUES (?1, ?2)"},
@@ -55,7 +55,7 @@ void sb_seen_shrink(struct sb_seen *seen)
 }
 
 static enum sb_code add(struct sb_seen *seen, const char *name, size_t size, int64_t place,
-                        bool *before, struct sb_error *err)
+                        bool *before)
 {
     int result = sqlite3_bind_blob64(seen->add, 1, name, size, SQLITE_STATIC);
 
@@ -64,59 +64,57 @@ static enum sb_code add(struct sb_seen *seen, const char *name, size_t size, int
         result = sqlite3_step(seen->add);
     *before = sqlite3_changes(seen->db) == 0;
     if (result != SQLITE_DONE)
-        sb_database_fail(seen->db, err);
+        sb_database_fail(seen->db);
     sqlite3_reset(seen->add);
-    return result == SQLITE_DONE ? SB_OK : err->code;
+    return result == SQLITE_DONE ? SB_OK : sb_error()->code;
 }
 
-enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
-                         struct sb_error *err)
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before)
 {
-    return add(seen, name, size, 0, before, err);
+    return add(seen, name, size, 0, before);
 }
 
 enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
-                              int64_t *first, struct sb_error *err)
+                              int64_t *first)
 {
     bool before;
-    enum sb_code code = add(seen, name, size, place, &before, err);
+    enum sb_code code = add(seen, name, size, place, &before);
 
     *first = place;
-    return code || !before ? code : sb_seen_find(seen, name, size, first, err);
+    return code || !before ? code : sb_seen_find(seen, name, size, first);
 }
 
-enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
-                          struct sb_error *err)
+enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first)
 {
     enum sb_code code = sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC)
-                            ? sb_database_fail(seen->db, err)
+                            ? sb_database_fail(seen->db)
                             : SB_OK;
 
     *first = -1;
-    if (sb_database_row(seen->find, &code, err))
+    if (sb_database_row(seen->find, &code))
         *first = sqlite3_column_int64(seen->find, 0);
     sqlite3_reset(seen->find);
     return code;
 }
 
 enum sb_code sb_seen_set_bytes(struct sb_seen *seen, const char *name, size_t size,
-                               const struct sb_seen_bytes *bytes, struct sb_error *err)
+                               const struct sb_seen_bytes *bytes)
 {
     sqlite3_bind_blob64(seen->set_bytes, 1, name, size, SQLITE_STATIC);
     sqlite3_bind_int64(seen->set_bytes, 2, bytes->size);
     sqlite3_bind_int64(seen->set_bytes, 3, bytes->crc32c);
     sqlite3_bind_int(seen->set_bytes, 4, bytes->link);
-    return sb_database_step(seen->set_bytes, err);
+    return sb_database_step(seen->set_bytes);
 }
 
 enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t size,
-                                struct sb_seen_bytes *bytes, struct sb_error *err)
+                                struct sb_seen_bytes *bytes)
 {
     enum sb_code code = SB_OK;
 
     *bytes = (struct sb_seen_bytes){0};
     sqlite3_bind_blob64(seen->find, 1, name, size, SQLITE_STATIC);
-    if (sb_database_row(seen->find, &code, err))
+    if (sb_database_row(seen->find, &code))
         *bytes = (struct sb_seen_bytes){
             .known = sqlite3_column_type(seen->find, 1) == SQLITE_INTEGER,
             .size = sqlite3_column_int64(seen->find, 1),
@@ -127,31 +125,30 @@ enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t s
     return code;
 }
 
-static enum sb_code add_entry(struct sb_seen *seen, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code add_entry(struct sb_seen *seen, const struct sb_entry *entry)
 {
     const struct sb_seen_bytes bytes = {
         .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
     bool before;
-    enum sb_code code = sb_seen_add(seen, entry->path, entry->path_size, &before, err);
+    enum sb_code code = sb_seen_add(seen, entry->path, entry->path_size, &before);
 
     if (code || !(entry->has & SB_HAS_CRC))
         return code;
-    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes, err);
+    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes);
 }
 
-enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path, struct sb_error *err)
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path)
 {
     const struct sb_query names = {.order = SB_BY_PATH, .files = true};
     struct sb_archive *archive = NULL;
     struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_archive_open(&archive, path, err);
+    enum sb_code code = sb_archive_open(&archive, path);
 
     if (!code)
-        code = sb_cursor_open(&cursor, archive, &names, err);
-    while (!code && (code = sb_cursor_next(cursor, &entry, err)) == SB_OK)
-        code = add_entry(seen, &entry, err);
+        code = sb_cursor_open(&cursor, archive, &names);
+    while (!code && (code = sb_cursor_next(cursor, &entry)) == SB_OK)
+        code = add_entry(seen, &entry);
     sb_cursor_free(cursor);
     sb_archive_free(archive);
     return code == SB_END ? SB_OK : code;

@@ -29,35 +29,34 @@ struct sb_seen_bytes {
 };
 
 /* beside: see sb_temp_directory. */
-enum sb_code sb_seen_new(struct sb_seen **out, const char *beside, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_seen_new(struct sb_seen **out, const char *beside) SB_CHECKED;
 void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
 
 /* Releases memory, when other parts need it. */
 void sb_seen_shrink(struct sb_seen *seen);
 
 /* *before: the name was in the set. */
-enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size, bool *before,
-                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_seen_add(struct sb_seen *seen, const char *name, size_t size,
+                         bool *before) SB_CHECKED;
 
 /*
  * The same for names from several numbered places: *first is the place of the first occurrence,
  * which may be this one.
  */
 enum sb_code sb_seen_add_from(struct sb_seen *seen, const char *name, size_t size, int64_t place,
-                              int64_t *first, struct sb_error *err) SB_CHECKED;
+                              int64_t *first) SB_CHECKED;
 
 /* The place of the first occurrence; -1: none. */
-enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size, int64_t *first,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_seen_find(struct sb_seen *seen, const char *name, size_t size,
+                          int64_t *first) SB_CHECKED;
 
 /* The bytes of a name in the set, once they are known. */
 enum sb_code sb_seen_set_bytes(struct sb_seen *seen, const char *name, size_t size,
-                               const struct sb_seen_bytes *bytes, struct sb_error *err) SB_CHECKED;
+                               const struct sb_seen_bytes *bytes) SB_CHECKED;
 enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t size,
-                                struct sb_seen_bytes *bytes, struct sb_error *err) SB_CHECKED;
+                                struct sb_seen_bytes *bytes) SB_CHECKED;
 
 /* Adds the names and bytes of all files of an archive. */
-enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path) SB_CHECKED;
 
 #endif

@@ -40,20 +40,20 @@ static char *name_of(const char *path)
     return name;
 }
 
-static enum sb_code make_one(char **out, const char *path, const char *prefix, struct sb_error *err)
+static enum sb_code make_one(char **out, const char *path, const char *prefix)
 {
     char *name = name_of(path);
     enum sb_code code = SB_OK;
 
     if (!name)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     name[sb_container_base_size(name)] = '\0';
     if (strcmp(path, "-") == 0)
-        code = sb_fail(err, SB_INVALID, "standard input has no name to be a subdirectory's");
+        code = sb_fail(SB_INVALID, "standard input has no name to be a subdirectory's");
     else if (sb_name_problem(name, strlen(name)))
-        code = sb_fail(err, SB_INVALID, "%s: has no name that a subdirectory could have", path);
+        code = sb_fail(SB_INVALID, "%s: has no name that a subdirectory could have", path);
     else if (asprintf(out, "%s%s%s", prefix ? prefix : "", prefix ? "/" : "", name) < 0)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     free(name);
     return code;
 }
@@ -70,20 +70,19 @@ static int compare(const void *a, const void *b)
     return strcmp(x->subdir, y->subdir);
 }
 
-static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_t count,
-                                 struct sb_error *err)
+static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_t count)
 {
     struct named *sorted = calloc(count + 1, sizeof(*sorted));
     enum sb_code code = SB_OK;
 
     if (!sorted)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct named){subdirs[i], paths[i]};
     qsort(sorted, count, sizeof(*sorted), compare);
     for (size_t i = 1; code == SB_OK && i < count; i++) {
         if (strcmp(sorted[i].subdir, sorted[i - 1].subdir) == 0)
-            code = sb_fail(err, SB_INVALID,
+            code = sb_fail(SB_INVALID,
                            "%s and %s: both would be the subdirectory %s; give one another name",
                            sorted[i - 1].path, sorted[i].path, sorted[i].subdir);
     }
@@ -91,16 +90,15 @@ static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_
     return code;
 }
 
-enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix,
-                            struct sb_error *err)
+enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix)
 {
     char **subdirs = calloc(count + 1, sizeof(*subdirs));
-    enum sb_code code = subdirs ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = subdirs ? SB_OK : sb_fail_memory();
 
     for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = make_one(&subdirs[i], paths[i], prefix, err);
+        code = make_one(&subdirs[i], paths[i], prefix);
     if (code == SB_OK)
-        code = refuse_alike(subdirs, paths, count, err);
+        code = refuse_alike(subdirs, paths, count);
     if (code) {
         sb_subdirs_free(subdirs, count);
         subdirs = NULL;

@@ -14,8 +14,8 @@
  * name of that directory. The caller frees them. SB_INVALID for two with the same name, and for
  * what has no name: standard input ("-"), "/".
  */
-enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count,
+                            const char *prefix) SB_CHECKED;
 void sb_subdirs_free(char **subdirs, size_t count); /* NULL is allowed */
 
 #endif

@@ -18,17 +18,17 @@ struct sb_taken {
     int64_t kept;
 };
 
-enum sb_code sb_taken_new(struct sb_taken **out, const char *beside, struct sb_error *err)
+enum sb_code sb_taken_new(struct sb_taken **out, const char *beside)
 {
     struct sb_taken *taken = calloc(1, sizeof(*taken));
     enum sb_code code;
 
     *out = NULL;
     if (!taken)
-        return sb_fail_memory(err);
-    code = sb_hash_key_draw(&taken->key, err);
+        return sb_fail_memory();
+    code = sb_hash_key_draw(&taken->key);
     if (!code)
-        code = sb_seen_new(&taken->seen, beside, err);
+        code = sb_seen_new(&taken->seen, beside);
     if (code)
         sb_taken_free(taken);
     else
@@ -45,12 +45,11 @@ void sb_taken_free(struct sb_taken *taken)
     free(taken);
 }
 
-static enum sb_code mark(struct sb_taken *taken, char with, const char *name, size_t size,
-                         struct sb_error *err)
+static enum sb_code mark(struct sb_taken *taken, char with, const char *name, size_t size)
 {
     sb_buf_clear(&taken->marked);
     return sb_buf_add_char(&taken->marked, with) || sb_buf_add(&taken->marked, name, size)
-               ? sb_fail_memory(err)
+               ? sb_fail_memory()
                : SB_OK;
 }
 
@@ -61,50 +60,49 @@ static int64_t place_of(const struct sb_taken *taken, const char *from, size_t s
 }
 
 enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,
-                           size_t from_size, bool *other, struct sb_error *err)
+                           size_t from_size, bool *other)
 {
     int64_t place = -1;
-    enum sb_code code = mark(taken, OWNED, name, size, err);
+    enum sb_code code = mark(taken, OWNED, name, size);
 
     if (!code)
-        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place, err);
+        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place);
     *other = place >= 0 && place != place_of(taken, from, from_size);
     return code;
 }
 
 enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t size, const char *from,
-                            size_t from_size, bool *other, struct sb_error *err)
+                            size_t from_size, bool *other)
 {
     int64_t mine = place_of(taken, from, from_size), first = mine;
-    enum sb_code code = mark(taken, OWNED, name, size, err);
+    enum sb_code code = mark(taken, OWNED, name, size);
 
     if (!code)
-        code = sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first,
-                                err);
+        code = sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first);
     *other = first != mine;
     return code;
 }
 
 enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const char *name,
-                          size_t size, struct sb_error *err)
+                          size_t size)
 {
     bool before;
-    enum sb_code code = mark(taken, marks[note], name, size, err);
+    enum sb_code code = mark(taken, marks[note], name, size);
 
     if (!code)
-        code = sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before, err);
+        code = sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before);
     taken->kept += !code && note == SB_TAKEN_KEPT;
     return code;
 }
 
 enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const char *name,
-                          size_t size, bool *has, struct sb_error *err)
+                          size_t size, bool *has)
 {
     int64_t place = -1;
-    enum sb_code code = mark(taken, marks[note], name, size, err);
+    enum sb_code code = mark(taken, marks[note], name, size);
 
     if (!code)
-        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place, err);
+        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place);
     *has = place >= 0;
     return code;
 }

@@ -18,17 +18,16 @@
 struct sb_taken;
 
 /* beside: see sb_temp_directory. */
-enum sb_code sb_taken_new(struct sb_taken **out, const char *beside,
-                          struct sb_error *err) SB_CHECKED;
+enum sb_code sb_taken_new(struct sb_taken **out, const char *beside) SB_CHECKED;
 void sb_taken_free(struct sb_taken *taken); /* NULL is allowed */
 
 /* *other: another one owns the name. */
 enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,
-                           size_t from_size, bool *other, struct sb_error *err) SB_CHECKED;
+                           size_t from_size, bool *other) SB_CHECKED;
 
 /* The same; `from` then owns a free name. */
 enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t size, const char *from,
-                            size_t from_size, bool *other, struct sb_error *err) SB_CHECKED;
+                            size_t from_size, bool *other) SB_CHECKED;
 
 /* Sets of names, independent of each other. */
 enum sb_taken_note {
@@ -38,9 +37,9 @@ enum sb_taken_note {
 };
 
 enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const char *name,
-                          size_t size, struct sb_error *err) SB_CHECKED;
+                          size_t size) SB_CHECKED;
 enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const char *name,
-                          size_t size, bool *has, struct sb_error *err) SB_CHECKED;
+                          size_t size, bool *has) SB_CHECKED;
 
 /* How many names were added as SB_TAKEN_KEPT, duplicates included. */
 int64_t sb_taken_kept(const struct sb_taken *taken);

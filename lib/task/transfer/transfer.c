@@ -15,24 +15,23 @@
 /* The first batches, and those of large files, have few items, so that every thread gets some. */
 #define FIRST_BATCH_ITEMS 16
 
-static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item,
-                                   struct sb_error *err)
+static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item)
 {
     char text[SB_LONG_LINK_TEXT];
 
     sb_transfer_describe_long_link(text);
-    return sb_item_fail(batch, item, "link", text, err);
+    return sb_item_fail(batch, item, "link", text);
 }
 
-static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, struct sb_error *err)
+static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item)
 {
     bool link = item->member.entry.type == SB_LINK;
     size_t capacity = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
     enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
-                                       capacity, &batch->events, err);
+                                       capacity, &batch->events);
 
     if (link && code == SB_LIMIT)
-        return fail_long_link(batch, item, err);
+        return fail_long_link(batch, item);
     item->state = code == SB_OK ? SB_ITEM_READ : code == SB_LIMIT ? SB_ITEM_LARGE : SB_ITEM_FAILED;
     if (code == SB_OK) {
         item->data_at = batch->data_size;
@@ -42,7 +41,7 @@ static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item, stru
     return code == SB_LIMIT || code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_error *err)
+static enum sb_code load_items(struct sb_batch *batch, bool links)
 {
     enum sb_code code = SB_OK;
 
@@ -50,7 +49,7 @@ static enum sb_code load_items(struct sb_batch *batch, bool links, struct sb_err
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_NEW && (item->member.entry.type == SB_LINK) == links)
-            code = load_item(batch, item, err);
+            code = load_item(batch, item);
     }
     return code;
 }
@@ -66,37 +65,36 @@ static bool is_left_out(const struct sb_batch *batch)
 }
 
 /* Links come first, while there is space: sinks want their targets in memory. */
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     const struct sb_transfer_run *transfer = context;
     struct sb_batch *batch = slot;
     enum sb_code code = SB_OK;
 
     if (transfer->sink->ops->look)
-        code = transfer->sink->ops->look(transfer->sink, batch, err);
+        code = transfer->sink->ops->look(transfer->sink, batch);
     if (!code)
-        code = load_items(batch, true, err);
+        code = load_items(batch, true);
     if (!code)
-        code = load_items(batch, false, err);
+        code = load_items(batch, false);
     if (!code)
-        code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside, err);
+        code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside);
     if (!code)
-        code = sb_transfer_sum(transfer, batch, err);
+        code = sb_transfer_sum(transfer, batch);
     if (!code && !(transfer->options->dry_run && is_left_out(batch)))
-        code = sb_sink_store(transfer->sink, batch, turns, err);
+        code = sb_sink_store(transfer->sink, batch, turns);
     batch->failed = code != SB_OK;
     return code;
 }
 
 /* Counts items whose size only the loader knew. */
-static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                                 struct sb_error *err)
+static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && transfer->source->loads && i < batch->count; i++) {
         if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
-            code = sb_transfer_count(transfer, batch->items[i].member.entry.size, err);
+            code = sb_transfer_count(transfer, batch->items[i].member.entry.size);
     }
     return code;
 }
@@ -106,9 +104,9 @@ static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct 
  * first loss ends the run.
  */
 static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
-                                    const struct sb_batch *batch, struct sb_error *err)
+                                    const struct sb_batch *batch)
 {
-    enum sb_code code = sb_transfer_heed(transfer, err);
+    enum sb_code code = sb_transfer_heed(transfer);
 
     for (size_t i = 0; !code && i < batch->count; i++) {
         const struct sb_item *item = &batch->items[i];
@@ -116,22 +114,22 @@ static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
         if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
             continue;
         sb_transfer_report_lost(transfer, &item->member);
-        code = sb_transfer_heed(transfer, err);
+        code = sb_transfer_heed(transfer);
     }
     return code;
 }
 
 /* Resolves a symbolic link by names alone; false: it leads out of the tree, or to its root. */
 static bool resolve(const struct sb_entry *link, const char *target, size_t size,
-                    struct sb_buf *out, struct sb_error *err)
+                    struct sb_buf *out)
 {
     size_t at = 0;
 
-    err->code = SB_OK;
+    sb_error()->code = SB_OK;
     if (size == 0 || target[0] == '/')
         return false;
     if (sb_buf_set(out, link->path, sb_parent_size(link->path, link->path_size))) {
-        sb_fail_memory(err);
+        sb_fail_memory();
         return false;
     }
     for (size_t end; at < size; at = end + 1) {
@@ -148,7 +146,7 @@ static bool resolve(const struct sb_entry *link, const char *target, size_t size
             continue;
         if ((out->size > 0 && sb_buf_add_char(out, '/')) ||
             sb_buf_add(out, target + at, end - at)) {
-            sb_fail_memory(err);
+            sb_fail_memory();
             return false;
         }
     }
@@ -157,7 +155,7 @@ static bool resolve(const struct sb_entry *link, const char *target, size_t size
 
 /* Does a link lead to a file that has lost its suffix, or may one yet lose it? */
 static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                              const struct sb_item *item, struct sb_error *err)
+                              const struct sb_item *item)
 {
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_entry *entry = &item->member.entry;
@@ -165,21 +163,18 @@ static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_
     bool shortened = false, comes = false;
     enum sb_code code;
 
-    if (!resolve(entry, batch->data + item->data_at, item->data_size, target, err))
-        return err->code;
-    code = sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened,
-                        err);
+    if (!resolve(entry, batch->data + item->data_at, item->data_size, target))
+        return sb_error()->code;
+    code = sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened);
     if (!code && shortened)
-        code = sb_transfer_comes(transfer, target, &comes, err);
+        code = sb_transfer_comes(transfer, target, &comes);
     if (!code && shortened && !comes)
         sb_report(options->notify, SB_PROBLEM, "link", entry->path,
                   "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
-    return code ? code
-                : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size, err);
+    return code ? code : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size);
 }
 
-static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                               struct sb_error *err)
+static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     enum sb_code code = SB_OK;
 
@@ -189,7 +184,7 @@ static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb
         const struct sb_item *item = &batch->items[i];
 
         if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
-            code = heed_link(transfer, batch, item, err);
+            code = heed_link(transfer, batch, item);
     }
     return code;
 }
@@ -217,46 +212,46 @@ static void show_progress(const struct sb_transfer_run *transfer)
                           source->total, transfer->sink->counts.files);
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct sb_transfer_run *transfer = context;
     struct sb_batch *batch = slot;
     enum sb_code code;
 
     sb_events_report(&batch->events, transfer->options->notify);
-    code = count_loaded(transfer, batch, err);
+    code = count_loaded(transfer, batch);
     if (!code)
-        code = sb_transfer_note_sums(transfer, batch, err);
+        code = sb_transfer_note_sums(transfer, batch);
     if (!code && !(transfer->options->dry_run && is_left_out(batch)))
-        code = sb_sink_drain(transfer->sink, batch, err);
+        code = sb_sink_drain(transfer->sink, batch);
     if (!code)
-        code = heed_links(transfer, batch, err);
+        code = heed_links(transfer, batch);
     if (!code)
-        code = report_all_lost(transfer, batch, err);
+        code = report_all_lost(transfer, batch);
     adapt(transfer, batch);
     sb_batch_clear(batch);
     show_progress(transfer);
     return code;
 }
 
-static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
+static enum sb_code run(struct sb_transfer_run *transfer)
 {
     static const struct sb_pipeline_ops ops = {
         .fill = sb_transfer_fill, .work = work, .drain = drain};
     unsigned threads = transfer->options->threads ? transfer->options->threads : 1;
     unsigned count = threads == 1 ? 1 : 2 * threads + 2;
     struct sb_batch *batches = calloc(count, sizeof(*batches));
-    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = batches ? SB_OK : sb_fail_memory();
 
     transfer->batch_items = FIRST_BATCH_ITEMS;
     transfer->batch_dirs = sb_tree_dirs_each(count);
     for (unsigned i = 0; !code && transfer->source->loads && i < count; i++) {
-        code = sb_loader_open(transfer->source, &batches[i].loader, err);
+        code = sb_loader_open(transfer->source, &batches[i].loader);
         if (!code)
             batches[i].loader->sparse = transfer->sink->holds & SB_KEEPS_SPARSE;
     }
     if (!code)
-        code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads, err);
+        code = sb_pipeline_run(&ops, transfer, batches, sizeof(*batches), count, threads);
     for (unsigned i = 0; batches && i < count; i++) {
         if (code && batches[i].failed)
             sb_events_report(&batches[i].events, transfer->options->notify);
@@ -269,8 +264,7 @@ static enum sb_code run(struct sb_transfer_run *transfer, struct sb_error *err)
 }
 
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
-                         const struct sb_transfer_options *options, int64_t *members,
-                         struct sb_error *err)
+                         const struct sb_transfer_options *options, int64_t *members)
 {
     struct sb_transfer_run transfer = {.options = options, .source = source, .sink = sink};
     struct sb_transfer_place *place = options->place;
@@ -285,9 +279,9 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     transfer.naming.notify = options->notify;
     if (options->prefix || options->strip || !options->stored_names)
         code = sb_stored_names_new(&transfer.names, options->prefix, options->strip, NULL,
-                                   sink->any_names, options->notify, err);
+                                   sink->any_names, options->notify);
     if (!code)
-        code = run(&transfer, err);
+        code = run(&transfer);
     *members += transfer.members;
     if (place)
         place->bytes = transfer.bytes;

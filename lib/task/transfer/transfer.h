@@ -117,15 +117,14 @@ struct sb_transfer_options {
  * Skips the first place->members members of a source that was just opened. SB_CHANGED if the last
  * of them is not place->last.
  */
-enum sb_code sb_transfer_pass(struct sb_source *source, const struct sb_transfer_place *place,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_transfer_pass(struct sb_source *source,
+                              const struct sb_transfer_place *place) SB_CHECKED;
 
 /*
  * Adds the number of the source's members to *members. SB_OK: the source was read to its end;
  * problems of single members were reported. The sink is not committed.
  */
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
-                         const struct sb_transfer_options *options, int64_t *members,
-                         struct sb_error *err) SB_CHECKED;
+                         const struct sb_transfer_options *options, int64_t *members) SB_CHECKED;
 
 #endif

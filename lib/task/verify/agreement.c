@@ -435,9 +435,8 @@ static bool has_rows_of_entries(const char *name)
 bool sb_verify_indexes_agree(struct sqlite3 *db)
 {
     struct sb_hash_key secret;
-    struct sb_error ignored;
     sqlite3_stmt *statement = NULL;
-    bool right = sb_hash_key_draw(&secret, &ignored) == SB_OK &&
+    bool right = IGNORED(sb_hash_key_draw(&secret)) == SB_OK &&
                  sqlite3_prepare_v2(db,
                                     "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table'"
                                     " AND (SELECT encoding = 'UTF-8' FROM pragma_encoding)",

@@ -37,7 +37,7 @@ void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const 
 
 /* The repaired bag is compressed as the damaged one. */
 static enum sb_code writer_options(const struct bag_check *check,
-                                   struct sb_bag_writer_options *options, struct sb_error *err)
+                                   struct sb_bag_writer_options *options)
 {
     enum sb_compression wanted;
 
@@ -50,14 +50,14 @@ static enum sb_code writer_options(const struct bag_check *check,
         const struct bag_file *file = &check->files[i];
 
         if (file->usable && file->zstd != (wanted == SB_COMPRESSION_ZSTD))
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: would%s be compressed, and %s is%s; records are repaired as they "
                            "are stored: call it *%s",
                            options->path, file->zstd ? " not" : "", file->path,
                            file->zstd ? "" : " not", file->zstd ? ".bagz" : ".bag");
         if (check->options->keep_numbers && (!file->usable || file->walked) &&
             check->options->bag.layout == SB_LAYOUT_CONCATENATED)
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: how many records it had is not known, so that numbers cannot be "
                            "kept",
                            file->path);
@@ -66,33 +66,33 @@ static enum sb_code writer_options(const struct bag_check *check,
 }
 
 /* The repaired bag must not replace the damaged one, which may hold more than could be saved. */
-static enum sb_code refuse_itself(const struct bag_check *check, struct sb_error *err)
+static enum sb_code refuse_itself(const struct bag_check *check)
 {
     const char *output = check->options->repair_to->path;
 
     for (size_t i = 0; i < check->spec.count; i++) {
         if (sb_convert_replaces(output, check->spec.paths[i]))
-            return sb_fail(err, SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s: is what is to be repaired, or a part of it; choose another output",
                            output);
     }
     return SB_OK;
 }
 
-static enum sb_code open_writer(struct bag_check *check, struct sb_error *err)
+static enum sb_code open_writer(struct bag_check *check)
 {
     struct sb_bag_writer_options options;
 
     if (!check->options->repair_to)
         return SB_OK;
-    if (refuse_itself(check, err))
-        return err->code;
-    if (writer_options(check, &options, err))
-        return err->code;
-    return sb_bag_writer_open(&check->writer, &options, err);
+    if (refuse_itself(check))
+        return sb_error()->code;
+    if (writer_options(check, &options))
+        return sb_error()->code;
+    return sb_bag_writer_open(&check->writer, &options);
 }
 
-static enum sb_code check_records(struct bag_check *check, struct sb_error *err)
+static enum sb_code check_records(struct bag_check *check)
 {
     struct sb_record_choice *choice = NULL;
     enum sb_code code = SB_OK;
@@ -103,9 +103,9 @@ static enum sb_code check_records(struct bag_check *check, struct sb_error *err)
     }
     check->result->selected = check->options->records || check->options->choice;
     if (check->options->records)
-        code = sb_record_choice_new(&choice, check->options->records, check->places, err);
+        code = sb_record_choice_new(&choice, check->options->records, check->places);
     if (!code)
-        code = sb_verify_bag_records(check, choice, err);
+        code = sb_verify_bag_records(check, choice);
     sb_record_choice_free(choice);
     return code;
 }
@@ -120,31 +120,31 @@ static void judge_strictly(struct bag_check *check)
                              "records have no checksum");
 }
 
-static enum sb_code run(struct bag_check *check, struct sb_error *err)
+static enum sb_code run(struct bag_check *check)
 {
-    enum sb_code code = sb_verify_bag_files(check, err);
+    enum sb_code code = sb_verify_bag_files(check);
 
     if (!code && (!check->options->choice || check->options->choice->share.index == 0))
-        code = sb_verify_bag_sets(check, err);
+        code = sb_verify_bag_sets(check);
     if (!code)
-        code = open_writer(check, err);
+        code = open_writer(check);
     if (!code && check->file_count > 0)
-        code = check_records(check, err);
+        code = check_records(check);
     if (!code && check->writer)
-        code = sb_bag_writer_commit(check->writer, err);
+        code = sb_bag_writer_commit(check->writer);
     return code;
 }
 
-static enum sb_code check_bag(struct bag_check *check, const char *spec, struct sb_error *err)
+static enum sb_code check_bag(struct bag_check *check, const char *spec)
 {
-    enum sb_code code = sb_spec_expand(&check->spec, spec, err);
+    enum sb_code code = sb_spec_expand(&check->spec, spec);
 
     if (code)
         return code;
     check->bytes = 0;
     check->file_count = (uint32_t)check->spec.count;
     check->files = calloc(check->spec.count + 1, sizeof(*check->files));
-    code = check->files ? run(check, err) : sb_fail_memory(err);
+    code = check->files ? run(check) : sb_fail_memory();
     sb_bag_writer_free(check->writer);
     sb_file_free(check->walked_limits);
     check->walked_limits = NULL;
@@ -171,7 +171,7 @@ static void compare_counts(struct bag_check *check, const char *bag, const char 
 
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
                            const struct sb_verify_events *events, const struct sb_notify *notify,
-                           struct sb_verify_bag_result *result, struct sb_error *err)
+                           struct sb_verify_bag_result *result)
 {
     struct bag_check check = {
         .options = options,
@@ -189,14 +189,14 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
             "a bag has no checksums, and frames need not: bytes that changed may go unnoticed",
     };
     if (options->repair_to && (options->quick || options->records || options->choice))
-        return sb_fail(err, SB_INVALID, "%s: what is repaired is read, and all of it",
+        return sb_fail(SB_INVALID, "%s: what is repaired is read, and all of it",
                        options->repair_to->path);
-    code = sb_spec_beside(&bags, spec, err);
+    code = sb_spec_beside(&bags, spec);
     if (!code && options->repair_to && bags.count > 1)
-        code = sb_fail(err, SB_INVALID, "%s: bags side by side are repaired one by one",
+        code = sb_fail(SB_INVALID, "%s: bags side by side are repaired one by one",
                        options->repair_to->path);
     for (size_t i = 0; !code && i < bags.count; i++) {
-        code = check_bag(&check, bags.paths[i], err);
+        code = check_bag(&check, bags.paths[i]);
         if (!code)
             compare_counts(&check, bags.paths[i], &first, &records);
     }

@@ -68,6 +68,6 @@ struct sb_verify_bag_result {
  */
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
                            const struct sb_verify_events *events, const struct sb_notify *notify,
-                           struct sb_verify_bag_result *result, struct sb_error *err) SB_CHECKED;
+                           struct sb_verify_bag_result *result) SB_CHECKED;
 
 #endif

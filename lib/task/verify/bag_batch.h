@@ -49,27 +49,25 @@ struct bag_batch {
     size_t *sizes; /* of records to be written */
 };
 
-enum sb_code sb_bag_batch_init(struct bag_batch *batch, struct bag_check *check,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_batch_init(struct bag_batch *batch, struct bag_check *check) SB_CHECKED;
 void sb_bag_batch_release(struct bag_batch *batch);
 
 /*
  * Checks each of the items, which are in the order of sequence again afterwards. An error is not
  * about any of them.
  */
-enum sb_code sb_bag_batch_check(struct bag_batch *batch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_batch_check(struct bag_batch *batch) SB_CHECKED;
 
 /* verify/bag_repair.c: adds the undamaged ones to the check's writer. */
-enum sb_code sb_bag_batch_repair(struct bag_batch *batch, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_batch_repair(struct bag_batch *batch) SB_CHECKED;
 
 /* For both of these: opens the files of one shard, which may be open already. */
-enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t number,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_batch_open(struct bag_batch *batch, uint32_t number) SB_CHECKED;
 void sb_bag_batch_close(struct bag_batch *batch);
 
 /* Up to BAG_READ_BYTES of its records into batch->stored; fewer where the file ends. */
-enum sb_code sb_bag_batch_read(struct bag_batch *batch, int64_t offset, size_t size, size_t *got,
-                               struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_batch_read(struct bag_batch *batch, int64_t offset, size_t size,
+                               size_t *got) SB_CHECKED;
 
 /* How many items from `first` on are adjacent, and can be read at once. */
 size_t sb_bag_batch_adjacent(const struct bag_batch *batch, size_t first, int64_t *bytes);

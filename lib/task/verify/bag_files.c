@@ -8,8 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
-                                     struct sb_error *err)
+enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file)
 {
     const struct bag_file *one = &check->files[file];
     const struct stat *was = &one->was;
@@ -17,8 +16,7 @@ enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t fil
 
     if (stat(one->path, &now) == 0 && sb_is_same_file(&now, was) && sb_is_unchanged(&now, was))
         return SB_OK;
-    return sb_fail(err, SB_CHANGED, "%s: was changed while it was verified; verify it again",
-                   one->path);
+    return sb_fail(SB_CHANGED, "%s: was changed while it was verified; verify it again", one->path);
 }
 
 /* What opening a file has reported. */
@@ -49,16 +47,16 @@ static bool read_limit(const char *path, int64_t offset, int64_t *out)
     uint64_t value;
     bool done;
 
-    if (offset < 0 || sb_file_open(&file, path, "bag", &err))
+    if (offset < 0 || INTO(&err, sb_file_open(&file, path, "bag")))
         return false;
-    done = !sb_file_read_exactly(file, &value, sizeof(value), offset, &err);
+    done = !INTO(&err, sb_file_read_exactly(file, &value, sizeof(value), offset));
     sb_file_free(file);
     *out = done ? (int64_t)le64toh(value) : 0;
     return done;
 }
 
 /* Bytes of a file with separate limits that no limit reaches: an append or a writer was killed. */
-static enum sb_code look_past(struct bag_check *check, int64_t number, struct sb_error *err)
+static enum sb_code look_past(struct bag_check *check, int64_t number)
 {
     const struct bag_file *file = &check->files[number];
     const int64_t limits_size = file->records * (int64_t)sizeof(uint64_t);
@@ -66,7 +64,7 @@ static enum sb_code look_past(struct bag_check *check, int64_t number, struct sb
     int64_t last = 0, tail = 0, after;
 
     if (sb_limits_name(file->path, &limits))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (file->records > 0)
         (void)read_limit(limits.data, limits_size - (int64_t)sizeof(uint64_t), &last);
     after = file->bytes - last;
@@ -87,7 +85,7 @@ static enum sb_code look_past(struct bag_check *check, int64_t number, struct sb
     return SB_OK;
 }
 
-static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct sb_error *err)
+static enum sb_code open_as_bag(struct bag_check *check, int64_t number)
 {
     struct bag_file *file = &check->files[number];
     struct heard heard = {.check = check, .file = number};
@@ -95,7 +93,7 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
     const struct sb_bag_shard *shard;
     struct sb_bag *bag;
     bool written;
-    enum sb_code code = sb_bag_open(&bag, file->path, &check->options->bag, &notify, err);
+    enum sb_code code = sb_bag_open(&bag, file->path, &check->options->bag, &notify);
 
     if (code)
         return code;
@@ -110,8 +108,8 @@ static enum sb_code open_as_bag(struct bag_check *check, int64_t number, struct 
     if (!file->separate || heard.unfinished)
         return SB_OK;
     /* An append that is under way is reported elsewhere. */
-    code = sb_verify_bag_is_written(file->path, &written, err);
-    return code || written ? code : look_past(check, number, err);
+    code = sb_verify_bag_is_written(file->path, &written);
+    return code || written ? code : look_past(check, number);
 }
 
 /* A compressed file that was cut within its limits looks like a bag, by chance. */
@@ -142,32 +140,29 @@ static const char *beside(const struct bag_check *check, const struct bag_file *
     return options->shown_as ? "." : file->path;
 }
 
-static enum sb_code open_walked(struct bag_check *check, const struct bag_file *file,
-                                struct sb_error *err)
+static enum sb_code open_walked(struct bag_check *check, const struct bag_file *file)
 {
     int fd;
 
     if (check->walked_limits)
         return SB_OK;
-    if (sb_temp_file(&fd, beside(check, file), err))
-        return err->code;
-    return sb_file_take(&check->walked_limits, fd, "temporary file", err);
+    if (sb_temp_file(&fd, beside(check, file)))
+        return sb_error()->code;
+    return sb_file_take(&check->walked_limits, fd, "temporary file");
 }
 
 /* Its limits are lost: does it have frames, and more of them than these limits cover? */
-static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *file,
-                                    struct sb_error *err)
+static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *file)
 {
     int64_t frames = 0, end = 0;
     struct sb_file *bytes;
     enum sb_code code;
 
-    if (!may_have_frames(check, file) || sb_file_open(&bytes, file->path, "bag", err))
+    if (!may_have_frames(check, file) || sb_file_open(&bytes, file->path, "bag"))
         return SB_OK;
-    code = open_walked(check, file, err);
+    code = open_walked(check, file);
     if (!code)
-        code =
-            sb_verify_bag_walk(bytes, check->walked_limits, check->walked_size, &frames, &end, err);
+        code = sb_verify_bag_walk(bytes, check->walked_limits, check->walked_size, &frames, &end);
     sb_file_free(bytes);
     if (code || frames == 0 || end <= file->bytes)
         return code;
@@ -205,8 +200,7 @@ static void report_unusable(struct bag_check *check, int64_t number, const struc
 }
 
 /* *failure: why it is not usable. */
-static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb_error *failure,
-                              struct sb_error *err)
+static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb_error *failure)
 {
     struct bag_file *file = &check->files[number];
     struct stat st = {0};
@@ -216,17 +210,17 @@ static enum sb_code open_file(struct bag_check *check, int64_t number, struct sb
     file->there = lstat(file->path, &st) == 0;
     if (stat(file->path, &file->was))
         file->was = st;
-    code = file->there ? open_as_bag(check, number, failure)
-                       : sb_fail_errno(failure, errno, "%s", file->path);
+    code = file->there ? INTO(failure, open_as_bag(check, number))
+                       : INTO(failure, sb_fail_errno(errno, "%s", file->path));
     if (code == SB_NOMEM || code == SB_INTERRUPT) {
-        *err = *failure;
+        *sb_error() = *failure;
         return code;
     }
     if (!code && !limits_look_cut(file))
         return SB_OK;
     if (!code)
-        (void)sb_fail(failure, SB_DAMAGED, "its limits are cut short");
-    code = file->there ? look_for_frames(check, file, err) : SB_OK;
+        (void)INTO(failure, sb_fail(SB_DAMAGED, "its limits are cut short"));
+    code = file->there ? look_for_frames(check, file) : SB_OK;
     /* If there is no space for temporary files, the bag stays unusable. */
     if (code && (code == SB_NOMEM || code == SB_INTERRUPT || check->options->repair_to))
         return code;
@@ -256,7 +250,7 @@ static void check_layout(struct bag_check *check)
     }
 }
 
-static enum sb_code number_records(struct bag_check *check, struct sb_error *err)
+static enum sb_code number_records(struct bag_check *check)
 {
     bool interleaved = check->options->bag.layout == SB_LAYOUT_INTERLEAVED;
     int64_t places = 0, last;
@@ -269,7 +263,7 @@ static enum sb_code number_records(struct bag_check *check, struct sb_error *err
             __builtin_add_overflow(places, file->records, &last) ||
             (interleaved && (__builtin_mul_overflow(file->records, check->file_count, &last) ||
                              __builtin_add_overflow(last, i, &last))))
-            return sb_fail(err, SB_LIMIT, "%s: more records than can be counted", file->path);
+            return sb_fail(SB_LIMIT, "%s: more records than can be counted", file->path);
         if (interleaved)
             last = file->records > 0 ? last - check->file_count + 1 : 0;
         places = last > places ? last : places;
@@ -278,7 +272,7 @@ static enum sb_code number_records(struct bag_check *check, struct sb_error *err
     return SB_OK;
 }
 
-enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err)
+enum sb_code sb_verify_bag_files(struct bag_check *check)
 {
     struct sb_error failure, first = {0};
     bool usable = false;
@@ -287,18 +281,18 @@ enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err)
     for (uint32_t i = 0; i < check->file_count; i++) {
         check->files[i].path = check->spec.paths[i];
         failure.code = SB_OK;
-        if (open_file(check, i, &failure, err))
-            return err->code;
+        if (open_file(check, i, &failure))
+            return sb_error()->code;
         usable |= check->files[i].usable;
         if (!check->files[i].usable && !first.code)
             first = failure;
     }
     if (!usable && check->file_count > 0)
-        return sb_fail(err, first.code, "%s: %s",
+        return sb_fail(first.code, "%s: %s",
                        check->options->shown_as ? check->options->shown_as : check->spec.paths[0],
                        without_name(first.text, check->spec.paths[0]));
     if (check->options->bag.layout == SB_LAYOUT_INTERLEAVED)
         check_layout(check);
     check->result->shards += check->file_count;
-    return number_records(check, err);
+    return number_records(check);
 }

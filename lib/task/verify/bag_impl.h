@@ -59,28 +59,25 @@ void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const 
  * verify/bag_files.c: fills in check->files, and reports defects of each as a whole. Returns the
  * error of the first file if none is usable.
  */
-enum sb_code sb_verify_bag_files(struct bag_check *check, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bag_files(struct bag_check *check) SB_CHECKED;
 
 /* SB_CHANGED if the file has changed: limits that an append has overwritten are not damage. */
-enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file) SB_CHECKED;
 
 /* verify/bag_walk.c: the frames at the beginning of a file, their ends appended to `limits` from
  * limits_at on. */
 enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file *limits,
-                                int64_t limits_at, int64_t *frames, int64_t *end,
-                                struct sb_error *err) SB_CHECKED;
+                                int64_t limits_at, int64_t *frames, int64_t *end) SB_CHECKED;
 
 /* verify/bag_set.c: missing files of sets, and other files beside them. */
-enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bag_sets(struct bag_check *check) SB_CHECKED;
 
 /* Does a writer of ours hold its lock? */
-enum sb_code sb_verify_bag_is_written(const char *path, bool *written,
-                                      struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written) SB_CHECKED;
 
 /* verify/bag_records.c: limits and records. */
-enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bag_records(struct bag_check *check,
+                                   struct sb_record_choice *choice) SB_CHECKED;
 
 /* A window of the limits of one file. */
 struct bag_limits {
@@ -99,7 +96,7 @@ struct bag_extent {
     uint64_t start, end;
     bool bad_start, bad_end;
 };
-enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index,
+                                  struct bag_extent *out) SB_CHECKED;
 
 #endif

@@ -6,7 +6,7 @@
 
 enum blame { NEITHER, FIRST, SECOND, BOTH };
 
-static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_error *err)
+static enum sb_code load(struct bag_limits *limits, int64_t index)
 {
     const struct bag_file *file = limits->file;
     int64_t first = index > BEFORE ? index - BEFORE : 0;
@@ -17,11 +17,11 @@ static enum sb_code load(struct bag_limits *limits, int64_t index, struct sb_err
         count = (size_t)(file->records - first);
     limits->count = 0;
     code = sb_file_read(limits->bytes, limits->values, count * sizeof(uint64_t),
-                        file->limits_at + first * (int64_t)sizeof(uint64_t), &got, err);
+                        file->limits_at + first * (int64_t)sizeof(uint64_t), &got);
     if (code)
         return code;
     if (got < count * sizeof(uint64_t))
-        return sb_fail(err, SB_DAMAGED, "%s: its limits end early", file->path);
+        return sb_fail(SB_DAMAGED, "%s: its limits end early", file->path);
     limits->first = first;
     limits->count = count;
     return SB_OK;
@@ -34,8 +34,7 @@ static bool is_set(const struct bag_file *file, int64_t index)
 }
 
 /* Records begin at 0, and end where the file says. */
-static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *out,
-                          struct sb_error *err)
+static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *out)
 {
     enum sb_code code = SB_OK;
 
@@ -44,7 +43,7 @@ static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *ou
         return SB_OK;
     }
     if (index < limits->first || index - limits->first >= (int64_t)limits->count)
-        code = load(limits, index, err);
+        code = load(limits, index);
     if (!code)
         *out = le64toh(limits->values[index - limits->first]);
     return code;
@@ -54,15 +53,14 @@ static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *ou
  * The limits `at` and the next one are out of order: which of them is wrong? The one without which
  * the others are in order; both, if that does not decide.
  */
-static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out,
-                          struct sb_error *err)
+static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out)
 {
     uint64_t around[4], end = (uint64_t)limits->file->bytes;
     bool without_first, without_second;
 
     for (int i = 0; i < 4; i++) {
-        if (limit(limits, at - 1 + i, &around[i], err))
-            return err->code;
+        if (limit(limits, at - 1 + i, &around[i]))
+            return sb_error()->code;
     }
     if (around[1] <= around[2] || around[1] > end) {
         *out = NEITHER;
@@ -74,8 +72,7 @@ static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out
     return SB_OK;
 }
 
-static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t value, bool *bad,
-                           struct sb_error *err)
+static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t value, bool *bad)
 {
     enum blame before = NEITHER, after = NEITHER;
 
@@ -85,8 +82,8 @@ static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t va
     *bad = value > (uint64_t)limits->file->bytes;
     if (*bad)
         return SB_OK;
-    if (blame(limits, index - 1, &before, err) || blame(limits, index, &after, err))
-        return err->code;
+    if (blame(limits, index - 1, &before) || blame(limits, index, &after))
+        return sb_error()->code;
     *bad = before == SECOND || before == BOTH || after == FIRST || after == BOTH;
     return SB_OK;
 }
@@ -106,19 +103,18 @@ static bool is_in_order(const struct bag_limits *limits, int64_t index, struct b
            around[3] <= (uint64_t)limits->file->bytes;
 }
 
-enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out,
-                                  struct sb_error *err)
+enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out)
 {
     enum sb_code code;
 
     if (is_in_order(limits, index, out))
         return SB_OK;
-    code = limit(limits, index - 1, &out->start, err);
+    code = limit(limits, index - 1, &out->start);
     if (!code)
-        code = limit(limits, index, &out->end, err);
+        code = limit(limits, index, &out->end);
     if (!code)
-        code = is_bad(limits, index - 1, out->start, &out->bad_start, err);
+        code = is_bad(limits, index - 1, out->start, &out->bad_start);
     if (!code)
-        code = is_bad(limits, index, out->end, &out->bad_end, err);
+        code = is_bad(limits, index, out->end, &out->bad_end);
     return code;
 }

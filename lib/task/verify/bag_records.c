@@ -57,18 +57,18 @@ static bool is_chosen(const struct bag_check *check, const struct bag_item *item
 }
 
 /* A single number that does not exist is reported, and the rest is done. */
-static enum sb_code next_run(struct records *records, struct sb_error *err)
+static enum sb_code next_run(struct records *records)
 {
     enum sb_code code;
 
     if (!records->from)
         return SB_END;
-    while ((code = sb_record_choice_next(records->from, &records->run, err)) == SB_INVALID)
-        sb_report(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", err->text);
+    while ((code = sb_record_choice_next(records->from, &records->run)) == SB_INVALID)
+        sb_report(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", sb_error()->text);
     return code;
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct records *records = context;
     struct bag_batch *batch = slot;
@@ -77,7 +77,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
     batch->count = 0;
     while (batch->count < most) {
-        enum sb_code code = run->count > 0 ? SB_OK : next_run(records, err);
+        enum sb_code code = run->count > 0 ? SB_OK : next_run(records);
 
         if (code == SB_END)
             break;
@@ -94,20 +94,20 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     return batch->count > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct records *records = context;
     struct bag_batch *batch = slot;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_bag_batch_check(batch, err);
+    enum sb_code code = sb_bag_batch_check(batch);
 
     batch->took = sb_clock_ns() - began;
     if (code || !records->check->writer)
         return code;
     code = sb_turn_begin(turns, batch);
     if (code)
-        return sb_fail(err, code, "interrupted");
-    code = sb_bag_batch_repair(batch, err);
+        return sb_fail(code, "interrupted");
+    code = sb_bag_batch_repair(batch);
     sb_turn_end(turns, batch);
     return code;
 }
@@ -125,7 +125,7 @@ static void report(struct bag_check *check, const struct bag_batch *batch,
                          batch->text.data + item->text - 1);
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct records *records = context;
     struct bag_check *check = records->check;
@@ -142,8 +142,8 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
         result->damaged += item->state == BAG_ITEM_DAMAGED;
         result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
         result->unchecked += item->unchecked;
-        if (item->text && sb_verify_bag_unchanged(check, item->file, err))
-            return err->code;
+        if (item->text && sb_verify_bag_unchanged(check, item->file))
+            return sb_error()->code;
         if (item->text)
             report(check, batch, item);
     }
@@ -179,8 +179,7 @@ static size_t batch_records(const struct bag_check *check)
     return average < BAG_READ_BYTES ? (size_t)(BAG_READ_BYTES / average) : 1;
 }
 
-enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice,
-                                   struct sb_error *err)
+enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_choice *choice)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     struct records records = {
@@ -191,17 +190,17 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
     };
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct bag_batch *batches = calloc(slots, sizeof(*batches));
-    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = batches ? SB_OK : sb_fail_memory();
 
     if (!choice)
         records.run = all_records(check);
     for (unsigned i = 0; !code && i < slots; i++)
-        code = sb_bag_batch_init(&batches[i], check, err);
+        code = sb_bag_batch_init(&batches[i], check);
     if (!code)
-        code = sb_pipeline_run(&ops, &records, batches, sizeof(*batches), slots, threads, err);
+        code = sb_pipeline_run(&ops, &records, batches, sizeof(*batches), slots, threads);
     for (uint32_t i = 0; !code && i < check->file_count; i++) {
         if (check->files[i].usable && !check->files[i].separate)
-            code = sb_verify_bag_unchanged(check, i, err);
+            code = sb_verify_bag_unchanged(check, i);
     }
     for (unsigned i = 0; batches && i < slots; i++)
         sb_bag_batch_release(&batches[i]);

@@ -1,14 +1,12 @@
 #include "task/verify/bag_batch.h"
 
 /* The file shrank since it was checked. */
-static enum sb_code became_short(const struct bag_batch *batch, struct sb_error *err)
+static enum sb_code became_short(const struct bag_batch *batch)
 {
-    return sb_fail(err, SB_CHANGED, "%s: became shorter while it was read",
-                   batch->limits.file->path);
+    return sb_fail(SB_CHANGED, "%s: became shorter while it was read", batch->limits.file->path);
 }
 
-static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *item,
-                                struct sb_error *err)
+static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *item)
 {
     enum sb_code code = SB_OK;
     size_t got;
@@ -17,33 +15,33 @@ static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *
         int64_t left = item->size - done;
         size_t size = (size_t)(left < BAG_READ_BYTES ? left : BAG_READ_BYTES);
 
-        code = sb_bag_batch_read(batch, item->offset + done, size, &got, err);
+        code = sb_bag_batch_read(batch, item->offset + done, size, &got);
         if (!code && got < size)
-            code = became_short(batch, err);
+            code = became_short(batch);
         if (!code)
-            code = sb_bag_writer_piece(batch->check->writer, batch->stored, size, err);
+            code = sb_bag_writer_piece(batch->check->writer, batch->stored, size);
     }
-    return code ? code : sb_bag_writer_end_record(batch->check->writer, err);
+    return code ? code : sb_bag_writer_end_record(batch->check->writer);
 }
 
 static enum sb_code write_run(struct bag_batch *batch, const struct bag_item *items, size_t count,
-                              int64_t bytes, struct sb_error *err)
+                              int64_t bytes)
 {
     size_t got = 0;
     enum sb_code code = SB_OK;
 
     if (bytes > 0)
-        code = sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got, err);
+        code = sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got);
     if (!code && (int64_t)got < bytes)
-        code = became_short(batch, err);
+        code = became_short(batch);
     if (code)
         return code;
     for (size_t i = 0; i < count; i++)
         batch->sizes[i] = (size_t)items[i].size;
-    return sb_bag_writer_add(batch->check->writer, batch->stored, batch->sizes, count, err);
+    return sb_bag_writer_add(batch->check->writer, batch->stored, batch->sizes, count);
 }
 
-enum sb_code sb_bag_batch_repair(struct bag_batch *batch, struct sb_error *err)
+enum sb_code sb_bag_batch_repair(struct bag_batch *batch)
 {
     bool keep_numbers = batch->check->options->keep_numbers;
     enum sb_code code = SB_OK;
@@ -58,17 +56,17 @@ enum sb_code sb_bag_batch_repair(struct bag_batch *batch, struct sb_error *err)
         if (!sound && !keep_numbers)
             continue;
         if (sound)
-            code = sb_bag_batch_open(batch, item->file, err);
+            code = sb_bag_batch_open(batch, item->file);
         if (code)
             break;
         if (!sound) {
-            code = sb_bag_writer_add(batch->check->writer, "", &nothing, 1, err);
+            code = sb_bag_writer_add(batch->check->writer, "", &nothing, 1);
             batch->emptied++;
         } else if (item->size > BAG_READ_BYTES) {
-            code = write_large(batch, item, err);
+            code = write_large(batch, item);
         } else {
             count = sb_bag_batch_adjacent(batch, i, &bytes);
-            code = write_run(batch, item, count, bytes, err);
+            code = write_run(batch, item, count, bytes);
         }
         batch->written += (int64_t)count;
     }

@@ -93,8 +93,7 @@ static struct stretch stretch_at(const struct bag_check *check, uint32_t first)
 /* A glob yields only existing files, and so does not show what is missing; a single shard is no
  * set.
  */
-static enum sb_code report_missing(struct bag_check *check, const struct stretch *stretch,
-                                   struct sb_error *err)
+static enum sb_code report_missing(struct bag_check *check, const struct stretch *stretch)
 {
     const char *path = check->spec.paths[stretch->first];
     uint32_t at = stretch->first;
@@ -114,7 +113,7 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
                               (int)(stretch->name.prefix + stretch->name.prefix_size - path), path,
                               i, stretch->name.shards, stretch->name.suffix)) {
             sb_buf_release(&name);
-            return sb_fail_memory(err);
+            return sb_fail_memory();
         }
         if (access(name.data, F_OK))
             sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
@@ -133,13 +132,13 @@ struct beside {
 };
 
 static enum sb_code note_name(const struct sb_shard_pattern *set, const char *name,
-                              struct beside *beside, struct sb_error *err)
+                              struct beside *beside)
 {
     struct sb_bag_found found = sb_bag_recognize(set, name);
 
     if (found.what == SB_FOUND_TEMPORARY) {
         if (beside->temporary++ == 0 && sb_buf_add_text(&beside->first, name))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     } else if (found.what == SB_FOUND_SHARD && found.shards != set->shards &&
                found.shard < found.shards) {
         if (beside->shards == 0 || found.shards < beside->shards) {
@@ -151,8 +150,7 @@ static enum sb_code note_name(const struct sb_shard_pattern *set, const char *na
     return SB_OK;
 }
 
-static enum sb_code look_beside(const struct sb_shard_pattern *set, struct beside *beside,
-                                struct sb_error *err)
+static enum sb_code look_beside(const struct sb_shard_pattern *set, struct beside *beside)
 {
     const char *path = set->path;
     size_t directory_size = (size_t)(sb_base_name(path) - path);
@@ -162,10 +160,10 @@ static enum sb_code look_beside(const struct sb_shard_pattern *set, struct besid
     DIR *dir;
 
     if (sb_buf_set(&directory, directory_size ? path : "./", directory_size ? directory_size : 2))
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     dir = opendir(directory.data);
     while (!code && dir && (entry = readdir(dir)))
-        code = note_name(set, entry->d_name, beside, err);
+        code = note_name(set, entry->d_name, beside);
     if (dir)
         closedir(dir);
     sb_buf_release(&directory);
@@ -205,10 +203,10 @@ static enum lock look_at_lock(const char *path)
     return held ? HELD : LEFT;
 }
 
-enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb_error *err)
+enum sb_code sb_verify_bag_is_written(const char *path, bool *written)
 {
     struct sb_buf lock = {0};
-    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &lock, err);
+    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &lock);
 
     *written = !code && look_at_lock(lock.data) == HELD;
     sb_buf_release(&lock);
@@ -217,10 +215,10 @@ enum sb_code sb_verify_bag_is_written(const char *path, bool *written, struct sb
 
 /* written: the path that its writers lock. */
 static enum sb_code report_writer(struct bag_check *check, const char *path, const char *written,
-                                  int64_t temporary, const char *first, struct sb_error *err)
+                                  int64_t temporary, const char *first)
 {
     struct sb_buf lock_path = {0};
-    enum sb_code code = sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path, err);
+    enum sb_code code = sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path);
     enum lock lock = code ? NO_LOCK : look_at_lock(lock_path.data);
 
     if (code)
@@ -243,8 +241,7 @@ static enum sb_code report_writer(struct bag_check *check, const char *path, con
     return SB_OK;
 }
 
-static enum sb_code look_at_set(struct bag_check *check, const struct stretch *stretch,
-                                struct sb_error *err)
+static enum sb_code look_at_set(struct bag_check *check, const struct stretch *stretch)
 {
     const char *path = check->spec.paths[stretch->first];
     struct sb_shard_pattern set = {
@@ -254,13 +251,13 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
         .shards = stretch->name.shards};
     struct beside beside = {0};
     struct sb_buf spec = {0};
-    enum sb_code code = look_beside(&set, &beside, err);
+    enum sb_code code = look_beside(&set, &beside);
 
     if (!code && sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code) {
         report_others(check, stretch, &beside);
-        code = report_writer(check, path, spec.data, beside.temporary, beside.first.data, err);
+        code = report_writer(check, path, spec.data, beside.temporary, beside.first.data);
     }
     sb_buf_release(&beside.first);
     sb_buf_release(&spec);
@@ -268,30 +265,30 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
 }
 
 /* Looks for leftovers of writers of this file. */
-static enum sb_code look_at_file(struct bag_check *check, const char *path, struct sb_error *err)
+static enum sb_code look_at_file(struct bag_check *check, const char *path)
 {
     struct sb_buf temporary = {0};
-    enum sb_code code = sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary, err);
+    enum sb_code code = sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary);
 
     if (!code)
         code = report_writer(check, path, path, access(temporary.data, F_OK) == 0,
-                             sb_base_name(temporary.data), err);
+                             sb_base_name(temporary.data));
     sb_buf_release(&temporary);
     return code;
 }
 
-enum sb_code sb_verify_bag_sets(struct bag_check *check, struct sb_error *err)
+enum sb_code sb_verify_bag_sets(struct bag_check *check)
 {
     struct stretch stretch;
     enum sb_code code = SB_OK;
 
     for (uint32_t i = 0; i < check->file_count && !code; i = stretch.end) {
         stretch = stretch_at(check, i);
-        code = report_missing(check, &stretch, err);
+        code = report_missing(check, &stretch);
         if (!code && stretch.name.shards > 0)
-            code = look_at_set(check, &stretch, err);
+            code = look_at_set(check, &stretch);
         for (uint32_t k = stretch.first; k < stretch.end && !code; k++)
-            code = look_at_file(check, check->spec.paths[k], err);
+            code = look_at_file(check, check->spec.paths[k]);
     }
     return code;
 }

@@ -25,7 +25,7 @@ struct walk {
 
 /* `size` bytes at an offset; SB_END if the file ends before them. */
 static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
-                         const unsigned char **bytes, struct sb_error *err)
+                         const unsigned char **bytes)
 {
     enum sb_code code = SB_OK;
 
@@ -33,8 +33,7 @@ static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
         return SB_END;
     if (offset < walk->at || offset + (int64_t)size > walk->at + (int64_t)walk->held) {
         walk->at = offset;
-        code =
-            sb_file_read(walk->file, walk->window, sizeof(walk->window), offset, &walk->held, err);
+        code = sb_file_read(walk->file, walk->window, sizeof(walk->window), offset, &walk->held);
         if (!code && walk->held < size)
             code = SB_END;
     }
@@ -54,13 +53,13 @@ static int64_t header_size(unsigned char descriptor)
 }
 
 /* Moves *offset to the end of its frame; SB_END if there is none, or it is cut short. */
-static enum sb_code pass_frame(struct walk *walk, int64_t *offset, struct sb_error *err)
+static enum sb_code pass_frame(struct walk *walk, int64_t *offset)
 {
     const unsigned char *bytes;
     unsigned char descriptor;
     uint32_t header = 0, size;
     int64_t at = *offset;
-    enum sb_code code = peek(walk, at, MAGIC_SIZE + 1, &bytes, err);
+    enum sb_code code = peek(walk, at, MAGIC_SIZE + 1, &bytes);
 
     if (code)
         return code;
@@ -70,7 +69,7 @@ static enum sb_code pass_frame(struct walk *walk, int64_t *offset, struct sb_err
         return SB_END;
     at += header_size(descriptor);
     do {
-        code = peek(walk, at, BLOCK_HEADER, &bytes, err);
+        code = peek(walk, at, BLOCK_HEADER, &bytes);
         if (code)
             return code;
         header = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
@@ -87,8 +86,7 @@ static enum sb_code pass_frame(struct walk *walk, int64_t *offset, struct sb_err
 }
 
 enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file *limits,
-                                int64_t limits_at, int64_t *frames, int64_t *end,
-                                struct sb_error *err)
+                                int64_t limits_at, int64_t *frames, int64_t *end)
 {
     struct walk walk = {.file = file};
     uint64_t ends[LIMITS_AT_A_TIME];
@@ -98,14 +96,13 @@ enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file
     *frames = 0;
     *end = 0;
     while (!code) {
-        code = sb_interrupted() ? sb_fail_interrupt(err) : pass_frame(&walk, end, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : pass_frame(&walk, end);
         if (!code)
             ends[count++] = htole64((uint64_t)*end);
         if (count == LIMITS_AT_A_TIME || (code == SB_END && count > 0)) {
             if (sb_pwrite_full(limits->fd, ends, count * sizeof(ends[0]),
-                               limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file",
-                               err))
-                return err->code;
+                               limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file"))
+                return sb_error()->code;
             *frames += (int64_t)count;
             count = 0;
         }

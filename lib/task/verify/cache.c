@@ -54,7 +54,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 }
 
 /* How many rows each segment has; reports segments that cannot be read. */
-static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code look_at_segments(struct sb_cache_check *check)
 {
     struct sb_cache_segment segment;
     int64_t rows = 0;
@@ -65,11 +65,11 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
     check->numbers = calloc((size_t)check->segments + 1, sizeof(*check->numbers));
     check->first_rows = calloc((size_t)check->segments + 1, sizeof(*check->first_rows));
     if (!check->numbers || !check->first_rows)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (uint32_t i = 0; !code && i < check->segments; i++) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
-        code = sb_cache_segment(check->cache, i, &segment, err);
+            return sb_fail_interrupt();
+        code = sb_cache_segment(check->cache, i, &segment);
         check->numbers[i] = segment.number;
         check->first_rows[i] = rows;
         sb_count_up(&check->counts->bytes, segment.bytes);
@@ -78,7 +78,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check, struct sb_err
     check->first_rows[check->segments] = rows;
     check->all_bytes = check->counts->bytes;
     check->live_row = code ? NULL : calloc((size_t)rows / 8 + 1, 1);
-    return code || check->live_row ? code : sb_fail_memory(err);
+    return code || check->live_row ? code : sb_fail_memory();
 }
 
 /* An empty key is allowed. */
@@ -91,13 +91,13 @@ static void check_key(struct sb_cache_check *check, const struct sb_cache_row *r
                         "is not UTF-8, as texts of an Arrow file are");
 }
 
-static enum sb_code look_at_keys(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code look_at_keys(struct sb_cache_check *check)
 {
     int64_t at, all = check->first_rows[check->segments];
     struct sb_cache_row row;
     enum sb_code code;
 
-    while (!(code = sb_cache_next(check->cache, &row, err))) {
+    while (!(code = sb_cache_next(check->cache, &row))) {
         check_key(check, &row);
         check->counts->rows++;
         at = check->first_rows[row.place.segment] + row.place.row;
@@ -121,24 +121,24 @@ static void note_result(struct sb_cache_check *check)
                         sb_verify_cache_unproved);
 }
 
-static enum sb_code run(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code run(struct sb_cache_check *check)
 {
-    enum sb_code code = sb_cache_find_leftovers(check, err);
+    enum sb_code code = sb_cache_find_leftovers(check);
 
     if (!code)
-        code = sb_cache_open(&check->cache, &check->dir, 1, &check->defects, err);
+        code = sb_cache_open(&check->cache, &check->dir, 1, &check->defects);
     if (!code)
-        code = sb_cache_reader_new(&check->reader, check->cache, err);
+        code = sb_cache_reader_new(&check->reader, check->cache);
     if (!code)
-        code = look_at_segments(check, err);
+        code = look_at_segments(check);
     if (!code)
-        code = sb_cache_check_schemas(check, err);
+        code = sb_cache_check_schemas(check);
     if (!code)
-        code = look_at_keys(check, err);
+        code = look_at_keys(check);
     if (!code)
-        code = sb_cache_check_index(check, err);
+        code = sb_cache_check_index(check);
     if (!code && !check->options->quick)
-        code = sb_cache_check_values(check, err);
+        code = sb_cache_check_values(check);
     if (!code)
         note_result(check);
     return code;
@@ -146,8 +146,7 @@ static enum sb_code run(struct sb_cache_check *check, struct sb_error *err)
 
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
                              const struct sb_verify_events *events, const struct sb_notify *notify,
-                             struct sb_verify_result *result, struct sb_verify_cache_result *cache,
-                             struct sb_error *err)
+                             struct sb_verify_result *result, struct sb_verify_cache_result *cache)
 {
     struct sb_cache_check check = {
         .dir = dir,
@@ -162,9 +161,9 @@ enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_optio
 
     *result = (struct sb_verify_result){.progress = {.oldest = -1}};
     *cache = (struct sb_verify_cache_result){0};
-    code = run(&check, err);
+    code = run(&check);
     if (!code && options->repair)
-        code = sb_cache_repair(&check, err);
+        code = sb_cache_repair(&check);
     sb_cache_free_leftovers(&check);
     sb_cache_reader_free(check.reader);
     sb_cache_free(check.cache);

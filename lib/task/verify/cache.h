@@ -48,7 +48,7 @@ extern const char sb_verify_cache_unproved[];
 
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
                              const struct sb_verify_events *events, const struct sb_notify *notify,
-                             struct sb_verify_result *result, struct sb_verify_cache_result *cache,
-                             struct sb_error *err) SB_CHECKED;
+                             struct sb_verify_result *result,
+                             struct sb_verify_cache_result *cache) SB_CHECKED;
 
 #endif

@@ -36,27 +36,25 @@ static int by_text(const void *a, const void *b)
 }
 
 /* name and type are NULL if they are missing in the JSON; then they are empty. */
-static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, const char *type,
-                              struct sb_error *err)
+static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, const char *type)
 {
     struct sb_cache_column *field;
 
-    if (sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field), err))
-        return err->code;
+    if (sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field)))
+        return sb_error()->code;
     field = &schema->fields[schema->count++];
     *field = (struct sb_cache_column){.name = strdup(name ? name : ""),
                                       .type = strdup(type ? type : "")};
-    return field->name && field->type ? SB_OK : sb_fail_memory(err);
+    return field->name && field->type ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name,
-                               struct sb_error *err)
+static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name)
 {
     if (sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
-                sizeof(*schema->tensors), err))
-        return err->code;
+                sizeof(*schema->tensors)))
+        return sb_error()->code;
     schema->tensors[schema->tensor_count] = strdup(name ? name : "");
-    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory(err);
+    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory();
 }
 
 /* PyArrow has used several words for a type, and torchcachex reads them all: the usual one. */
@@ -102,12 +100,11 @@ enum sb_code sb_cache_usual_type(const char *type, struct sb_buf *out)
 /* Runs a query over the text as ?1 and calls `take` for each row. SB_FORMAT: the text cannot be
  * queried. */
 static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf *text,
-                          enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                                               struct sb_error *err),
-                          struct sb_cache_schema *schema, struct sb_error *err)
+                          enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row),
+                          struct sb_cache_schema *schema)
 {
     sqlite3_stmt *statement = NULL;
-    enum sb_code code = sb_database_prepare(db, &statement, question, err);
+    enum sb_code code = sb_database_prepare(db, &statement, question);
     int result = SQLITE_OK;
 
     if (!code)
@@ -115,12 +112,12 @@ static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf
     while (!code && (result == SQLITE_OK || result == SQLITE_ROW)) {
         result = sqlite3_step(statement);
         if (result == SQLITE_ROW)
-            code = take(schema, statement, err);
+            code = take(schema, statement);
     }
     if (!code && result == SQLITE_NOMEM)
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (!code && result != SQLITE_DONE)
-        code = sb_fail(err, SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
+        code = sb_fail(SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
     sqlite3_finalize(statement);
     return code;
 }
@@ -130,37 +127,31 @@ static const char *text_of(sqlite3_stmt *row, int column)
     return (const char *)sqlite3_column_text(row, column);
 }
 
-static enum sb_code take_field(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                               struct sb_error *err)
+static enum sb_code take_field(struct sb_cache_schema *schema, sqlite3_stmt *row)
 {
-    return add_field(schema, text_of(row, 0), text_of(row, 1), err);
+    return add_field(schema, text_of(row, 0), text_of(row, 1));
 }
 
-static enum sb_code take_structure(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                                   struct sb_error *err)
+static enum sb_code take_structure(struct sb_cache_schema *schema, sqlite3_stmt *row)
 {
     const char *text = text_of(row, 0);
 
     schema->structure = text ? strdup(text) : NULL;
-    return !text || schema->structure ? SB_OK : sb_fail_memory(err);
+    return !text || schema->structure ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code take_tensor(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                                struct sb_error *err)
+static enum sb_code take_tensor(struct sb_cache_schema *schema, sqlite3_stmt *row)
 {
-    return add_tensor(schema, text_of(row, 0), err);
+    return add_tensor(schema, text_of(row, 0));
 }
 
-static enum sb_code take_presence(struct sb_cache_schema *schema, sqlite3_stmt *row,
-                                  struct sb_error *err)
+static enum sb_code take_presence(struct sb_cache_schema *schema, sqlite3_stmt *row)
 {
-    (void)err;
     schema->names_tensors = sqlite3_column_int(row, 0) != 0;
     return SB_OK;
 }
 
-static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cache_schema *schema,
-                          struct sb_error *err)
+static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cache_schema *schema)
 {
     static const char fields[] = "SELECT json_extract(value, '$.name'), json_extract(value, "
                                  "'$.type') FROM json_each(?1, '$.fields')";
@@ -168,14 +159,14 @@ static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cach
     static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
     static const char tensors[] =
         "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
-    enum sb_code code = query(db, fields, text, take_field, schema, err);
+    enum sb_code code = query(db, fields, text, take_field, schema);
 
     if (!code)
-        code = query(db, structure, text, take_structure, schema, err);
+        code = query(db, structure, text, take_structure, schema);
     if (!code)
-        code = query(db, presence, text, take_presence, schema, err);
+        code = query(db, presence, text, take_presence, schema);
     if (!code && schema->names_tensors)
-        code = query(db, tensors, text, take_tensor, schema, err);
+        code = query(db, tensors, text, take_tensor, schema);
     if (code)
         return code;
     if (schema->count > 0)
@@ -185,25 +176,23 @@ static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cach
     return SB_OK;
 }
 
-enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir,
-                                  struct sb_error *err)
+enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir)
 {
     struct sb_buf text = {0};
     sqlite3 *db = NULL;
-    enum sb_code code = sb_cache_load_schema(dir, &text, err);
+    enum sb_code code = sb_cache_load_schema(dir, &text);
 
     if (!code)
-        code = sb_database_open_private(&db, dir, err);
+        code = sb_database_open_private(&db, dir);
     if (!code)
-        code = parse(db, &text, schema, err);
+        code = parse(db, &text, schema);
     sb_database_close(db);
     sb_buf_release(&text);
     return code;
 }
 
 static enum sb_code describe_column(const struct sb_arrow_column *column,
-                                    struct sb_cache_schema *schema, struct sb_buf *type,
-                                    struct sb_error *err)
+                                    struct sb_cache_schema *schema, struct sb_buf *type)
 {
     enum sb_code code = SB_OK;
 
@@ -212,23 +201,22 @@ static enum sb_code describe_column(const struct sb_arrow_column *column,
         code = sb_buf_add_format(type, "list<%s>", sb_dtype_word(column->dtype));
     else
         code = sb_buf_add_text(type, column->type == SB_ARROW_TEXT ? "string" : "binary");
-    return code ? sb_fail_memory(err) : add_field(schema, column->name, type->data, err);
+    return code ? sb_fail_memory() : add_field(schema, column->name, type->data);
 }
 
-enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const char *path,
-                                        struct sb_error *err)
+enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const char *path)
 {
     struct sb_mapping *mapping = NULL;
     struct sb_arrow *arrow = NULL;
     struct sb_buf type = {0};
-    enum sb_code code = sb_file_map_path(&mapping, path, err);
+    enum sb_code code = sb_file_map_path(&mapping, path);
 
     if (!code)
-        code = sb_arrow_open(&arrow, mapping->data, mapping->size, err);
+        code = sb_arrow_open(&arrow, mapping->data, mapping->size);
     for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++)
-        code = describe_column(sb_arrow_column(arrow, i), schema, &type, err);
+        code = describe_column(sb_arrow_column(arrow, i), schema, &type);
     if (!code)
-        code = sb_mapping_check(mapping, err);
+        code = sb_mapping_check(mapping);
     if (!code && schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
     sb_arrow_free(arrow);

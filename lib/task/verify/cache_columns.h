@@ -36,12 +36,11 @@ void sb_cache_schema_release(struct sb_cache_schema *schema);
  * schema.json of the cache in dir. SB_NOENT: it is missing. SB_FORMAT: it cannot be read, with the
  * reason, but not its name, in the text.
  */
-enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_schema_read(struct sb_cache_schema *schema, const char *dir) SB_CHECKED;
 
 /* The columns of a segment, whose metadata alone are read. Errors as of arrow.h. */
-enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const char *path,
-                                        struct sb_error *err) SB_CHECKED;
+enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema,
+                                        const char *path) SB_CHECKED;
 
 /* Does schema.json list it as a tensor? */
 bool sb_cache_schema_has_tensor(const struct sb_cache_schema *schema, const char *name);

@@ -9,10 +9,9 @@
 
 /* Called with each file, of any type, of the two directories; path is relative to the cache's. */
 typedef enum sb_code each_file(void *context, const char *path, const char *name,
-                               const struct stat *st, struct sb_error *err);
+                               const struct stat *st);
 
-static enum sb_code walk(DIR *dir, const char *prefix, each_file *each, void *context,
-                         struct sb_error *err)
+static enum sb_code walk(DIR *dir, const char *prefix, each_file *each, void *context)
 {
     struct sb_buf path = {0};
     struct dirent *entry;
@@ -25,58 +24,56 @@ static enum sb_code walk(DIR *dir, const char *prefix, each_file *each, void *co
             continue;
         sb_buf_clear(&path);
         code = sb_buf_add_format(&path, "%s%s", prefix, entry->d_name)
-                   ? sb_fail_memory(err)
-                   : each(context, path.data, entry->d_name, &st, err);
+                   ? sb_fail_memory()
+                   : each(context, path.data, entry->d_name, &st);
     }
     if (!code && errno)
-        code = sb_fail_errno(err, errno, "%s", *prefix ? prefix : ".");
+        code = sb_fail_errno(errno, "%s", *prefix ? prefix : ".");
     sb_buf_release(&path);
     return code;
 }
 
-static enum sb_code walk_in(const char *root, const char *prefix, each_file *each, void *context,
-                            struct sb_error *err)
+static enum sb_code walk_in(const char *root, const char *prefix, each_file *each, void *context)
 {
     struct sb_buf name = {0};
     DIR *dir = NULL;
     enum sb_code code = SB_OK;
 
     if (sb_buf_add_format(&name, "%s/%s", root, prefix))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code)
         dir = opendir(name.data);
     if (!code && !dir && errno != ENOENT)
-        code = sb_fail_errno(err, errno, "%s", name.data);
+        code = sb_fail_errno(errno, "%s", name.data);
     if (dir) {
-        code = walk(dir, prefix, each, context, err);
+        code = walk(dir, prefix, each, context);
         closedir(dir);
     }
     sb_buf_release(&name);
     return code;
 }
 
-static enum sb_code each_in_cache(const char *root, each_file *each, void *context,
-                                  struct sb_error *err)
+static enum sb_code each_in_cache(const char *root, each_file *each, void *context)
 {
-    enum sb_code code = walk_in(root, "", each, context, err);
+    enum sb_code code = walk_in(root, "", each, context);
 
-    return code ? code : walk_in(root, "segments/", each, context, err);
+    return code ? code : walk_in(root, "segments/", each, context);
 }
 
 static enum sb_code keep_leftover(void *context, const char *path, const char *name,
-                                  const struct stat *st, struct sb_error *err)
+                                  const struct stat *st)
 {
     struct sb_cache_check *check = context;
 
     if (!S_ISREG(st->st_mode) || !sb_cache_is_leftover(name))
         return SB_OK;
     if (sb_grow(&check->leftovers, &check->leftover_capacity, check->leftover_count,
-                sizeof(*check->leftovers), err))
-        return err->code;
+                sizeof(*check->leftovers)))
+        return sb_error()->code;
     check->leftovers[check->leftover_count] =
         (struct sb_cache_leftover){.path = strdup(path), .st = *st};
     if (!check->leftovers[check->leftover_count].path)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     check->leftover_count++;
     return SB_OK;
 }
@@ -88,9 +85,9 @@ static int by_path(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check)
 {
-    enum sb_code code = each_in_cache(check->dir, keep_leftover, check, err);
+    enum sb_code code = each_in_cache(check->dir, keep_leftover, check);
 
     if (code)
         return code;
@@ -116,7 +113,7 @@ struct newest {
 };
 
 static enum sb_code note_time(void *context, const char *path, const char *name,
-                              const struct stat *st, struct sb_error *err)
+                              const struct stat *st)
 {
     struct newest *newest = context;
 
@@ -124,37 +121,35 @@ static enum sb_code note_time(void *context, const char *path, const char *name,
     if (!S_ISREG(st->st_mode) || (newest->path->size > 0 && st->st_mtim.tv_sec <= *newest->time))
         return SB_OK;
     *newest->time = st->st_mtim.tv_sec;
-    return sb_buf_set(newest->path, path, strlen(path)) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_set(newest->path, path, strlen(path)) ? sb_fail_memory() : SB_OK;
 }
 
-enum sb_code sb_cache_newest(struct sb_cache_check *check, int64_t *time, struct sb_buf *path,
-                             struct sb_error *err)
+enum sb_code sb_cache_newest(struct sb_cache_check *check, int64_t *time, struct sb_buf *path)
 {
     struct newest newest = {.time = time, .path = path};
 
     *time = 0;
     sb_buf_clear(path);
-    return each_in_cache(check->dir, note_time, &newest, err);
+    return each_in_cache(check->dir, note_time, &newest);
 }
 
 static enum sb_code count_segment(void *context, const char *path, const char *name,
-                                  const struct stat *st, struct sb_error *err)
+                                  const struct stat *st)
 {
     uint32_t *count = context;
     int64_t number;
 
-    (void)path, (void)st, (void)err;
+    (void)path, (void)st;
     *count += sb_cache_segment_number(name, &number);
     return SB_OK;
 }
 
-enum sb_code sb_cache_is_same(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_is_same(struct sb_cache_check *check)
 {
     uint32_t count = 0;
-    enum sb_code code = walk_in(check->dir, "segments/", count_segment, &count, err);
+    enum sb_code code = walk_in(check->dir, "segments/", count_segment, &count);
 
     if (!code && count != check->segments)
-        code =
-            sb_fail(err, SB_CHANGED, "%s: was written to meanwhile; verify it again", check->dir);
+        code = sb_fail(SB_CHANGED, "%s: was written to meanwhile; verify it again", check->dir);
     return code;
 }

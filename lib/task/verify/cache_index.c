@@ -42,18 +42,17 @@ static uint64_t *slot_of(const struct index_check *index, uint64_t hash)
     return &index->wrong[at];
 }
 
-static enum sb_code grow(struct index_check *index, struct sb_error *err)
+static enum sb_code grow(struct index_check *index)
 {
     struct index_check old = *index;
 
     index->capacity = old.capacity ? 2 * old.capacity : 256;
     if (index->capacity > WRONG_MOST)
-        return sb_fail(err, SB_FORMAT,
-                       "has more keys that are not where it says than can be counted");
+        return sb_fail(SB_FORMAT, "has more keys that are not where it says than can be counted");
     index->wrong = calloc(index->capacity, sizeof(*index->wrong));
     if (!index->wrong) {
         index->wrong = old.wrong;
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     }
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.wrong[i])
@@ -63,11 +62,10 @@ static enum sb_code grow(struct index_check *index, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle_entry *entry,
-                               struct sb_error *err)
+static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle_entry *entry)
 {
     uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
-    enum sb_code code = 2 * index->count >= index->capacity ? grow(index, err) : SB_OK;
+    enum sb_code code = 2 * index->count >= index->capacity ? grow(index) : SB_OK;
 
     if (code)
         return code;
@@ -85,9 +83,9 @@ static void note_right(struct index_check *index, const struct sb_pickle_entry *
         *slot |= 1;
 }
 
-static enum sb_code report(struct sb_cache_check *check, const char *text, struct sb_error *err)
+static enum sb_code report(struct sb_cache_check *check, const char *text)
 {
-    enum sb_code code = sb_cache_is_same(check, err);
+    enum sb_code code = sb_cache_is_same(check);
 
     if (code)
         return code;
@@ -127,7 +125,7 @@ static bool find_row(const struct sb_cache_check *check, const struct sb_pickle_
 }
 
 static enum sb_code judge(struct index_check *index, const struct sb_pickle_entry *entry,
-                          bool *right, struct sb_error *err)
+                          bool *right)
 {
     struct sb_cache_place place;
     struct sb_row_key key;
@@ -137,7 +135,7 @@ static enum sb_code judge(struct index_check *index, const struct sb_pickle_entr
     *right = false;
     if (!find_row(index->check, entry, &place, &row))
         return SB_OK;
-    code = sb_cache_key_at(index->check->reader, place, &key, err);
+    code = sb_cache_key_at(index->check->reader, place, &key);
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
     *right = key.size == entry->key_size &&
@@ -149,64 +147,60 @@ static enum sb_code judge(struct index_check *index, const struct sb_pickle_entr
     return SB_OK;
 }
 
-static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry,
-                               struct sb_error *err)
+static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entry)
 {
     struct index_check *index = context;
     bool right;
     enum sb_code code;
 
     index->entries++;
-    code = sb_interrupted() ? sb_fail_interrupt(err) : judge(index, entry, &right, err);
+    code = sb_interrupted() ? sb_fail_interrupt() : judge(index, entry, &right);
     if (!code && right)
         note_right(index, entry);
     else if (!code)
-        code = note_wrong(index, entry, err);
+        code = note_wrong(index, entry);
     return code;
 }
 
 /* Ends at the first key that no later entry corrects. */
-static enum sb_code find_first(void *context, const struct sb_pickle_entry *entry,
-                               struct sb_error *err)
+static enum sb_code find_first(void *context, const struct sb_pickle_entry *entry)
 {
     struct index_check *index = context;
     uint64_t found = *slot_of(index, hash_of(index, entry));
 
     if (!found || found & 1)
         return SB_OK;
-    return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory(err) : SB_END;
+    return sb_buf_set(&index->first, entry->key, entry->key_size) ? sb_fail_memory() : SB_END;
 }
 
 /* An index that cannot be read, or is a link to itself, is a defect; the segments are still used.
  */
-static enum sb_code map_index(const char *path, struct sb_mapping **out, struct sb_error *err)
+static enum sb_code map_index(const char *path, struct sb_mapping **out)
 {
-    enum sb_code code = sb_file_map_path(out, path, err);
-    int cause = err->sys_errno;
+    enum sb_code code = sb_file_map_path(out, path);
+    int cause = sb_error()->sys_errno;
 
     if (code == SB_SYSTEM && (cause == ELOOP || cause == EACCES || cause == EIO))
-        return sb_fail(err, SB_FORMAT, "cannot be read: %s", strerror(cause));
+        return sb_fail(SB_FORMAT, "cannot be read: %s", strerror(cause));
     return code;
 }
 
-/* SB_FORMAT: it is a defect, and err says why. */
+/* SB_FORMAT: it is a defect. */
 static enum sb_code read_index(struct index_check *index,
                                enum sb_code (*each)(void *context,
-                                                    const struct sb_pickle_entry *entry,
-                                                    struct sb_error *err),
-                               struct sb_error *err)
+                                                    const struct sb_pickle_entry *entry))
 {
     struct sb_mapping *mapping = NULL;
     struct sb_buf path = {0};
     enum sb_code code;
 
     if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
-        return sb_fail_memory(err);
-    code = map_index(path.data, &mapping, err);
+        return sb_fail_memory();
+    code = map_index(path.data, &mapping);
     if (!code)
-        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index, err);
-    if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping, err))
-        code = sb_fail(err, SB_FORMAT, "shrank while it was read");
+        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index);
+    if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping))
+        code = sb_fail(SB_FORMAT, "shrank while it was read");
     sb_mapping_free(mapping);
     sb_buf_release(&path);
     return code;
@@ -239,30 +233,30 @@ static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t m
     return code;
 }
 
-static enum sb_code judge_all(struct index_check *index, struct sb_error *err)
+static enum sb_code judge_all(struct index_check *index)
 {
     int64_t wrong = count_wrong(index), missing = index->check->counts->keys - index->right;
     struct sb_buf text = {0};
-    enum sb_code code = wrong > 0 ? read_index(index, find_first, err) : SB_OK;
+    enum sb_code code = wrong > 0 ? read_index(index, find_first) : SB_OK;
 
     if (code == SB_END)
         code = SB_OK;
     if (!code && describe(index, wrong, missing, &text))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     if (!code && text.size > 0)
-        code = report(index->check, text.data, err);
+        code = report(index->check, text.data);
     sb_buf_release(&text);
     return code;
 }
 
-static enum sb_code report_unreadable(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code report_unreadable(struct sb_cache_check *check)
 {
-    struct sb_error found = *err;
+    struct sb_error found = *sb_error();
 
-    return report(check, found.text, err);
+    return report(check, found.text);
 }
 
-enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_check_index(struct sb_cache_check *check)
 {
     int64_t rows = check->first_rows[check->segments];
     struct index_check index = {.check = check};
@@ -270,15 +264,15 @@ enum sb_code sb_cache_check_index(struct sb_cache_check *check, struct sb_error 
 
     index.found = calloc((size_t)rows / 8 + 1, 1);
     if (!index.found)
-        return sb_fail_memory(err);
-    code = sb_hash_key_draw(&index.hash_key, err);
+        return sb_fail_memory();
+    code = sb_hash_key_draw(&index.hash_key);
     if (!code)
-        code = read_index(&index, take_entry, err);
+        code = read_index(&index, take_entry);
     check->has_index = code != SB_NOENT;
     if (!code)
-        code = judge_all(&index, err);
+        code = judge_all(&index);
     else if (code == SB_FORMAT)
-        code = report_unreadable(check, err);
+        code = report_unreadable(check);
     sb_buf_release(&index.first);
     free(index.wrong);
     free(index.found);

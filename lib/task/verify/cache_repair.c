@@ -11,8 +11,7 @@
 
 /* *young: a file was written so lately that a job may be at work, which is reported. A time in the
  * future is the clock of another machine, and does not show that a job has ended. */
-static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young,
-                                struct sb_error *err)
+static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young)
 {
     int64_t min_age = check->options->min_age, newest, age;
     struct sb_buf path = {0};
@@ -20,7 +19,7 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
 
     *young = false;
     if (!check->options->force)
-        code = sb_cache_newest(check, &newest, &path, err);
+        code = sb_cache_newest(check, &newest, &path);
     if (!code && path.size > 0) {
         age = time(NULL) - newest;
         *young = age < min_age;
@@ -40,17 +39,17 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
     return code;
 }
 
-static enum sb_code name_file(struct sb_cache_check *check, const char *file, struct sb_error *err)
+static enum sb_code name_file(struct sb_cache_check *check, const char *file)
 {
     sb_buf_clear(&check->text);
-    return sb_buf_add_format(&check->text, "%s/%s", check->dir, file) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add_format(&check->text, "%s/%s", check->dir, file) ? sb_fail_memory() : SB_OK;
 }
 
 static enum sb_code report_repaired(struct sb_cache_check *check, const char *file,
-                                    const char *what, struct sb_error *err)
+                                    const char *what)
 {
     bool dry_run = check->options->dry_run;
-    enum sb_code code = name_file(check, file, err);
+    enum sb_code code = name_file(check, file);
 
     if (!code)
         sb_report(check->notify, SB_NOTE, dry_run ? "would-repair" : "repaired", check->text.data,
@@ -58,22 +57,22 @@ static enum sb_code report_repaired(struct sb_cache_check *check, const char *fi
     return code;
 }
 
-static enum sb_code write_index(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code write_index(struct sb_cache_check *check)
 {
     struct sb_error found;
     bool done;
     enum sb_code code = check->options->dry_run
                             ? SB_OK
-                            : sb_cache_write_index(check->cache, check->dir, &done, &found);
+                            : INTO(&found, sb_cache_write_index(check->cache, check->dir, &done));
 
     if (code == SB_CHANGED) {
         sb_report(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
         return SB_END;
     }
     if (code)
-        return sb_fail(err, code, "%s", found.text);
+        return sb_fail(code, "%s", found.text);
     check->counts->repaired += check->stale;
-    return report_repaired(check, "index.pkl", "written anew", err);
+    return report_repaired(check, "index.pkl", "written anew");
 }
 
 /* A leftover that was written to since it was reported is in use. */
@@ -86,12 +85,12 @@ static bool is_as_found(const struct sb_cache_leftover *leftover, const char *pa
 }
 
 static enum sb_code remove_leftover(struct sb_cache_check *check,
-                                    const struct sb_cache_leftover *leftover, struct sb_error *err)
+                                    const struct sb_cache_leftover *leftover)
 {
     bool dry_run = check->options->dry_run;
 
-    if (name_file(check, leftover->path, err))
-        return err->code;
+    if (name_file(check, leftover->path))
+        return sb_error()->code;
     if (!dry_run && access(check->text.data, F_OK) == 0 &&
         !is_as_found(leftover, check->text.data)) {
         sb_report(check->notify, SB_PROBLEM, "changed", check->text.data,
@@ -100,35 +99,34 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
     }
     /* Another repair may have been faster. */
     if (!dry_run && unlink(check->text.data) && errno != ENOENT)
-        return sb_fail_errno(err, errno, "%s: cannot be removed", check->text.data);
+        return sb_fail_errno(errno, "%s: cannot be removed", check->text.data);
     check->counts->repaired++;
-    return report_repaired(check, leftover->path, "removed", err);
+    return report_repaired(check, leftover->path, "removed");
 }
 
-static enum sb_code remove_leftovers(struct sb_cache_check *check, struct sb_error *err)
+static enum sb_code remove_leftovers(struct sb_cache_check *check)
 {
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < check->leftover_count; i++)
-        code = remove_leftover(check, &check->leftovers[i], err);
+        code = remove_leftover(check, &check->leftovers[i]);
     return code;
 }
 
 /* Against other repairs, and our own writers. If no lock can be made, as beside a mount point,
  * there is none, as torchcachex has none either. SB_END: another process holds it, which is
  * reported. */
-static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *lock,
-                              struct sb_error *err)
+static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *lock)
 {
     char *path = realpath(check->dir, NULL);
     struct sb_error found;
     enum sb_code code;
 
     if (!path)
-        return sb_fail_errno(err, errno, "%s", check->dir);
-    code = sb_out_lock_take_beside(lock, path, check->dir, &found);
+        return sb_fail_errno(errno, "%s", check->dir);
+    code = INTO(&found, sb_out_lock_take_beside(lock, path, check->dir));
     free(path);
-    *err = found;
+    *sb_error() = found;
     if (code == SB_NOMEM || code == SB_INTERRUPT)
         return code;
     if (code != SB_LOCKED)
@@ -137,20 +135,20 @@ static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *
     return SB_END;
 }
 
-static enum sb_code put_right(struct sb_cache_check *check, bool index, struct sb_error *err)
+static enum sb_code put_right(struct sb_cache_check *check, bool index)
 {
     struct sb_out_lock lock = {.fd = -1};
-    enum sb_code code = check->options->dry_run ? SB_OK : take_lock(check, &lock, err);
+    enum sb_code code = check->options->dry_run ? SB_OK : take_lock(check, &lock);
 
     if (!code && index)
-        code = write_index(check, err);
+        code = write_index(check);
     if (!code)
-        code = remove_leftovers(check, err);
+        code = remove_leftovers(check);
     sb_out_lock_drop(&lock);
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_repair(struct sb_cache_check *check)
 {
     bool defects = check->stale || check->leftover_count > 0;
     bool index = check->stale || (!check->has_index && check->counts->keys > 0);
@@ -159,6 +157,6 @@ enum sb_code sb_cache_repair(struct sb_cache_check *check, struct sb_error *err)
 
     if (!index && !defects)
         return SB_OK;
-    code = look_at_age(check, defects ? SB_PROBLEM : SB_NOTE, &young, err);
-    return code || young ? code : put_right(check, index, err);
+    code = look_at_age(check, defects ? SB_PROBLEM : SB_NOTE, &young);
+    return code || young ? code : put_right(check, index);
 }

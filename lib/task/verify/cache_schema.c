@@ -44,7 +44,7 @@ static void report_less(struct sb_cache_check *check, const char *path, const ch
 static enum sb_code compare_columns(struct sb_cache_check *check, const char *path,
                                     const struct sb_cache_column *here,
                                     const struct sb_cache_column *other, const char *origin,
-                                    bool *same, struct sb_error *err)
+                                    bool *same)
 {
     int order = strcmp(here->name, other->name);
     struct sb_buf type = {0};
@@ -56,7 +56,7 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
     else if (order > 0)
         report_less(check, path, other->name, origin);
     else if (sb_cache_usual_type(other->type, &type))
-        code = sb_fail_memory(err);
+        code = sb_fail_memory();
     else if (strcmp(type.data ? type.data : "", here->type) != 0)
         report(check, path, "has the column '%s' as %s, which %s has as %s", here->name, here->type,
                origin, *other->type ? other->type : "nothing");
@@ -68,8 +68,7 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
 
 /* Names the first difference; both are sorted. */
 static enum sb_code compare_fields(struct sb_cache_check *check, const char *path,
-                                   const struct sb_cache_schema *here, const struct wanted *wanted,
-                                   struct sb_error *err)
+                                   const struct sb_cache_schema *here, const struct wanted *wanted)
 {
     const struct sb_cache_schema *other = &wanted->schema;
     size_t i = 0;
@@ -78,7 +77,7 @@ static enum sb_code compare_fields(struct sb_cache_check *check, const char *pat
 
     for (; !code && same && i < here->count && i < other->count; i++)
         code = compare_columns(check, path, &here->fields[i], &other->fields[i], wanted->origin,
-                               &same, err);
+                               &same);
     if (code || !same)
         return code;
     if (i < here->count)
@@ -132,11 +131,10 @@ static void compare_structure(struct sb_cache_check *check, const char *path,
 
 static enum sb_code compare(struct sb_cache_check *check, const char *path,
                             const struct sb_cache_segment *segment,
-                            const struct sb_cache_schema *here, const struct wanted *wanted,
-                            struct sb_error *err)
+                            const struct sb_cache_schema *here, const struct wanted *wanted)
 {
     int64_t before = check->result->defects;
-    enum sb_code code = compare_fields(check, path, here, wanted, err);
+    enum sb_code code = compare_fields(check, path, here, wanted);
 
     if (!code && wanted->json && check->result->defects == before)
         compare_structure(check, path, segment, wanted);
@@ -144,34 +142,33 @@ static enum sb_code compare(struct sb_cache_check *check, const char *path,
 }
 
 static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
-                                  struct wanted *wanted, struct sb_error *err)
+                                  struct wanted *wanted)
 {
     struct sb_cache_segment segment;
     struct sb_cache_schema here = {0};
     const char *path;
-    enum sb_code code = sb_cache_segment(check->cache, number, &segment, err);
+    enum sb_code code = sb_cache_segment(check->cache, number, &segment);
 
     if (code || segment.damaged)
         return code;
     path = sb_cache_path_within(check, segment.path);
-    code = sb_cache_schema_of_segment(&here, segment.path, err);
+    code = sb_cache_schema_of_segment(&here, segment.path);
     if (!code && !wanted->origin) {
         wanted->schema = here;
         wanted->origin = path;
         return SB_OK;
     }
     if (!code)
-        code = compare(check, path, &segment, &here, wanted, err);
+        code = compare(check, path, &segment, &here, wanted);
     sb_cache_schema_release(&here);
     /* It was found sound a moment ago: whoever reads it next will report it. */
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT ? SB_OK : code;
 }
 
 /* A missing schema.json is no defect, but is reported. */
-static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wanted,
-                                struct sb_error *err)
+static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wanted)
 {
-    enum sb_code code = sb_cache_schema_read(&wanted->schema, check->dir, err);
+    enum sb_code code = sb_cache_schema_read(&wanted->schema, check->dir);
 
     if (!code) {
         wanted->origin = NAME;
@@ -180,7 +177,8 @@ static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wan
     }
     sb_cache_schema_release(&wanted->schema);
     if (code == SB_FORMAT)
-        sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", NAME, strlen(NAME), "%s", err->text);
+        sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", NAME, strlen(NAME), "%s",
+                        sb_error()->text);
     else if (code == SB_NOENT && check->segments > 0)
         sb_report(check->notify, SB_WARNING, "schema", check->dir,
                   "has no " NAME ", without which torchcachex cannot read it, and a list cannot be "
@@ -188,13 +186,13 @@ static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wan
     return code == SB_FORMAT || code == SB_NOENT ? SB_OK : code;
 }
 
-enum sb_code sb_cache_check_schemas(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_check_schemas(struct sb_cache_check *check)
 {
     struct wanted wanted = {.origin = NULL};
-    enum sb_code code = read_schema(check, &wanted, err);
+    enum sb_code code = read_schema(check, &wanted);
 
     for (uint32_t i = 0; !code && i < check->segments; i++)
-        code = check_segment(check, i, &wanted, err);
+        code = check_segment(check, i, &wanted);
     sb_cache_schema_release(&wanted.schema);
     return code;
 }

@@ -35,7 +35,7 @@ static bool is_damage(const struct sb_error *err)
            (err->code == SB_SYSTEM && !sb_ends_work(err));
 }
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct value_check *values = context;
     struct sb_cache_check *check = values->check;
@@ -46,7 +46,7 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     for (;; values->segment++, values->row = 0) {
         if (values->segment == check->segments)
             return SB_END;
-        code = sb_cache_segment(check->cache, values->segment, &segment, err);
+        code = sb_cache_segment(check->cache, values->segment, &segment);
         if (code)
             return code;
         if (values->row < segment.rows)
@@ -76,24 +76,24 @@ static void touch(const struct sb_cache_value *value)
 }
 
 static enum sb_code read_row(struct sb_cache_reader *reader, struct sb_cache_place place,
-                             size_t fields, int64_t *bytes, struct sb_error *err)
+                             size_t fields, int64_t *bytes)
 {
     struct sb_cache_value value;
     enum sb_code code = SB_OK;
 
     for (size_t i = 0; !code && i < fields; i++) {
-        code = sb_cache_value(reader, place, i, &value, err);
+        code = sb_cache_value(reader, place, i, &value);
         if (code)
             break;
         touch(&value);
         *bytes += value.array.data_size;
         sb_throttle_read(value.array.data_size);
-        code = sb_cache_reader_check(reader, err);
+        code = sb_cache_reader_check(reader);
     }
     return code;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct value_slot *now = slot;
     struct sb_cache_place place = now->place;
@@ -101,9 +101,9 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     (void)context;
     (void)turns;
     for (int64_t i = 0; i < now->rows; i++, place.row++) {
-        enum sb_code code = read_row(now->reader, place, now->fields, &now->bytes, err);
+        enum sb_code code = read_row(now->reader, place, now->fields, &now->bytes);
 
-        if (code && is_damage(err))
+        if (code && is_damage(sb_error()))
             now->bad[i / 8] |= (unsigned char)(1 << i % 8);
         else if (code)
             return code;
@@ -112,7 +112,7 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
 }
 
 /* A segment that was sound a moment ago is reported once, not for each of its rows. */
-static enum sb_code report_lost(struct value_check *values, uint32_t number, struct sb_error *err)
+static enum sb_code report_lost(struct value_check *values, uint32_t number)
 {
     struct sb_cache_check *check = values->check;
     struct sb_cache_segment segment;
@@ -120,8 +120,8 @@ static enum sb_code report_lost(struct value_check *values, uint32_t number, str
 
     values->has_lost = true;
     values->lost = number;
-    if (sb_cache_segment(check->cache, number, &segment, err))
-        return err->code;
+    if (sb_cache_segment(check->cache, number, &segment))
+        return sb_error()->code;
     path = sb_cache_path_within(check, segment.path);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "damaged", path, strlen(path),
                     "has become shorter, or cannot be read any longer");
@@ -130,24 +130,24 @@ static enum sb_code report_lost(struct value_check *values, uint32_t number, str
 
 /* Reads the row again, for its defect and its key. */
 static enum sb_code report_row(struct value_check *values, struct sb_cache_place place,
-                               size_t fields, struct sb_error *err)
+                               size_t fields)
 {
     struct sb_cache_check *check = values->check;
     struct sb_error found = {.text = "could not be read once"}, inner;
     struct sb_row_key key = {0};
     int64_t bytes = 0;
-    enum sb_code code = read_row(check->reader, place, fields, &bytes, &found);
+    enum sb_code code = INTO(&found, read_row(check->reader, place, fields, &bytes));
 
     if (code && !is_damage(&found))
-        return sb_fail(err, code, "%s", found.text);
-    if (sb_cache_key_at(check->reader, place, &key, &inner) ||
-        sb_cache_reader_check(check->reader, &inner))
-        return report_lost(values, place.segment, err);
+        return sb_fail(code, "%s", found.text);
+    if (INTO(&inner, sb_cache_key_at(check->reader, place, &key)) ||
+        INTO(&inner, sb_cache_reader_check(check->reader)))
+        return report_lost(values, place.segment);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "value", key.text, key.size, "%s", found.text);
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct value_check *values = context;
     struct sb_cache_check *check = values->check;
@@ -157,7 +157,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
 
     for (int64_t i = 0; !code && i < now->rows; i++, place.row++) {
         if ((now->bad[i / 8] >> i % 8 & 1) && !(values->has_lost && values->lost == place.segment))
-            code = report_row(values, place, now->fields, err);
+            code = report_row(values, place, now->fields);
     }
     check->result->bytes_read += now->bytes;
     check->result->files_read += now->rows;
@@ -167,7 +167,7 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return code;
 }
 
-enum sb_code sb_cache_check_values(struct sb_cache_check *check, struct sb_error *err)
+enum sb_code sb_cache_check_values(struct sb_cache_check *check)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     struct value_check values = {.check = check};
@@ -176,11 +176,11 @@ enum sb_code sb_cache_check_values(struct sb_cache_check *check, struct sb_error
     enum sb_code code = SB_OK;
 
     if (!slots)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (unsigned i = 0; !code && i < count; i++)
-        code = sb_cache_reader_new(&slots[i].reader, check->cache, err);
+        code = sb_cache_reader_new(&slots[i].reader, check->cache);
     if (!code)
-        code = sb_pipeline_run(&ops, &values, slots, sizeof(*slots), count, threads, err);
+        code = sb_pipeline_run(&ops, &values, slots, sizeof(*slots), count, threads);
     for (unsigned i = 0; i < count; i++)
         sb_cache_reader_free(slots[i].reader);
     free(slots);

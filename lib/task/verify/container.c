@@ -68,7 +68,7 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
  * many links to it are one defect.
  */
 static enum sb_code check_names(struct check *check, const struct sb_member *member,
-                                const char *name, size_t size, struct sb_error *err)
+                                const char *name, size_t size)
 {
     const char *problem;
     bool before;
@@ -77,8 +77,8 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
     if (member->hard_link) {
         if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
                             &problem))
-            return sb_fail_memory(err);
-        code = sb_seen_add(check->seen, check->text.data, check->text.size, &before, err);
+            return sb_fail_memory();
+        code = sb_seen_add(check->seen, check->text.data, check->text.size, &before);
         if (code)
             return code;
         if (!before)
@@ -87,13 +87,13 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
     }
     if (member->entry.type == SB_DIR)
         return SB_OK;
-    code = sb_seen_add(check->seen, name, size, &before, err);
+    code = sb_seen_add(check->seen, name, size, &before);
     if (!code && before && !sb_store_can(check->store, SB_CAN_REPEAT))
         report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name occurs twice");
     return code;
 }
 
-static enum sb_code count(struct check *check, const struct sb_member *member, struct sb_error *err)
+static enum sb_code count(struct check *check, const struct sb_member *member)
 {
     struct sb_verify_result *result = check->result;
     int64_t most = check->options->max_size;
@@ -107,13 +107,12 @@ static enum sb_code count(struct check *check, const struct sb_member *member, s
     result->unchecked += !sb_store_has_checksums(check->store);
     if (most == 0 || result->bytes <= most)
         return SB_OK;
-    return sb_fail(err, SB_LIMIT,
-                   "%s: %s: more than --max-size, %" PRId64 " bytes, comes out of it",
+    return sb_fail(SB_LIMIT, "%s: %s: more than --max-size, %" PRId64 " bytes, comes out of it",
                    check->source->name, member->entry.path, most);
 }
 
 /* The next member that is wanted, under its stored name. SB_END after the last. */
-static enum sb_code next_member(struct check *check, struct sb_member *member, struct sb_error *err)
+static enum sb_code next_member(struct check *check, struct sb_member *member)
 {
     struct sb_entry *entry = &member->entry;
     const char *name;
@@ -122,12 +121,12 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
     enum sb_code code;
 
     for (;;) {
-        code = sb_source_next(check->source, member, err);
+        code = sb_source_next(check->source, member);
         if (code)
             return code;
         check->members++;
         code = sb_naming_map(&check->naming, entry->path, entry->path_size, entry->type == SB_DIR,
-                             &name, &size, err);
+                             &name, &size);
         if (code == SB_END)
             continue;
         if (code)
@@ -135,28 +134,28 @@ static enum sb_code next_member(struct check *check, struct sb_member *member, s
         if (check->choice && !sb_choice_takes(check->choice, name, size, entry->type == SB_DIR)) {
             check->result->selected = true;
             /* A chosen member may be a hard link to it. */
-            if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before, err))
-                return err->code;
+            if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before))
+                return sb_error()->code;
             continue;
         }
-        code = check_names(check, member, name, size, err);
+        code = check_names(check, member, name, size);
         if (code)
             return code;
         entry->path = name;
         entry->path_size = size;
-        return count(check, member, err);
+        return count(check, member);
     }
 }
 
 /* Damage that ends the walk is a defect too; so is a bad format, but for that of the first member.
  */
-static enum sb_code end_of_walk(struct check *check, enum sb_code code, struct sb_error *err)
+static enum sb_code end_of_walk(struct check *check, enum sb_code code)
 {
     if (code == SB_END)
         return SB_OK;
     if (code != SB_DAMAGED && (code != SB_FORMAT || check->members == 0))
         return code;
-    report(check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
+    report(check, SB_REMEDY_SHARDS, "damaged", NULL, sb_error()->text);
     return SB_OK;
 }
 
@@ -176,15 +175,14 @@ static bool has_bytes(const struct sb_member *member)
 
 /* Members one after the other, in sequence. */
 
-static enum sb_code read_member(struct check *check, const struct sb_member *member,
-                                struct sb_error *err)
+static enum sb_code read_member(struct check *check, const struct sb_member *member)
 {
     int64_t read = 0;
     const void *data;
     size_t size;
     enum sb_code code;
 
-    while (!(code = sb_source_block_sparse(check->source, &data, &size, err))) {
+    while (!(code = sb_source_block_sparse(check->source, &data, &size))) {
         read += (int64_t)size;
         sb_count_up(&check->result->bytes_read, (int64_t)size);
         show_progress(check);
@@ -198,25 +196,25 @@ static enum sb_code read_member(struct check *check, const struct sb_member *mem
     return SB_OK;
 }
 
-static enum sb_code check_in_sequence(struct check *check, struct sb_error *err)
+static enum sb_code check_in_sequence(struct check *check)
 {
     bool read = !check->options->quick && !check->source->loads;
     struct sb_member member;
     enum sb_code code;
 
-    while (!(code = next_member(check, &member, err))) {
+    while (!(code = next_member(check, &member))) {
         if (read && has_bytes(&member))
-            code = read_member(check, &member, err);
+            code = read_member(check, &member);
         if (code)
             break;
         show_progress(check);
     }
-    return end_of_walk(check, code, err);
+    return end_of_walk(check, code);
 }
 
 /* Many members at once, by loaders. */
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct check *check = context;
     struct sb_batch *batch = slot;
@@ -227,15 +225,15 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
 
     sb_batch_clear(batch);
     while (!check->ended && !code && batch->count < SB_BATCH_ITEMS && bytes < BATCH_BYTES) {
-        code = next_member(check, &member, err);
+        code = next_member(check, &member);
         if (!code && has_bytes(&member)) {
             sb_count_up(&bytes, member.entry.size);
-            code = sb_batch_take(batch, &member, NULL, &item, err);
+            code = sb_batch_take(batch, &member, NULL, &item);
             continue;
         }
         check->ended = code != SB_OK;
         if (check->ended)
-            code = end_of_walk(check, code, err);
+            code = end_of_walk(check, code);
     }
     sb_batch_seal(batch);
     if (code)
@@ -243,15 +241,15 @@ static enum sb_code fill(void *context, void *slot, struct sb_error *err)
     return batch->count > 0 ? SB_OK : SB_END;
 }
 
-static enum sb_code pass_over(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code pass_over(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
     (void)size;
-    return sb_heed_interrupt(err);
+    return sb_heed_interrupt();
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_batch *batch = slot;
     enum sb_code code = SB_OK;
@@ -261,8 +259,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     for (size_t i = 0; i < batch->count && !code; i++) {
         struct sb_item *item = &batch->items[i];
 
-        code = sb_loader_stream_sparse(batch->loader, &item->member, pass_over, NULL,
-                                       &batch->events, err);
+        code =
+            sb_loader_stream_sparse(batch->loader, &item->member, pass_over, NULL, &batch->events);
         item->state = code ? SB_ITEM_FAILED : SB_ITEM_READ;
         if (code == SB_END)
             code = SB_OK;
@@ -270,12 +268,11 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return code;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     struct check *check = context;
     struct sb_batch *batch = slot;
 
-    (void)err;
     if (batch->events.text.size > 0)
         sb_events_report(&batch->events, &check->defects);
     for (size_t i = 0; i < batch->count; i++) {
@@ -288,17 +285,17 @@ static enum sb_code drain(void *context, void *slot, struct sb_error *err)
     return SB_OK;
 }
 
-static enum sb_code check_by_loaders(struct check *check, struct sb_error *err)
+static enum sb_code check_by_loaders(struct check *check)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct sb_batch *batches = calloc(slots, sizeof(*batches));
-    enum sb_code code = batches ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = batches ? SB_OK : sb_fail_memory();
 
     for (unsigned i = 0; !code && i < slots; i++)
-        code = sb_loader_open(check->source, &batches[i].loader, err);
+        code = sb_loader_open(check->source, &batches[i].loader);
     if (!code)
-        code = sb_pipeline_run(&ops, check, batches, sizeof(*batches), slots, threads, err);
+        code = sb_pipeline_run(&ops, check, batches, sizeof(*batches), slots, threads);
     for (unsigned i = 0; batches && i < slots; i++)
         sb_batch_release(&batches[i]);
     free(batches);
@@ -315,7 +312,7 @@ static void report_unmatched(const struct check *check)
     }
 }
 
-static enum sb_code run(struct check *check, struct sb_error *err)
+static enum sb_code run(struct check *check)
 {
     const struct sb_verify_options *options = check->options;
     enum sb_code code = SB_OK;
@@ -323,21 +320,21 @@ static enum sb_code run(struct check *check, struct sb_error *err)
     check->defects = (struct sb_notify){.call = hear, .context = check};
     check->naming.notify = &check->defects;
     if (options->path_count > 0)
-        code = sb_choice_new(&check->choice, options->paths, options->path_count, err);
+        code = sb_choice_new(&check->choice, options->paths, options->path_count);
     if (!code)
-        code = sb_seen_new(&check->seen, sb_store_path(check->store), err);
+        code = sb_seen_new(&check->seen, sb_store_path(check->store));
     if (code)
         return code;
     code = sb_store_source(
         check->store, &check->source,
         &(struct sb_source_options){.max_size = options->max_size, .threads = options->threads},
-        &check->defects, err);
+        &check->defects);
     if (code)
-        return end_of_walk(check, code, err);
+        return end_of_walk(check, code);
     if (!options->quick && check->source->loads)
-        code = check_by_loaders(check, err);
+        code = check_by_loaders(check);
     else
-        code = check_in_sequence(check, err);
+        code = check_in_sequence(check);
     if (!code)
         report_unmatched(check);
     return code;
@@ -346,7 +343,7 @@ static enum sb_code run(struct check *check, struct sb_error *err)
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events,
                                  const struct sb_notify *notify, struct sb_verify_result *result,
-                                 const char **unproved, struct sb_error *err)
+                                 const char **unproved)
 {
     struct check check = {
         .store = store,
@@ -358,7 +355,7 @@ enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_
     enum sb_code code;
 
     *result = (struct sb_verify_result){0};
-    code = run(&check, err);
+    code = run(&check);
     sb_source_free(check.source);
     sb_seen_free(check.seen);
     sb_choice_free(check.choice);

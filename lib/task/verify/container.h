@@ -23,6 +23,6 @@
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events,
                                  const struct sb_notify *notify, struct sb_verify_result *result,
-                                 const char **unproved, struct sb_error *err) SB_CHECKED;
+                                 const char **unproved) SB_CHECKED;
 
 #endif

@@ -19,18 +19,17 @@ struct data {
     int64_t passed; /* bytes, sound or not */
 };
 
-static enum sb_code next_entry(struct data *data, struct sb_entry *entry, struct sb_error *err)
+static enum sb_code next_entry(struct data *data, struct sb_entry *entry)
 {
     if (data->units)
-        return sb_verify_units_next(data->units, entry, err);
+        return sb_verify_units_next(data->units, entry);
     if (data->select)
-        return sb_select_next(data->select, entry, err);
-    return sb_cursor_next(data->cursor, entry, err);
+        return sb_select_next(data->select, entry);
+    return sb_cursor_next(data->cursor, entry);
 }
 
 /* Skips a file whose shard is missing, or ends before its bytes do. */
-static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry,
-                              struct sb_error *err)
+static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry)
 {
     struct sb_verify_units *units = verify->units;
     enum sb_code code;
@@ -48,29 +47,28 @@ static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entr
     }
     /* This share has not checked the rows, and the first share may see other shards. */
     sb_verify_units_watch(units, sb_verify_units_current(units));
-    code = sb_verify_bounds(verify, entry, err);
+    code = sb_verify_bounds(verify, entry);
     sb_verify_units_watch(units, -1);
     return code;
 }
 
 /* Does this entry have bytes to read? */
-static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted,
-                              struct sb_error *err)
+static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted)
 {
-    enum sb_code code = sb_verify_integrity_failure(verify, err);
+    enum sb_code code = sb_verify_integrity_failure(verify);
     bool holds;
 
     *wanted = false;
     if (code != SB_OK || entry->type == SB_DIR || entry->defect || entry->size == 0)
         return code;
-    code = sb_verify_shard_holds(verify, entry, &holds, err);
+    code = sb_verify_shard_holds(verify, entry, &holds);
     if (code == SB_OK && !holds)
-        code = pass_over(verify, entry, err);
+        code = pass_over(verify, entry);
     *wanted = code == SB_OK && holds && (entry->has & SB_HAS_CRC);
     return code;
 }
 
-static enum sb_code next(void *context, struct sb_checksum_extent *extent, struct sb_error *err)
+static enum sb_code next(void *context, struct sb_checksum_extent *extent)
 {
     struct data *data = context;
     struct sb_entry entry;
@@ -78,13 +76,13 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
     enum sb_code code = data->ended ? SB_END : SB_OK;
 
     while (code == SB_OK && !wanted) {
-        code = next_entry(data, &entry, err);
+        code = next_entry(data, &entry);
         if (code == SB_OK)
-            code = is_wanted(data->verify, &entry, &wanted, err);
+            code = is_wanted(data->verify, &entry, &wanted);
     }
     if (code != SB_OK) {
         data->ended = true;
-        code = sb_verify_index_failed(data->verify, code, err);
+        code = sb_verify_index_failed(data->verify, code);
         return code == SB_OK ? SB_END : code;
     }
     *extent = (struct sb_checksum_extent){
@@ -99,12 +97,11 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent, struc
     return SB_OK;
 }
 
-static enum sb_code no_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code no_block(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
     (void)size;
-    (void)err;
     return SB_OK;
 }
 
@@ -113,7 +110,7 @@ static enum sb_code no_block(void *context, const void *data, size_t size, struc
  * at their place in the current index, or the name is gone.
  */
 static enum sb_code look_again(struct verify *verify, const struct sb_checksum_extent *extent,
-                               bool *good, struct sb_error *err)
+                               bool *good)
 {
     struct sb_entry entry = {.path = extent->name, .path_size = extent->name_size};
     enum sb_code code = SB_CHANGED;
@@ -121,29 +118,29 @@ static enum sb_code look_again(struct verify *verify, const struct sb_checksum_e
     *good = false;
     /* Again each time that a writer moves the file while it is read. */
     for (int i = 0; i < SB_VERIFY_MOVES_MOST && code == SB_CHANGED; i++) {
-        code = sb_content_find(verify->content, &entry, err);
+        code = sb_content_find(verify->content, &entry);
         if (code == SB_CHANGED)
             break;
         if (code == SB_OK)
-            code = sb_content_stream_sparse(verify->content, &entry, true, no_block, NULL, err);
+            code = sb_content_stream_sparse(verify->content, &entry, true, no_block, NULL);
     }
-    if (code == SB_CHANGED && sb_archive_still_current(verify->archive, err))
-        return err->code;
+    if (code == SB_CHANGED && sb_archive_still_current(verify->archive))
+        return sb_error()->code;
     *good = code == SB_OK || code == SB_CHANGED;
     return code == SB_NOMEM || code == SB_INTERRUPT ? code : SB_OK;
 }
 
 static enum sb_code report_data(struct verify *verify, const struct sb_checksum_extent *extent,
-                                uint32_t crc, const struct sb_error *failure, struct sb_error *err)
+                                uint32_t crc, const struct sb_error *failure)
 {
     struct place place = {extent->name, extent->name_size, extent->shard, extent->offset, false};
     bool moved, good;
-    enum sb_code code = sb_archive_still_current(verify->archive, err);
+    enum sb_code code = sb_archive_still_current(verify->archive);
 
     if (code == SB_OK)
-        code = sb_verify_index_moved(verify, &moved, err);
+        code = sb_verify_index_moved(verify, &moved);
     if (code == SB_OK && moved) {
-        code = look_again(verify, extent, &good, err);
+        code = look_again(verify, extent, &good);
         if (code == SB_OK && good)
             return SB_OK;
     }
@@ -161,20 +158,20 @@ static enum sb_code report_data(struct verify *verify, const struct sb_checksum_
 }
 
 static enum sb_code judge(struct data *data, const struct sb_checksum_extent *extent, uint32_t crc,
-                          const struct sb_error *failure, struct sb_error *err)
+                          const struct sb_error *failure)
 {
     enum sb_code code;
 
     if (data->units)
         sb_verify_units_watch(data->units, extent->id);
-    code = report_data(data->verify, extent, crc, failure, err);
+    code = report_data(data->verify, extent, crc, failure);
     if (data->units)
         sb_verify_units_watch(data->units, -1);
     return code;
 }
 
 static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
-                         const struct sb_error *failure, struct sb_error *err)
+                         const struct sb_error *failure)
 {
     struct data *data = context;
     struct verify *verify = data->verify;
@@ -183,7 +180,7 @@ static enum sb_code done(void *context, const struct sb_checksum_extent *extent,
     if (data->units)
         sb_verify_units_settle(data->units, extent->id);
     if (failure || crc != extent->expected)
-        return judge(data, extent, crc, failure, err);
+        return judge(data, extent, crc, failure);
     result->files_read++;
     sb_count_up(&result->bytes_read, extent->size);
     return SB_OK;
@@ -202,7 +199,7 @@ static void passed(void *context, int64_t size)
         events->progress(events->context, data->passed, total, result->files_read);
 }
 
-enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, struct sb_error *err)
+enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select)
 {
     static const struct sb_checksum_ops ops = {.next = next, .done = done, .passed = passed};
     struct sb_query query = {.order = SB_BY_ADDRESS,
@@ -213,11 +210,11 @@ enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select, str
     enum sb_code code = SB_OK;
 
     if (!data.units && !select)
-        code = sb_cursor_open(&data.cursor, verify->archive, &query, err);
+        code = sb_cursor_open(&data.cursor, verify->archive, &query);
     if (code == SB_OK)
-        code = sb_checksum(verify->shards, &ops, &data, verify->options->threads, err);
+        code = sb_checksum(verify->shards, &ops, &data, verify->options->threads);
     else
-        code = sb_verify_index_failed(verify, code, err);
+        code = sb_verify_index_failed(verify, code);
     sb_cursor_free(data.cursor);
     return code;
 }

@@ -76,86 +76,80 @@ struct place sb_verify_name(const struct sb_entry *entry);
 
 /* Reports a defect. SB_CHANGED instead if the index was rewritten since the beginning. */
 enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                              struct place place, struct sb_error *err, const char *format, ...)
-    SB_PRINTF(6, 7) SB_CHECKED;
+                              struct place place, const char *format, ...)
+    SB_PRINTF(5, 6) SB_CHECKED;
 
 /*
  * As sb_verify_report, for a defect of one row, which holds whatever the index says by now.
  * SB_CHANGED only if the archive was replaced.
  */
 enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                                  struct place place, struct sb_error *err, const char *format, ...)
-    SB_PRINTF(6, 7) SB_CHECKED;
+                                  struct place place, const char *format, ...)
+    SB_PRINTF(5, 6) SB_CHECKED;
 
 /* Reports it, even if the index was rewritten. */
 void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
                              struct place place, const char *format, ...) SB_PRINTF(5, 6);
 
 /* An error that ends a pass over the index, but not the run, is a defect: then SB_OK. */
-enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err);
+enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code);
 
 /* Was the index rewritten since the beginning? */
-enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved) SB_CHECKED;
 
 /* verify/index.c: configuration, standard objects, and SQLite's own check in its thread. */
-enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_config(struct verify *verify) SB_CHECKED;
+enum sb_code sb_verify_objects(struct verify *verify) SB_CHECKED;
+enum sb_code sb_verify_integrity_start(struct verify *verify) SB_CHECKED;
 
 /*
  * Reports its results if it has ended; with `wait` waits for that, but not longer than there is
  * time. Later calls do nothing.
  */
-enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait,
-                                         struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait) SB_CHECKED;
 
 /* Has it ended with an error? Then that, so that no more is read in vain. */
-enum sb_code sb_verify_integrity_failure(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_integrity_failure(struct verify *verify) SB_CHECKED;
 void sb_verify_integrity_free(struct integrity *check); /* stops it; NULL is allowed */
 
 /* verify/shards.c: looks each shard up once. *out is NULL for a number that no shard can have. */
-enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard,
+                                  struct shard_info **out) SB_CHECKED;
 
 /* Reports a shard that is missing or not a file, once. */
-enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard) SB_CHECKED;
 
 /*
  * Can a file's bytes be read: are they within an existing shard (under present: a complete one)?
  * Looks again if they are not and the index changed since the last look-up.
  */
-enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry, bool *holds,
-                                   struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry,
+                                   bool *holds) SB_CHECKED;
 
 /* After all rows: missing shards among those in use and, by_shard, incomplete ones. */
-enum sb_code sb_verify_shards(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shards(struct verify *verify) SB_CHECKED;
 
 /*
  * Instead of all this, for a share that reads only its own rows: does each shard exist, and reach
  * the end of its last file? A few look-ups for each.
  */
-enum sb_code sb_verify_shard_ends(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_shard_ends(struct verify *verify) SB_CHECKED;
 
 /* verify/rows.c: every row, in order of path. */
-enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select) SB_CHECKED;
 
 /* Reports that a file's bytes are not within its shard, after looking again. */
-enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry,
-                              struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry) SB_CHECKED;
 
 /* verify/sources.c: linked shards that are in use, after all rows; and the record of one. */
-enum sb_code sb_verify_sources(struct verify *verify, struct sb_error *err) SB_CHECKED;
-enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, struct sb_linked *out,
-                                     struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_sources(struct verify *verify) SB_CHECKED;
+enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard,
+                                     struct sb_linked *out) SB_CHECKED;
 
 /* verify/overlaps.c: every extent, in order of address. */
-enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_overlaps(struct verify *verify) SB_CHECKED;
 
 /* verify/data.c: every byte. */
-enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select,
-                            struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select) SB_CHECKED;
 
 #endif

@@ -65,7 +65,7 @@ static void keep_line(struct integrity *check, const char *line)
     if (check->lines[check->line_count])
         check->line_count++;
     else
-        check->code = sb_fail_memory(&check->err);
+        check->code = INTO(&check->err, sb_fail_memory());
 }
 
 static void forget_lines(struct integrity *check)
@@ -80,8 +80,8 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     int failure;
 
     sb_index_io_failure();
-    check->code = sb_database_prepare(check->db, &statement, pragma, &check->err);
-    while (sb_database_row(statement, &check->code, &check->err)) {
+    check->code = INTO(&check->err, sb_database_prepare(check->db, &statement, pragma));
+    while (INTO(&check->err, sb_database_row(statement, &check->code))) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
         keep_line(check, line ? line : "not said");
     }
@@ -93,7 +93,7 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     /* Of a page that cannot be read it says that it is damaged, and goes on. */
     failure = sb_index_io_failure();
     if (failure && check->code == SB_OK)
-        check->code = sb_database_fail_errno(check->db, failure, &check->err);
+        check->code = INTO(&check->err, sb_database_fail_errno(check->db, failure));
     if (check->code == SB_SYSTEM)
         forget_lines(check);
     return check->code;
@@ -123,7 +123,7 @@ static void end_transaction(struct integrity *check)
 
 static enum sb_code check_integrity(struct integrity *check)
 {
-    check->code = sb_database_run(check->db, "BEGIN", &check->err);
+    check->code = INTO(&check->err, sb_database_run(check->db, "BEGIN"));
     if (check->code != SB_OK || proves_integrity(check))
         return check->code;
     end_transaction(check);
@@ -132,7 +132,7 @@ static enum sb_code check_integrity(struct integrity *check)
         return SB_OK;
     /* A damaged page that was read before is reported in another way than one that was not. */
     sb_database_shrink(check->db);
-    check->code = sb_register_parent_functions(check->db, &check->err);
+    check->code = INTO(&check->err, sb_register_parent_functions(check->db));
     return check->code == SB_OK ? read_lines(check, INTEGRITY_CHECK) : check->code;
 }
 
@@ -152,20 +152,20 @@ static void *run_integrity(void *context)
     return NULL;
 }
 
-enum sb_code sb_verify_integrity_start(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_integrity_start(struct verify *verify)
 {
     struct integrity *check = calloc(1, sizeof(*check));
     enum sb_code code;
 
     if (!check)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     verify->integrity = check;
     check->quick = verify->options->quick;
-    code = sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ, err);
+    code = sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ);
     if (code == SB_OK)
-        code = sb_register_parent_functions(check->db, err);
+        code = sb_register_parent_functions(check->db);
     if (code == SB_OK)
-        code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB), err);
+        code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB));
     if (code != SB_OK)
         return code;
     sqlite3_progress_handler(check->db, 10000, should_stop, check);
@@ -222,7 +222,7 @@ static void wait_for(const struct verify *verify, struct integrity *check)
     }
 }
 
-enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struct sb_error *err)
+enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait)
 {
     struct integrity *check = verify->integrity;
     enum sb_code code;
@@ -246,23 +246,23 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait, struc
         sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
                                 check->err.text);
     else if (code != SB_OK)
-        *err = check->err;
+        *sb_error() = check->err;
     sb_verify_integrity_free(check);
     if (sb_interrupted())
-        return sb_fail_interrupt(err);
+        return sb_fail_interrupt();
     return code == SB_DAMAGED ? SB_OK : code;
 }
 
-enum sb_code sb_verify_integrity_failure(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_integrity_failure(struct verify *verify)
 {
     const struct integrity *check = verify->integrity;
 
     if (!check || !atomic_load(&check->ended) || check->code == SB_OK || check->code == SB_DAMAGED)
         return SB_OK;
-    return sb_verify_integrity_collect(verify, true, err);
+    return sb_verify_integrity_collect(verify, true);
 }
 
-enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_config(struct verify *verify)
 {
     sqlite3 *db = sb_archive_database(verify->archive);
     bool there, right;
@@ -270,43 +270,43 @@ enum sb_code sb_verify_config(struct verify *verify, struct sb_error *err)
 
     if (sb_archive_schema(verify->archive) == SB_SCHEMA_OLD)
         return SB_OK;
-    code = sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right, err);
+    code = sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right);
     if (code == SB_OK && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE, err,
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE,
                                 "config." SB_CONFIG_TRIGGERS
                                 " is not 1: an interrupted bulk change left it so, and "
                                 "tree statistics may be wrong");
     if (code == SB_OK)
-        code = sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right, err);
+        code = sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right);
     if (code == SB_OK && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
                                 "config." SB_CONFIG_SHARD_SIZE " is %s",
                                 there ? "not a positive number" : "missing");
     if (code == SB_OK)
-        code = sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right, err);
+        code = sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right);
     if (code == SB_OK && there && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE, err,
+        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
                                 "config." SB_CONFIG_SHARD_COUNT " is not a number of shards");
     return code;
 }
 
 static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement, const char *type,
-                                 const char *name, struct sb_error *err)
+                                 const char *name)
 {
     enum sb_code code = SB_OK;
     bool found;
 
     sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    found = sb_database_row(statement, &code, err);
+    found = sb_database_row(statement, &code);
     sqlite3_reset(statement);
     if (found || code)
         return code;
-    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE, err,
+    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE,
                             "the standard %s %s is missing", type, name);
 }
 
-enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_objects(struct verify *verify)
 {
     sqlite3_stmt *statement;
     enum sb_code code;
@@ -314,12 +314,12 @@ enum sb_code sb_verify_objects(struct verify *verify, struct sb_error *err)
     if (sb_archive_schema(verify->archive) != SB_SCHEMA_03)
         return SB_OK;
     code = sb_database_prepare(sb_archive_database(verify->archive), &statement,
-                               "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2", err);
+                               "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2");
     for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->name; index++)
-        code = check_object(verify, statement, "index", index->name, err);
+        code = check_object(verify, statement, "index", index->name);
     for (const struct sb_ddl_object *trigger = sb_ddl_triggers; code == SB_OK && trigger->name;
          trigger++)
-        code = check_object(verify, statement, "trigger", trigger->name, err);
+        code = check_object(verify, statement, "trigger", trigger->name);
     sqlite3_finalize(statement);
     return code;
 }

@@ -28,10 +28,10 @@ static bool shares_lawfully(const struct verify *verify, const struct sb_entry *
            a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
 }
 
-static enum sb_code hold(struct holder *holder, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code hold(struct holder *holder, const struct sb_entry *entry)
 {
     if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     holder->entry = *entry;
     holder->entry.path = holder->name.data;
     holder->any = true;
@@ -39,12 +39,12 @@ static enum sb_code hold(struct holder *holder, const struct sb_entry *entry, st
 }
 
 static enum sb_code report_overlap(struct verify *verify, const struct sb_entry *first,
-                                   const struct sb_entry *second, struct sb_error *err)
+                                   const struct sb_entry *second)
 {
     int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
 
     return sb_verify_report_row(
-        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second), err,
+        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second),
         "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
         (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
 }
@@ -59,37 +59,37 @@ static bool touch(const struct sb_entry *a, const struct sb_entry *b)
 
 /* Looks up both in one transaction, because one may have been moved to the place of the other. */
 static enum sb_code still_touch(struct verify *verify, const struct sb_entry *held,
-                                const struct sb_entry *entry, bool *touches, struct sb_error *err)
+                                const struct sb_entry *entry, bool *touches)
 {
     struct sb_entry a = {.type = SB_DIR}, b = {.type = SB_DIR};
-    enum sb_code code = sb_archive_begin(verify->archive, err);
+    enum sb_code code = sb_archive_begin(verify->archive);
 
     *touches = false;
     if (code != SB_OK)
         return code;
-    code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a, err);
+    code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a);
     if (code == SB_OK)
-        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b, err);
-    code = sb_archive_end(verify->archive, code, err);
+        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b);
+    code = sb_archive_end(verify->archive, code);
     *touches = code == SB_OK && touch(&a, &b);
     return code == SB_NOENT ? SB_OK : code;
 }
 
 static enum sb_code doubt_overlap(struct verify *verify, const struct sb_entry *held,
-                                  const struct sb_entry *entry, struct sb_error *err)
+                                  const struct sb_entry *entry)
 {
     bool touches = held->generation == entry->generation;
     enum sb_code code = SB_OK;
 
     if (!touches)
-        code = still_touch(verify, held, entry, &touches, err);
+        code = still_touch(verify, held, entry, &touches);
     if (code != SB_OK || !touches)
         return code;
-    return report_overlap(verify, held, entry, err);
+    return report_overlap(verify, held, entry);
 }
 
 static enum sb_code check_extent(struct verify *verify, struct holder *holder,
-                                 const struct sb_entry *entry, struct sb_error *err)
+                                 const struct sb_entry *entry)
 {
     const struct sb_entry *held = &holder->entry;
     bool touches = holder->any && touch(held, entry);
@@ -98,15 +98,15 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
     if (touches && shares_lawfully(verify, held, entry))
         verify->result->shared++;
     else if (touches)
-        code = doubt_overlap(verify, held, entry, err);
+        code = doubt_overlap(verify, held, entry);
     if (code != SB_OK)
         return code;
     if (touches && entry->offset + entry->size <= held->offset + held->size)
         return SB_OK;
-    return hold(holder, entry, err);
+    return hold(holder, entry);
 }
 
-enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_overlaps(struct verify *verify)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct holder holder = {0};
@@ -116,15 +116,15 @@ enum sb_code sb_verify_overlaps(struct verify *verify, struct sb_error *err)
 
     if (verify->apart)
         return SB_OK;
-    code = sb_cursor_open(&cursor, verify->archive, &query, err);
+    code = sb_cursor_open(&cursor, verify->archive, &query);
     while (code == SB_OK) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK && !entry.defect && entry.size > 0)
-            code = check_extent(verify, &holder, &entry, err);
+            code = check_extent(verify, &holder, &entry);
         if (code == SB_OK && sb_verify_gives_up(verify))
             break;
     }
-    code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code, err);
+    code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code);
     sb_cursor_free(cursor);
     sb_buf_release(&holder.name);
     return code;

@@ -58,13 +58,13 @@ static int64_t rank(const struct sb_verify_choice *choice, int64_t shard, int64_
     return (int64_t)(sb_hash64(&digest_key, key, sizeof(key)) >> 1);
 }
 
-static enum sb_code add_unit(struct pass *pass, struct sb_error *err)
+static enum sb_code add_unit(struct pass *pass)
 {
     struct sb_verify_plan *plan = pass->plan;
     const struct sb_verify_choice *choice = plan->choice;
     bool mine = choice->share.count == 0 || sb_share_has(choice->share, plan->all_units);
     sqlite3_stmt *add;
-    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_ADD_UNIT, &add, err);
+    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_ADD_UNIT, &add);
 
     if (code != SB_OK || !pass->any)
         return code;
@@ -79,11 +79,11 @@ static enum sb_code add_unit(struct pass *pass, struct sb_error *err)
     sqlite3_bind_int64(add, 5, (int64_t)pass->digest);
     sqlite3_bind_int64(add, 6, mine);
     sqlite3_bind_int64(add, 7, rank(choice, pass->unit_shard, pass->unit));
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
 /* Does not report defects of a shard: they show when its files are read. */
-static enum sb_code see_shard(struct pass *pass, uint32_t shard, struct sb_error *err)
+static enum sb_code see_shard(struct pass *pass, uint32_t shard)
 {
     struct stat st;
     struct sb_error reason;
@@ -92,15 +92,15 @@ static enum sb_code see_shard(struct pass *pass, uint32_t shard, struct sb_error
     if (!pass->plan->choice->state || pass->shard == shard)
         return SB_OK;
     pass->shard = shard;
-    code = sb_shards_stat(pass->shards, shard, &st, &reason);
+    code = INTO(&reason, sb_shards_stat(pass->shards, shard, &st));
     if (code == SB_NOMEM)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (code != SB_OK)
         return SB_OK;
-    return sb_verify_state_see_shard(&pass->plan->state, shard, &st, pass->index_changed, err);
+    return sb_verify_state_see_shard(&pass->plan->state, shard, &st, pass->index_changed);
 }
 
-static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry)
 {
     int64_t unit = entry->offset / SB_VERIFY_UNIT;
     enum sb_code code = SB_OK;
@@ -108,9 +108,9 @@ static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry, st
     if (!sb_verify_counts(entry))
         return SB_OK;
     if (!pass->any || pass->unit_shard != entry->shard || pass->unit != unit) {
-        code = add_unit(pass, err);
+        code = add_unit(pass);
         if (code == SB_OK)
-            code = see_shard(pass, entry->shard, err);
+            code = see_shard(pass, entry->shard);
         pass->any = true;
         pass->unit_shard = entry->shard;
         pass->unit = unit;
@@ -124,7 +124,7 @@ static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry, st
     return code;
 }
 
-static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, struct sb_error *err)
+static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
 {
     const struct sb_verify_choice *choice = pass->plan->choice;
     struct sb_query query = {
@@ -137,12 +137,12 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, str
     struct sb_cursor *cursor;
     struct sb_entry entry;
     uint64_t rows = 0;
-    enum sb_code code = sb_cursor_open(&cursor, archive, &query, err);
+    enum sb_code code = sb_cursor_open(&cursor, archive, &query);
 
     while (code == SB_OK) {
-        code = sb_cursor_next(cursor, &entry, err);
+        code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK)
-            code = add_file(pass, &entry, err);
+            code = add_file(pass, &entry);
         pass->plan->unknown =
             ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_plan_is_over(pass->plan);
         if (pass->plan->unknown)
@@ -155,44 +155,41 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive, str
 /* The choice */
 
 /* Forgets units that were read before and are gone; ?1 and ?2: the range of shards. */
-static enum sb_code forget(struct sb_verify_plan *plan, const char *sql, struct sb_error *err)
+static enum sb_code forget(struct sb_verify_plan *plan, const char *sql)
 {
     const struct sb_verify_choice *choice = plan->choice;
     sqlite3_stmt *drop;
-    enum sb_code code = sb_database_prepare(plan->db, &drop, sql, err);
+    enum sb_code code = sb_database_prepare(plan->db, &drop, sql);
 
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(drop, 1, choice->has_shards ? choice->first_shard : INT64_MIN);
     sqlite3_bind_int64(drop, 2, choice->has_shards ? choice->last_shard : INT64_MAX);
-    code = sb_database_step(drop, err);
+    code = sb_database_step(drop);
     sqlite3_finalize(drop);
     return code;
 }
 
-static enum sb_code forget_gone(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code forget_gone(struct sb_verify_plan *plan)
 {
     enum sb_code code = forget(
         plan,
         "DELETE FROM main.units WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
-        " (SELECT 1 FROM temp.planned p WHERE p.shard = units.shard AND p.unit = units.unit)",
-        err);
+        " (SELECT 1 FROM temp.planned p WHERE p.shard = units.shard AND p.unit = units.unit)");
 
     if (code != SB_OK)
         return code;
-    return forget(plan,
-                  "DELETE FROM main.defects WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
-                  " (SELECT 1 FROM main.units u WHERE u.shard = defects.shard"
-                  " AND u.unit = defects.unit)",
-                  err);
+    return forget(plan, "DELETE FROM main.defects WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
+                        " (SELECT 1 FROM main.units u WHERE u.shard = defects.shard"
+                        " AND u.unit = defects.unit)");
 }
 
-static enum sb_code count_units(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code count_units(struct sb_verify_plan *plan)
 {
     sqlite3_stmt *count;
     enum sb_code code = sb_database_prepare(
         plan->db, &count,
-        "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine", err);
+        "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine");
 
     if (code != SB_OK)
         return code;
@@ -201,7 +198,7 @@ static enum sb_code count_units(struct sb_verify_plan *plan, struct sb_error *er
         plan->files = sqlite3_column_int64(count, 1);
         plan->bytes = sqlite3_column_int64(count, 2);
     } else {
-        code = sb_database_fail(plan->db, err);
+        code = sb_database_fail(plan->db);
     }
     sqlite3_finalize(count);
     return code;
@@ -236,7 +233,7 @@ static int64_t turn_of(const struct sb_verify_plan *plan, bool bad)
 }
 
 static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
-                                sqlite3_stmt *choose, struct sb_error *err)
+                                sqlite3_stmt *choose)
 {
     bool bad = sqlite3_column_int(unit, 3) != 0;
 
@@ -249,7 +246,7 @@ static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
     if (__builtin_add_overflow(plan->chosen_bytes, sqlite3_column_int64(unit, 2),
                                &plan->chosen_bytes))
         plan->chosen_bytes = INT64_MAX;
-    return sb_database_step(choose, err);
+    return sb_database_step(choose);
 }
 
 /* Is the unit over the budget? The first one never is, nor one that was bad. */
@@ -261,29 +258,29 @@ static bool is_too_much(const struct sb_verify_plan *plan, int64_t most, sqlite3
 }
 
 static enum sb_code choose_from(struct sb_verify_plan *plan, sqlite3_stmt *candidates,
-                                sqlite3_stmt *choose, struct sb_error *err)
+                                sqlite3_stmt *choose)
 {
     int64_t most = budget(plan);
     enum sb_code code = SB_OK;
 
-    while (sb_database_row(candidates, &code, err)) {
+    while (sb_database_row(candidates, &code)) {
         if (is_too_much(plan, most, candidates))
             return SB_OK;
-        code = choose_unit(plan, candidates, choose, err);
+        code = choose_unit(plan, candidates, choose);
     }
     return code;
 }
 
-static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code choose_units(struct sb_verify_plan *plan)
 {
     int64_t max_age = plan->choice->max_age;
     sqlite3_stmt *candidates = NULL, *choose = NULL;
-    enum sb_code code = SB_PREPARE(plan->db, err, {&candidates, candidates_text},
+    enum sb_code code = SB_PREPARE(plan->db, {&candidates, candidates_text},
                                    {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"});
     if (code == SB_OK) {
         sqlite3_bind_int64(candidates, 1, plan->began);
         sqlite3_bind_int64(candidates, 2, max_age > 0 ? plan->began - max_age : INT64_MAX);
-        code = choose_from(plan, candidates, choose, err);
+        code = choose_from(plan, candidates, choose);
     }
     sqlite3_finalize(candidates);
     sqlite3_finalize(choose);
@@ -291,68 +288,66 @@ static enum sb_code choose_units(struct sb_verify_plan *plan, struct sb_error *e
 }
 
 /* The time is over. What was known to be bad still is. */
-static enum sb_code give_up(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code give_up(struct sb_verify_plan *plan)
 {
-    enum sb_code code = sb_database_run(plan->db, "ROLLBACK", err);
+    enum sb_code code = sb_database_run(plan->db, "ROLLBACK");
 
     plan->out_of_time = true;
     plan->all_units = 0;
     if (code != SB_OK)
         return code;
     return sb_database_integer(plan->db, "SELECT count(*) FROM main.units WHERE bad", 0,
-                               &plan->bad_left, err);
+                               &plan->bad_left);
 }
 
 /* A failure of the index is returned separately: units before it are read nevertheless. */
 static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *archive,
                                 struct sb_shards *shards, enum sb_code *index_code,
-                                struct sb_error *index_err, struct sb_error *err)
+                                struct sb_error *index_err)
 {
     struct pass pass = {.plan = plan, .shards = shards, .shard = -1};
-    enum sb_code code =
-        sb_database_run(plan->db,
-                        "PRAGMA temp.cache_size = -16384;"
-                        "CREATE TEMP TABLE planned(shard INTEGER, unit INTEGER, files INTEGER,"
-                        " bytes INTEGER, digest INTEGER, mine INTEGER, rank INTEGER,"
-                        " PRIMARY KEY (shard, unit)) WITHOUT ROWID;"
-                        "CREATE TEMP TABLE chosen(turn INTEGER, shard INTEGER, unit INTEGER,"
-                        " bad INTEGER, PRIMARY KEY (turn, shard, unit)) WITHOUT ROWID;"
-                        "BEGIN IMMEDIATE",
-                        err);
+    enum sb_code code = sb_database_run(
+        plan->db, "PRAGMA temp.cache_size = -16384;"
+                  "CREATE TEMP TABLE planned(shard INTEGER, unit INTEGER, files INTEGER,"
+                  " bytes INTEGER, digest INTEGER, mine INTEGER, rank INTEGER,"
+                  " PRIMARY KEY (shard, unit)) WITHOUT ROWID;"
+                  "CREATE TEMP TABLE chosen(turn INTEGER, shard INTEGER, unit INTEGER,"
+                  " bad INTEGER, PRIMARY KEY (turn, shard, unit)) WITHOUT ROWID;"
+                  "BEGIN IMMEDIATE");
 
     pass.index_changed = plan->state.generation != (int64_t)sb_archive_generation(archive);
     if (code != SB_OK)
         return code;
-    *index_code = pass_over(&pass, archive, index_err);
+    *index_code = INTO(index_err, pass_over(&pass, archive));
     if (*index_code != SB_OK && *index_code != SB_DAMAGED) {
-        *err = *index_err;
+        *sb_error() = *index_err;
         return *index_code;
     }
     if (plan->unknown)
-        return give_up(plan, err);
-    code = add_unit(&pass, err);
+        return give_up(plan);
+    code = add_unit(&pass);
     if (code == SB_OK && plan->choice->state && *index_code == SB_OK)
-        code = forget_gone(plan, err);
+        code = forget_gone(plan);
     if (code == SB_OK && plan->choice->state)
-        code = sb_verify_state_see_index(&plan->state, archive, err);
+        code = sb_verify_state_see_index(&plan->state, archive);
     if (code == SB_OK)
-        code = count_units(plan, err);
+        code = count_units(plan);
     if (code == SB_OK)
-        code = choose_units(plan, err);
-    return code == SB_OK ? sb_database_run(plan->db, "COMMIT", err) : code;
+        code = choose_units(plan);
+    return code == SB_OK ? sb_database_run(plan->db, "COMMIT") : code;
 }
 
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
-                                 struct sb_shards *shards, struct sb_error *err)
+                                 struct sb_shards *shards)
 {
     enum sb_code index_code = SB_OK;
     struct sb_error index_err;
-    enum sb_code code = make_tables(plan, archive, shards, &index_code, &index_err, err);
+    enum sb_code code = make_tables(plan, archive, shards, &index_code, &index_err);
 
     plan->committed = sb_verify_plan_clock();
     if (code != SB_OK)
-        return sb_verify_state_failed(&plan->state, err);
+        return sb_verify_state_failed(&plan->state);
     if (index_code != SB_OK)
-        *err = index_err;
+        *sb_error() = index_err;
     return index_code;
 }

@@ -40,7 +40,7 @@ uint64_t sb_verify_row_digest(const struct sb_entry *entry);
  * keeps the choice as long as the plan.
  */
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
-                                 struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+                                 struct sb_archive *archive) SB_CHECKED;
 void sb_verify_plan_free(struct sb_verify_plan *plan); /* NULL is allowed */
 
 /*
@@ -48,7 +48,7 @@ void sb_verify_plan_free(struct sb_verify_plan *plan); /* NULL is allowed */
  * SB_INVALID if the index has no order of addresses.
  */
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
-                                 struct sb_shards *shards, struct sb_error *err) SB_CHECKED;
+                                 struct sb_shards *shards) SB_CHECKED;
 
 /* Was the time over before the pass had ended? Then there are no units, and the state is as before.
  */
@@ -59,19 +59,19 @@ int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan);
 int64_t sb_verify_plan_files(const struct sb_verify_plan *plan);
 
 /* The next unit; SB_END after the last, and when the time is over. */
-enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit,
-                                 struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan,
+                                 struct sb_verify_unit *unit) SB_CHECKED;
 
 /* Records that a unit was just read: its digest, and whether it is bad. */
 enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                                 uint64_t digest, bool bad, struct sb_error *err) SB_CHECKED;
+                                 uint64_t digest, bool bad) SB_CHECKED;
 
 /* Records a defect in a unit that is being read, whether the unit is read to its end or not. */
 enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                                  const struct sb_defect *defect, struct sb_error *err) SB_CHECKED;
+                                  const struct sb_defect *defect) SB_CHECKED;
 
 /* Commits the rest, and sets the progress. */
-enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_progress *progress,
-                                struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan,
+                                struct sb_verify_progress *progress) SB_CHECKED;
 
 #endif

@@ -46,6 +46,6 @@ bool sb_verify_plan_is_over(const struct sb_verify_plan *plan);
 
 /* Prepared on first use, and kept; the caller that steps one resets it. */
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
-                                      sqlite3_stmt **out, struct sb_error *err) SB_CHECKED;
+                                      sqlite3_stmt **out) SB_CHECKED;
 
 #endif

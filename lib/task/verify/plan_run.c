@@ -38,50 +38,49 @@ int64_t sb_verify_plan_clock(void)
 }
 
 enum sb_code sb_verify_plan_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
-                                      sqlite3_stmt **out, struct sb_error *err)
+                                      sqlite3_stmt **out)
 {
     enum sb_code code = SB_OK;
 
     if (!plan->statements[which])
-        code = sb_database_prepare(plan->db, &plan->statements[which], statement_texts[which], err);
+        code = sb_database_prepare(plan->db, &plan->statements[which], statement_texts[which]);
     *out = plan->statements[which];
     return code;
 }
 
-static enum sb_code open_database(struct sb_verify_plan *plan, struct sb_archive *archive,
-                                  struct sb_error *err)
+static enum sb_code open_database(struct sb_verify_plan *plan, struct sb_archive *archive)
 {
     enum sb_code code;
 
     if (plan->choice->state) {
-        code = sb_verify_state_open(&plan->state, plan->choice->state, archive, err);
+        code = sb_verify_state_open(&plan->state, plan->choice->state, archive);
         plan->db = plan->state.db;
         return code;
     }
-    code = sb_database_open_private(&plan->own, sb_archive_index_path(archive), err);
+    code = sb_database_open_private(&plan->own, sb_archive_index_path(archive));
     plan->db = plan->own;
-    return code == SB_OK ? sb_database_run(plan->db, SB_VERIFY_STATE_UNITS, err) : code;
+    return code == SB_OK ? sb_database_run(plan->db, SB_VERIFY_STATE_UNITS) : code;
 }
 
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
-                                 struct sb_archive *archive, struct sb_error *err)
+                                 struct sb_archive *archive)
 {
     struct sb_verify_plan *plan = calloc(1, sizeof(*plan));
 
     *out = plan;
     if (!plan)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     plan->choice = choice;
     plan->state.fd = -1;
     plan->started = sb_verify_plan_clock();
     plan->began = (int64_t)time(NULL);
     plan->turn = -1;
     if (!sb_archive_is_addressed(archive))
-        return sb_fail(err, SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: its index has no order of addresses, by which parts of it could be "
                        "read; 'shardbox upgrade' makes one",
                        sb_archive_path(archive));
-    return open_database(plan, archive, err);
+    return open_database(plan, archive);
 }
 
 void sb_verify_plan_free(struct sb_verify_plan *plan)
@@ -116,18 +115,17 @@ bool sb_verify_plan_is_over(const struct sb_verify_plan *plan)
            (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
 }
 
-enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit,
-                                 struct sb_error *err)
+enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit)
 {
     sqlite3_stmt *next;
-    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_NEXT_UNIT, &next, err);
+    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_NEXT_UNIT, &next);
 
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(next, 1, plan->turn);
     sqlite3_bind_int64(next, 2, plan->shard);
     sqlite3_bind_int64(next, 3, plan->number);
-    if (sb_database_row(next, &code, err)) {
+    if (sb_database_row(next, &code)) {
         plan->turn = sqlite3_column_int64(next, 0);
         plan->shard = sqlite3_column_int64(next, 1);
         plan->number = sqlite3_column_int64(next, 2);
@@ -147,31 +145,30 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
 
 /* The results */
 
-static enum sb_code begin(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code begin(struct sb_verify_plan *plan)
 {
     enum sb_code code = SB_OK;
 
     if (!plan->open)
-        code = sb_database_run(plan->db, "BEGIN IMMEDIATE", err);
+        code = sb_database_run(plan->db, "BEGIN IMMEDIATE");
     plan->open = code == SB_OK;
     return code;
 }
 
-static enum sb_code commit(struct sb_verify_plan *plan, struct sb_error *err)
+static enum sb_code commit(struct sb_verify_plan *plan)
 {
     if (!plan->open)
         return SB_OK;
     plan->open = false;
     plan->committed = sb_verify_plan_clock();
-    return sb_database_run(plan->db, "COMMIT", err);
+    return sb_database_run(plan->db, "COMMIT");
 }
 
 /* Binds ?1 and ?2 of a statement that is about a unit. */
 static enum sb_code unit_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
-                                   const struct sb_verify_unit *unit, sqlite3_stmt **out,
-                                   struct sb_error *err)
+                                   const struct sb_verify_unit *unit, sqlite3_stmt **out)
 {
-    enum sb_code code = sb_verify_plan_statement(plan, which, out, err);
+    enum sb_code code = sb_verify_plan_statement(plan, which, out);
 
     if (code != SB_OK)
         return code;
@@ -181,35 +178,35 @@ static enum sb_code unit_statement(struct sb_verify_plan *plan, enum sb_plan_sta
 }
 
 static enum sb_code set_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                             uint64_t digest, bool bad, struct sb_error *err)
+                             uint64_t digest, bool bad)
 {
     sqlite3_stmt *set;
-    enum sb_code code = unit_statement(plan, SB_PLAN_SET_READ, unit, &set, err);
+    enum sb_code code = unit_statement(plan, SB_PLAN_SET_READ, unit, &set);
 
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(set, 3, (int64_t)digest);
     sqlite3_bind_int64(set, 4, (int64_t)time(NULL));
     sqlite3_bind_int64(set, 5, bad);
-    return sb_database_step(set, err);
+    return sb_database_step(set);
 }
 
 /* Drops defects that were not found again. All defects of one run have one time, so that a clock
  * that is set back neither keeps old ones nor drops new ones. */
 static enum sb_code drop_defects(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                                 bool bad, struct sb_error *err)
+                                 bool bad)
 {
     sqlite3_stmt *drop;
-    enum sb_code code = unit_statement(plan, SB_PLAN_DROP_DEFECTS, unit, &drop, err);
+    enum sb_code code = unit_statement(plan, SB_PLAN_DROP_DEFECTS, unit, &drop);
 
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(drop, 3, bad ? plan->began : INT64_MAX);
-    return sb_database_step(drop, err);
+    return sb_database_step(drop);
 }
 
 enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                                 uint64_t digest, bool bad, struct sb_error *err)
+                                 uint64_t digest, bool bad)
 {
     enum sb_code code;
 
@@ -217,42 +214,42 @@ enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_ve
     plan->bad_left -= unit->was_bad;
     if (!plan->choice->state)
         return SB_OK;
-    code = begin(plan, err);
+    code = begin(plan);
     if (code == SB_OK)
-        code = set_read(plan, unit, digest, bad, err);
+        code = set_read(plan, unit, digest, bad);
     if (code == SB_OK && (bad || unit->was_bad))
-        code = drop_defects(plan, unit, bad, err);
+        code = drop_defects(plan, unit, bad);
     if (code == SB_OK && sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
-        code = commit(plan, err);
+        code = commit(plan);
     return code;
 }
 
 enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
-                                  const struct sb_defect *defect, struct sb_error *err)
+                                  const struct sb_defect *defect)
 {
     sqlite3_stmt *set, *add;
     enum sb_code code;
 
     if (!plan->choice->state)
         return SB_OK;
-    code = begin(plan, err);
+    code = begin(plan);
     if (code == SB_OK)
-        code = unit_statement(plan, SB_PLAN_SET_BAD, unit, &set, err);
+        code = unit_statement(plan, SB_PLAN_SET_BAD, unit, &set);
     if (code == SB_OK)
-        code = sb_database_step(set, err);
+        code = sb_database_step(set);
     if (code == SB_OK)
-        code = unit_statement(plan, SB_PLAN_ADD_DEFECT, unit, &add, err);
+        code = unit_statement(plan, SB_PLAN_ADD_DEFECT, unit, &add);
     if (code != SB_OK)
         return code;
     sqlite3_bind_text(add, 3, defect->path, (int)defect->path_size, SQLITE_STATIC);
     sqlite3_bind_text(add, 4, defect->kind, -1, SQLITE_STATIC);
     sqlite3_bind_text(add, 5, defect->text, -1, SQLITE_STATIC);
     sqlite3_bind_int64(add, 6, plan->began);
-    return sb_database_step(add, err);
+    return sb_database_step(add);
 }
 
 /* When the unit was read that has waited longest. */
-static enum sb_code find_oldest(struct sb_verify_plan *plan, int64_t *oldest, struct sb_error *err)
+static enum sb_code find_oldest(struct sb_verify_plan *plan, int64_t *oldest)
 {
     char text[320];
 
@@ -261,14 +258,13 @@ static enum sb_code find_oldest(struct sb_verify_plan *plan, int64_t *oldest, st
              " THEN max(u.checked, 0) ELSE 0 END) FROM temp.planned p LEFT JOIN main.units u"
              " ON u.shard = p.shard AND u.unit = p.unit WHERE p.mine",
              (int64_t)time(NULL));
-    return sb_database_integer(plan->db, text, -1, oldest, err);
+    return sb_database_integer(plan->db, text, -1, oldest);
 }
 
-enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_progress *progress,
-                                struct sb_error *err)
+enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_progress *progress)
 {
     const struct sb_verify_choice *choice = plan->choice;
-    enum sb_code code = commit(plan, err);
+    enum sb_code code = commit(plan);
 
     *progress = (struct sb_verify_progress){
         .chosen = choice->has_shards || plan->units < plan->all_units ||
@@ -282,6 +278,6 @@ enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_pr
         .known_bad = plan->bad_left,
     };
     if (code == SB_OK && choice->state)
-        code = find_oldest(plan, &progress->oldest, err);
-    return code == SB_OK ? SB_OK : sb_verify_state_failed(&plan->state, err);
+        code = find_oldest(plan, &progress->oldest);
+    return code == SB_OK ? SB_OK : sb_verify_state_failed(&plan->state);
 }

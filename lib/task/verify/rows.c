@@ -18,7 +18,7 @@ struct pass {
 };
 
 /* Compares the tree statistics of a row with the computed ones. */
-static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+static enum sb_code closed(void *context, const struct sb_treestat_dir *dir)
 {
     struct verify *verify = context;
     const struct sb_tree_sums *is = &dir->stored, *should = &dir->computed;
@@ -28,13 +28,13 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
     place.path = dir->path;
     place.path_size = dir->path_size;
     if (!dir->has_row)
-        return sb_verify_report(verify, SB_REMEDY_UPGRADE, "parent", place, err,
+        return sb_verify_report(verify, SB_REMEDY_UPGRADE, "parent", place,
                                 "the directory has no row in the index");
     if (is->num_files_tree == should->num_files_tree && is->size_tree == should->size_tree &&
         (!all || (is->num_files == should->num_files && is->num_subdirs == should->num_subdirs)))
         return SB_OK;
     return sb_verify_report(
-        verify, SB_REMEDY_UPGRADE, "statistics", place, err,
+        verify, SB_REMEDY_UPGRADE, "statistics", place,
         "tree statistics are %lld subdirectories, %lld files, %lld files and %lld bytes "
         "in all; should be %lld, %lld, %lld, %lld",
         (long long)is->num_subdirs, (long long)is->num_files, (long long)is->num_files_tree,
@@ -42,8 +42,7 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir, str
         (long long)should->num_files_tree, (long long)should->size_tree);
 }
 
-static enum sb_code check_name(struct verify *verify, const struct sb_entry *entry,
-                               struct sb_error *err)
+static enum sb_code check_name(struct verify *verify, const struct sb_entry *entry)
 {
     const char *problem = sb_name_problem(entry->path, entry->path_size);
 
@@ -54,13 +53,12 @@ static enum sb_code check_name(struct verify *verify, const struct sb_entry *ent
     }
     if (!problem)
         return SB_OK;
-    return sb_verify_report_row(verify, SB_REMEDY_ENTRIES, "name", sb_verify_name(entry), err,
-                                "name %s", problem);
+    return sb_verify_report_row(verify, SB_REMEDY_ENTRIES, "name", sb_verify_name(entry), "name %s",
+                                problem);
 }
 
 /* Rows of one name follow each other. */
-static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *entry,
-                                   struct sb_error *err)
+static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *entry)
 {
     bool again = pass->begun && pass->last.size == entry->path_size &&
                  memcmp(pass->last.data, entry->path, entry->path_size) == 0;
@@ -69,71 +67,68 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
     pass->begun = true;
     pass->last_type = entry->type;
     if (sb_buf_set(&pass->last, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     if (!again)
         return SB_OK;
     if (was_dir != is_dir)
         return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "conflict", sb_verify_name(entry),
-                                err, "is both a file and a directory");
+                                "is both a file and a directory");
     return sb_verify_report(pass->verify, SB_REMEDY_ENTRIES, "duplicate", sb_verify_place(entry),
-                            err, "the name occurs twice in the index");
+                            "the name occurs twice in the index");
 }
 
-static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry,
-                                  struct sb_error *err)
+static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry)
 {
     struct place place = sb_verify_place(entry);
     struct shard_info *info;
-    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
+    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info);
 
     if (code == SB_OK && info)
-        code = sb_verify_shard_report(verify, entry->shard, err);
+        code = sb_verify_shard_report(verify, entry->shard);
     if (code != SB_OK)
         return code;
     place.follows = info && info->state == SHARD_MISSING;
     if (!info || info->state != SHARD_THERE)
-        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", place, err,
+        return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", place,
                                     "its %lld bytes are in shard %u, which cannot be read",
                                     (long long)entry->size, entry->shard);
     return sb_verify_report_row(
-        verify, SB_REMEDY_SHARDS, "bounds", place, err,
+        verify, SB_REMEDY_SHARDS, "bounds", place,
         "its bytes %lld to %lld of shard %u lie beyond the shard's end at %lld",
         (long long)entry->offset, (long long)entry->offset + (long long)entry->size, entry->shard,
         (long long)info->size);
 }
 
 /* The row may have been read before the file was moved. */
-enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry,
-                              struct sb_error *err)
+enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry)
 {
     struct sb_entry now = *entry;
 
     for (int i = 0; i < SB_VERIFY_MOVES_MOST; i++) {
         bool holds;
-        enum sb_code code = sb_verify_shard_holds(verify, &now, &holds, err);
+        enum sb_code code = sb_verify_shard_holds(verify, &now, &holds);
 
         if (code != SB_OK || holds)
             return code;
         if (now.generation == sb_archive_generation(verify->archive))
-            return report_bounds(verify, &now, err);
-        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &now, err);
+            return report_bounds(verify, &now);
+        code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &now);
         if (code == SB_NOENT)
             return SB_OK;
         if (code != SB_OK || now.defect || now.type == SB_DIR || now.size == 0)
             return code;
         now.path = entry->path;
     }
-    return sb_verify_report(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry), err,
+    return sb_verify_report(verify, SB_REMEDY_SHARDS, "bounds", sb_verify_place(entry),
                             "is moved about all the time");
 }
 
-static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry,
-                                 struct sb_error *err)
+static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry)
 {
     struct verify *verify = pass->verify;
     struct shard_info *info;
     int64_t end = entry->offset + entry->size;
-    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info, err);
+    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info);
 
     if (code != SB_OK)
         return code;
@@ -144,15 +139,14 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     if (info && end > info->needed)
         info->needed = end;
     if (verify->by_shard && info)
-        return sb_verify_shard_report(verify, entry->shard, err);
+        return sb_verify_shard_report(verify, entry->shard);
     if (info && info->state == SHARD_THERE && end <= info->size)
         return SB_OK;
-    return sb_verify_bounds(verify, entry, err);
+    return sb_verify_bounds(verify, entry);
 }
 
 /* A file without bytes must have the checksum of no bytes. */
-static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry,
-                                struct sb_error *err)
+static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry)
 {
     if (!(entry->has & SB_HAS_CRC))
         return SB_OK;
@@ -160,12 +154,11 @@ static enum sb_code check_empty(struct verify *verify, const struct sb_entry *en
         verify->result->files_read++;
         return SB_OK;
     }
-    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry), err,
+    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry),
                                 "is empty, but its CRC32C in the index is %08x", entry->crc32c);
 }
 
-static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
-                               struct sb_error *err)
+static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
 {
     struct verify *verify = pass->verify;
     enum sb_code code = SB_OK;
@@ -178,14 +171,13 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry,
     verify->result->unchecked += !(entry->has & SB_HAS_CRC);
     if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
         code = sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
-                                    err, "has no checksum");
+                                    "has no checksum");
     if (code != SB_OK)
         return code;
-    return entry->size > 0 ? check_bounds(pass, entry, err) : check_empty(verify, entry, err);
+    return entry->size > 0 ? check_bounds(pass, entry) : check_empty(verify, entry);
 }
 
-static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
-                                struct sb_error *err)
+static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry)
 {
     struct sb_tree_sums sums = {entry->num_subdirs, entry->num_files, entry->num_files_tree,
                                 entry->size_tree};
@@ -193,9 +185,9 @@ static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry,
     if (!pass->tree)
         return SB_OK;
     if (entry->type == SB_DIR)
-        return sb_treestat_dir(pass->tree, entry->path, entry->path_size, &sums, 0, err);
+        return sb_treestat_dir(pass->tree, entry->path, entry->path_size, &sums, 0);
     return sb_treestat_file(pass->tree, entry->path, entry->path_size,
-                            entry->size > 0 ? entry->size : 0, err);
+                            entry->size > 0 ? entry->size : 0);
 }
 
 /* Rows whose path is not text come last, unordered, and nothing can be below them. */
@@ -204,35 +196,35 @@ static bool is_odd(const struct pass *pass, const struct sb_entry *entry)
     return entry->defect && pass->begun && strcmp(entry->path, pass->last.data) < 0;
 }
 
-static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry, struct sb_error *err)
+static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
 
     if (entry->defect) {
         pass->verify->rows_are_sound = false;
         code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry),
-                                    err, "%s", entry->defect);
+                                    "%s", entry->defect);
     }
     if (code != SB_OK || is_odd(pass, entry))
         return code;
-    code = check_name(pass->verify, entry, err);
+    code = check_name(pass->verify, entry);
     if (code == SB_OK)
-        code = check_repeated(pass, entry, err);
+        code = check_repeated(pass, entry);
     if (code == SB_OK && entry->type == SB_DIR)
         pass->verify->result->dirs++;
     else if (code == SB_OK)
-        code = check_file(pass, entry, err);
-    return code == SB_OK ? add_to_tree(pass, entry, err) : code;
+        code = check_file(pass, entry);
+    return code == SB_OK ? add_to_tree(pass, entry) : code;
 }
 
 static enum sb_code next_row(struct sb_cursor *cursor, struct sb_select *select,
-                             struct sb_entry *entry, struct sb_error *err)
+                             struct sb_entry *entry)
 {
-    return select ? sb_select_next(select, entry, err) : sb_cursor_next(cursor, entry, err);
+    return select ? sb_select_next(select, entry) : sb_cursor_next(cursor, entry);
 }
 
 /* Cursors leave out the root, and a look-up finds it even without a row. */
-static enum sb_code check_root(struct pass *pass, struct sb_error *err)
+static enum sb_code check_root(struct pass *pass)
 {
     struct sb_archive *archive = pass->verify->archive;
     bool old = sb_archive_schema(archive) == SB_SCHEMA_OLD;
@@ -241,19 +233,19 @@ static enum sb_code check_root(struct pass *pass, struct sb_error *err)
     enum sb_code code = sb_database_integer(sb_archive_database(archive),
                                             old ? "SELECT count(*) FROM directories WHERE path = ''"
                                                 : "SELECT count(*) FROM dirs WHERE path = ''",
-                                            0, &rows, err);
+                                            0, &rows);
 
     if (code != SB_OK || rows == 0)
         return code;
-    code = sb_archive_lookup(archive, "", 0, &root, err);
+    code = sb_archive_lookup(archive, "", 0, &root);
     if (code == SB_OK && root.defect)
         code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root),
-                                    err, "%s", root.defect);
+                                    "%s", root.defect);
     pass->verify->result->dirs++;
-    return code == SB_OK ? add_to_tree(pass, &root, err) : code;
+    return code == SB_OK ? add_to_tree(pass, &root) : code;
 }
 
-enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, struct sb_error *err)
+enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct pass pass = {.verify = verify};
@@ -264,27 +256,27 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select, str
     verify->apart = true;
     verify->rows_are_sound = !select;
     if (!select) {
-        code = sb_cursor_open(&cursor, verify->archive, &query, err);
+        code = sb_cursor_open(&cursor, verify->archive, &query);
         if (code != SB_OK)
             goto out;
         pass.tree = sb_treestat_new(closed, verify);
-        code = pass.tree ? check_root(&pass, err) : sb_fail_memory(err);
+        code = pass.tree ? check_root(&pass) : sb_fail_memory();
     }
     while (code == SB_OK) {
-        code = next_row(cursor, select, &entry, err);
+        code = next_row(cursor, select, &entry);
         if (code == SB_OK)
-            code = check_row(&pass, &entry, err);
+            code = check_row(&pass, &entry);
         if (code == SB_OK && sb_verify_gives_up(verify))
             goto out;
         if (code == SB_OK && sb_interrupted())
-            code = sb_fail_interrupt(err);
+            code = sb_fail_interrupt();
     }
     if (code == SB_END)
-        code = pass.tree ? sb_treestat_end(pass.tree, err) : SB_OK;
+        code = pass.tree ? sb_treestat_end(pass.tree) : SB_OK;
 out:
     if (code == SB_DAMAGED)
         verify->apart = verify->rows_are_sound = false;
-    code = sb_verify_index_failed(verify, code, err);
+    code = sb_verify_index_failed(verify, code);
     sb_treestat_free(pass.tree);
     sb_cursor_free(cursor);
     sb_buf_release(&pass.last);

@@ -7,13 +7,12 @@
 #include <sys/stat.h>
 
 /* Older schemas have no records. */
-enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, struct sb_linked *out,
-                                     struct sb_error *err)
+enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, struct sb_linked *out)
 {
     *out = (struct sb_linked){0};
     if (sb_archive_schema(verify->archive) < SB_SCHEMA_03)
         return SB_OK;
-    return sb_linked_get(sb_archive_database(verify->archive), shard, out, err);
+    return sb_linked_get(sb_archive_database(verify->archive), shard, out);
 }
 
 /*
@@ -21,14 +20,14 @@ enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard, stru
  * still hold the same bytes.
  */
 static enum sb_code compare(struct verify *verify, uint32_t shard, const struct sb_linked *linked,
-                            const struct stat *status, const char *path, struct sb_error *err)
+                            const struct stat *status, const char *path)
 {
     struct place place = NOWHERE;
 
     place.shard = shard;
     if (status->st_size < linked->size) {
         verify->shard_info[shard].cut = true;
-        return sb_verify_report(verify, SB_REMEDY_SOURCES, "source", place, err,
+        return sb_verify_report(verify, SB_REMEDY_SOURCES, "source", place,
                                 "%s: has %lld bytes, and had %lld when it was linked", path,
                                 (long long)status->st_size, (long long)linked->size);
     }
@@ -43,36 +42,36 @@ static enum sb_code compare(struct verify *verify, uint32_t shard, const struct 
 }
 
 /* Under `present`, the rest of a shard that is too short may still arrive. */
-static enum sb_code check_source(struct verify *verify, uint32_t shard, struct sb_error *err)
+static enum sb_code check_source(struct verify *verify, uint32_t shard)
 {
     struct shard_info *info = &verify->shard_info[shard];
     struct sb_buf path = {0};
     struct sb_linked linked;
     struct sb_error reason;
     struct stat status;
-    enum sb_code code = sb_verify_source_record(verify, shard, &linked, err);
+    enum sb_code code = sb_verify_source_record(verify, shard, &linked);
 
     if (code != SB_OK || !linked.watched)
         return code;
     if (verify->options->present && linked.size > info->needed)
         info->needed = linked.size;
-    if (sb_shards_stat(verify->shards, shard, &status, &reason) != SB_OK ||
+    if (INTO(&reason, sb_shards_stat(verify->shards, shard, &status)) != SB_OK ||
         (verify->options->present && status.st_size < linked.size))
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)
-               ? sb_fail_memory(err)
-               : compare(verify, shard, &linked, &status, path.data, err);
+               ? sb_fail_memory()
+               : compare(verify, shard, &linked, &status, path.data);
     sb_buf_release(&path);
     return code;
 }
 
-enum sb_code sb_verify_sources(struct verify *verify, struct sb_error *err)
+enum sb_code sb_verify_sources(struct verify *verify)
 {
     enum sb_code code = SB_OK;
 
     for (uint32_t shard = 0; code == SB_OK && shard < verify->shard_count; shard++) {
         if (verify->shard_info[shard].needed > 0)
-            code = check_source(verify, shard, err);
+            code = check_source(verify, shard);
     }
-    return sb_verify_index_failed(verify, code, err);
+    return sb_verify_index_failed(verify, code);
 }

@@ -35,23 +35,23 @@ static const struct table tables[] = {
 };
 #define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))
 
-static enum sb_code fail_foreign(const char *file, struct sb_error *err)
+static enum sb_code fail_foreign(const char *file)
 {
-    return sb_fail(err, SB_FORMAT,
-                   "%s: is no state of 'shardbox verify'; choose another name for it", file);
+    return sb_fail(SB_FORMAT, "%s: is no state of 'shardbox verify'; choose another name for it",
+                   file);
 }
 
-static enum sb_code fail_damaged(const char *file, struct sb_error *err)
+static enum sb_code fail_damaged(const char *file)
 {
-    return sb_fail(err, SB_FORMAT,
+    return sb_fail(SB_FORMAT,
                    "%s: the state is damaged; remove it, and all will count as never read", file);
 }
 
-enum sb_code sb_verify_state_failed(const struct sb_verify_state *state, struct sb_error *err)
+enum sb_code sb_verify_state_failed(const struct sb_verify_state *state)
 {
-    if (err->code == SB_DAMAGED && state->file)
-        return fail_damaged(state->file, err);
-    return err->code;
+    if (sb_error()->code == SB_DAMAGED && state->file)
+        return fail_damaged(state->file);
+    return sb_error()->code;
 }
 
 /*
@@ -59,62 +59,60 @@ enum sb_code sb_verify_state_failed(const struct sb_verify_state *state, struct 
  * of the process. It is on the first byte, where SQLite has none. made: the file is new, and
  * removed if locks do not work here.
  */
-static enum sb_code lock(const struct sb_verify_state *state, const char *file, bool made,
-                         struct sb_error *err)
+static enum sb_code lock(const struct sb_verify_state *state, const char *file, bool made)
 {
     int error_number = sb_lock_first_byte(state->fd);
 
     if (error_number == 0)
         return SB_OK;
     if (error_number == EACCES || error_number == EAGAIN)
-        return sb_fail(err, SB_LOCKED,
+        return sb_fail(SB_LOCKED,
                        "%s: another run of verify has this state; wait for it, or give each run a "
                        "state of its own",
                        file);
     if (!sb_locks_are_missing(error_number))
-        return sb_fail_errno(err, error_number, "%s: cannot be locked", file);
+        return sb_fail_errno(error_number, "%s: cannot be locked", file);
     if (made)
         unlink(state->file);
-    return sb_fail(err, SB_SYSTEM,
+    return sb_fail(SB_SYSTEM,
                    "%s: locks do not work on this file system, so no state can be kept here; give "
                    "--state a file on another one, it is small",
                    file);
 }
 
 /* Opens the file, following links, and locks it before SQLite opens it, which would wait. */
-static enum sb_code take(struct sb_verify_state *state, const char *file, struct sb_error *err)
+static enum sb_code take(struct sb_verify_state *state, const char *file)
 {
     struct stat st;
     bool exists = stat(file, &st) == 0, named;
     enum sb_code code;
 
     if (exists && !S_ISREG(st.st_mode))
-        return sb_fail(err, SB_FORMAT, "%s: not a regular file", file);
+        return sb_fail(SB_FORMAT, "%s: not a regular file", file);
     state->fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
     if (state->fd < 0)
-        return sb_fail_errno(err, errno, "%s", file);
+        return sb_fail_errno(errno, "%s", file);
     state->file = realpath(file, NULL);
     if (!state->file)
-        return sb_fail_errno(err, errno, "%s", file);
-    code = lock(state, file, !exists, err);
+        return sb_fail_errno(errno, "%s", file);
+    code = lock(state, file, !exists);
     if (code == SB_OK)
-        code = sb_is_named(state->fd, state->file, &named, err);
+        code = sb_is_named(state->fd, state->file, &named);
     if (code == SB_OK && !named)
-        return sb_fail(err, SB_CHANGED, "%s: was replaced while it was opened; run again", file);
+        return sb_fail(SB_CHANGED, "%s: was replaced while it was opened; run again", file);
     return code;
 }
 
-static enum sb_code connect(struct sb_verify_state *state, const char *file, struct sb_error *err)
+static enum sb_code connect(struct sb_verify_state *state, const char *file)
 {
     struct stat st;
     enum sb_code code;
 
     if (fstat(state->fd, &st))
-        return sb_fail_errno(err, errno, "%s", file);
-    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE,
-                            err);
+        return sb_fail_errno(errno, "%s", file);
+    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE);
     if (code == SB_FORMAT)
-        return fail_foreign(file, err);
+        return fail_foreign(file);
     return code;
 }
 
@@ -126,16 +124,15 @@ static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
 }
 
 /* *is_new: it is empty. */
-static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_new,
-                               struct sb_error *err)
+static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_new)
 {
     sqlite3_stmt *statement;
     size_t count = 0;
     bool right = true;
     enum sb_code code = sb_database_prepare(
-        db, &statement, "SELECT name, sql FROM main.sqlite_schema ORDER BY name", err);
+        db, &statement, "SELECT name, sql FROM main.sqlite_schema ORDER BY name");
 
-    while (right && sb_database_row(statement, &code, err)) {
+    while (right && sb_database_row(statement, &code)) {
         right = count < TABLE_COUNT && is_text(statement, 0, tables[count].name) &&
                 is_text(statement, 1, tables[count].sql);
         count++;
@@ -143,57 +140,53 @@ static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_ne
     sqlite3_finalize(statement);
     *is_new = count == 0;
     if (code == SB_OK && (!right || (count > 0 && count < TABLE_COUNT)))
-        code = fail_foreign(file, err);
+        code = fail_foreign(file);
     return code;
 }
 
-static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *is_new,
-                        struct sb_error *err)
+static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *is_new)
 {
     int64_t id = 0, version = 0, right = 0;
-    enum sb_code code = vet_schema(state->db, file, is_new, err);
+    enum sb_code code = vet_schema(state->db, file, is_new);
 
     if (code == SB_OK)
-        code = sb_database_integer(state->db, "PRAGMA application_id", 0, &id, err);
+        code = sb_database_integer(state->db, "PRAGMA application_id", 0, &id);
     if (code == SB_OK)
-        code = sb_database_integer(state->db, "PRAGMA user_version", 0, &version, err);
+        code = sb_database_integer(state->db, "PRAGMA user_version", 0, &version);
     if (code != SB_OK)
         return code;
     if (*is_new && id == 0 && version == 0)
         return SB_OK;
     if (*is_new || id != SB_VERIFY_STATE_ID || version != VERSION)
-        return fail_foreign(file, err);
+        return fail_foreign(file);
     code = sb_database_integer(state->db, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", 0,
-                               &right, err);
-    return code == SB_OK && !right ? fail_damaged(file, err) : code;
+                               &right);
+    return code == SB_OK && !right ? fail_damaged(file) : code;
 }
 
 /* Notes the archive that the state is about; ?1 its index, ?2 a generation. */
 static enum sb_code write_about(struct sb_verify_state *state, const char *sql,
-                                struct sb_archive *archive, int64_t generation,
-                                struct sb_error *err)
+                                struct sb_archive *archive, int64_t generation)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(state->db, &statement, sql, err);
+    enum sb_code code = sb_database_prepare(state->db, &statement, sql);
 
     if (code != SB_OK)
         return code;
     sqlite3_bind_text(statement, 1, sb_archive_index_path(archive), -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, generation);
-    code = sb_database_step(statement, err);
+    code = sb_database_step(statement);
     sqlite3_finalize(statement);
     return code;
 }
 
-enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_archive *archive,
-                                       struct sb_error *err)
+enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_archive *archive)
 {
     return write_about(state, "UPDATE main.about SET archive = ?1, generation = ?2", archive,
-                       sb_archive_generation(archive), err);
+                       sb_archive_generation(archive));
 }
 
-static enum sb_code make(struct sb_verify_state *state, struct sb_archive *archive,
-                         struct sb_error *err)
+static enum sb_code make(struct sb_verify_state *state, struct sb_archive *archive)
 {
     char pragmas[96];
     enum sb_code code = SB_OK;
@@ -201,27 +194,27 @@ static enum sb_code make(struct sb_verify_state *state, struct sb_archive *archi
     snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
              SB_VERIFY_STATE_ID, VERSION);
     for (size_t i = 0; code == SB_OK && i < TABLE_COUNT; i++)
-        code = sb_database_run(state->db, tables[i].sql, err);
+        code = sb_database_run(state->db, tables[i].sql);
     if (code == SB_OK)
-        code = sb_database_run(state->db, pragmas, err);
+        code = sb_database_run(state->db, pragmas);
     if (code == SB_OK)
-        code = write_about(state, "INSERT INTO main.about VALUES(?1, ?2, 0)", archive, 0, err);
+        code = write_about(state, "INSERT INTO main.about VALUES(?1, ?2, 0)", archive, 0);
     return code;
 }
 
 /* Is it the state of this archive? */
 static enum sb_code compare_archive(struct sb_verify_state *state, const char *file,
-                                    struct sb_archive *archive, struct sb_error *err)
+                                    struct sb_archive *archive)
 {
     const char *index = sb_archive_index_path(archive);
     sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(state->db, &statement,
-                                            "SELECT archive, generation FROM main.about", err);
+    enum sb_code code =
+        sb_database_prepare(state->db, &statement, "SELECT archive, generation FROM main.about");
 
-    if (!sb_database_row(statement, &code, err) || !sqlite3_column_text(statement, 0))
-        code = code ? code : fail_damaged(file, err);
+    if (!sb_database_row(statement, &code) || !sqlite3_column_text(statement, 0))
+        code = code ? code : fail_damaged(file);
     else if (!is_text(statement, 0, index))
-        code = sb_fail(err, SB_INVALID,
+        code = sb_fail(SB_INVALID,
                        "%s: is the state of %s, and this is %s; give each archive a state of its "
                        "own",
                        file, (const char *)sqlite3_column_text(statement, 0), index);
@@ -232,36 +225,35 @@ static enum sb_code compare_archive(struct sb_verify_state *state, const char *f
 }
 
 static enum sb_code begin(struct sb_verify_state *state, const char *file,
-                          struct sb_archive *archive, struct sb_error *err)
+                          struct sb_archive *archive)
 {
     bool is_new;
-    enum sb_code code = sb_database_run(state->db, "BEGIN IMMEDIATE", err);
+    enum sb_code code = sb_database_run(state->db, "BEGIN IMMEDIATE");
 
     if (code == SB_OK)
-        code = vet(state, file, &is_new, err);
+        code = vet(state, file, &is_new);
     if (code == SB_OK && is_new)
-        code = make(state, archive, err);
+        code = make(state, archive);
     else if (code == SB_OK)
-        code = compare_archive(state, file, archive, err);
+        code = compare_archive(state, file, archive);
     if (code == SB_OK)
         code = sb_database_run(
-            state->db, "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)",
-            err);
-    return code == SB_OK ? sb_database_run(state->db, "COMMIT", err) : code;
+            state->db, "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)");
+    return code == SB_OK ? sb_database_run(state->db, "COMMIT") : code;
 }
 
 enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *file,
-                                  struct sb_archive *archive, struct sb_error *err)
+                                  struct sb_archive *archive)
 {
     enum sb_code code;
 
     *state = (struct sb_verify_state){.fd = -1};
-    code = take(state, file, err);
+    code = take(state, file);
     if (code == SB_OK)
-        code = connect(state, file, err);
+        code = connect(state, file);
     if (code == SB_OK)
-        code = begin(state, file, archive, err);
-    return code == SB_OK ? SB_OK : sb_verify_state_failed(state, err);
+        code = begin(state, file, archive);
+    return code == SB_OK ? SB_OK : sb_verify_state_failed(state);
 }
 
 void sb_verify_state_close(struct sb_verify_state *state)
@@ -288,19 +280,17 @@ static struct shard_row row_of(const struct stat *st)
 
 /* *same: unchanged, or longer because of an append. A new shard has no units yet. */
 static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
-                                  const struct shard_row *now, bool index_changed, bool *same,
-                                  struct sb_error *err)
+                                  const struct shard_row *now, bool index_changed, bool *same)
 {
     sqlite3_stmt *statement;
-    enum sb_code code =
-        sb_database_prepare(state->db, &statement,
-                            "SELECT size, mtime_ns, inode FROM main.shards WHERE shard = ?1", err);
+    enum sb_code code = sb_database_prepare(
+        state->db, &statement, "SELECT size, mtime_ns, inode FROM main.shards WHERE shard = ?1");
 
     *same = false;
     if (code != SB_OK)
         return code;
     sqlite3_bind_int64(statement, 1, shard);
-    if (sb_database_row(statement, &code, err)) {
+    if (sb_database_row(statement, &code)) {
         int64_t size = sqlite3_column_int64(statement, 0);
         bool untouched = size == now->size && sqlite3_column_int64(statement, 1) == now->mtime_ns;
         bool appended = index_changed && now->size > size;
@@ -312,10 +302,10 @@ static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
 
 /* ?1 is the shard, the others are the fields of `row`; a statement need not use them all. */
 static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql, uint32_t shard,
-                                  const struct shard_row *row, struct sb_error *err)
+                                  const struct shard_row *row)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(state->db, &statement, sql, err);
+    enum sb_code code = sb_database_prepare(state->db, &statement, sql);
 
     if (code != SB_OK)
         return code;
@@ -325,38 +315,37 @@ static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql
         sqlite3_bind_int64(statement, 3, row->mtime_ns);
         sqlite3_bind_int64(statement, 4, row->inode);
     }
-    code = sb_database_step(statement, err);
+    code = sb_database_step(statement);
     sqlite3_finalize(statement);
     return code;
 }
 
 enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
-                                         const struct stat *now, bool *known, struct sb_error *err)
+                                         const struct stat *now, bool *known)
 {
     struct shard_row row = row_of(now);
 
-    return compare_shard(state, shard, &row, false, known, err);
+    return compare_shard(state, shard, &row, false, known);
 }
 
 enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
-                                        const struct stat *now, struct sb_error *err)
+                                        const struct stat *now)
 {
     struct shard_row row = row_of(now);
 
     return run_for_shard(state, "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)", shard,
-                         &row, err);
+                         &row);
 }
 
 enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
-                                       const struct stat *now, bool index_changed,
-                                       struct sb_error *err)
+                                       const struct stat *now, bool index_changed)
 {
     struct shard_row row = row_of(now);
     bool same;
-    enum sb_code code = compare_shard(state, shard, &row, index_changed, &same, err);
+    enum sb_code code = compare_shard(state, shard, &row, index_changed, &same);
 
     if (code == SB_OK && !same)
-        code = run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard,
-                             NULL, err);
-    return code == SB_OK ? sb_verify_state_keep_shard(state, shard, now, err) : code;
+        code =
+            run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard, NULL);
+    return code == SB_OK ? sb_verify_state_keep_shard(state, shard, now) : code;
 }

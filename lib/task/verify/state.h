@@ -43,35 +43,32 @@ struct sb_verify_state {
  * run has it. The caller closes *state, also after an error.
  */
 enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *file,
-                                  struct sb_archive *archive, struct sb_error *err) SB_CHECKED;
+                                  struct sb_archive *archive) SB_CHECKED;
 void sb_verify_state_close(struct sb_verify_state *state);
 
 /* For a later error of the database: damage becomes SB_FORMAT, with what to do. */
-enum sb_code sb_verify_state_failed(const struct sb_verify_state *state,
-                                    struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_state_failed(const struct sb_verify_state *state) SB_CHECKED;
 
 /* In the caller's transaction: remembers the index's generation, after all shards were checked. */
-enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_archive *archive,
-                                       struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_state_see_index(struct sb_verify_state *state,
+                                       struct sb_archive *archive) SB_CHECKED;
 
 /*
  * In the caller's transaction: marks all units of a shard unread if it is not the same, and was not
  * just appended to. index_changed: since the last time.
  */
 enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
-                                       const struct stat *now, bool index_changed,
-                                       struct sb_error *err) SB_CHECKED;
+                                       const struct stat *now, bool index_changed) SB_CHECKED;
 
 /* *known: it is the shard that was checked last, neither changed nor appended to. */
 enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
-                                         const struct stat *now, bool *known,
-                                         struct sb_error *err) SB_CHECKED;
+                                         const struct stat *now, bool *known) SB_CHECKED;
 
 /*
  * In the caller's transaction: a known shard was written by us since, in bad units: the state of
  * the others remains valid.
  */
 enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
-                                        const struct stat *now, struct sb_error *err) SB_CHECKED;
+                                        const struct stat *now) SB_CHECKED;
 
 #endif

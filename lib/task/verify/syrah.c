@@ -59,7 +59,7 @@ static void report(const struct check *check, enum sb_remedy remedy, const char 
 
 /* SB_DAMAGED: it is bad, which was reported. */
 static enum sb_code place(const struct check *check, int64_t item, uint32_t array,
-                          struct placed *out, struct sb_error *err)
+                          struct placed *out)
 {
     struct sb_extent *extent = &out->extent;
     int64_t end = sb_syrah_data_end(check->syrah);
@@ -67,17 +67,17 @@ static enum sb_code place(const struct check *check, int64_t item, uint32_t arra
     enum sb_code code;
 
     *out = (struct placed){.item = item, .array = array};
-    code = sb_syrah_extents(check->syrah, array, item, 1, extent, &good, err);
+    code = sb_syrah_extents(check->syrah, array, item, 1, extent, &good);
     if (code != SB_DAMAGED)
         return code;
-    code = sb_syrah_check_extent(check->syrah, array, extent, err);
+    code = sb_syrah_check_extent(check->syrah, array, extent);
     if (code)
         report(check, SB_REMEDY_SHARDS,
                extent->offset >= SB_SYRAH_HEADER && extent->offset <= end && extent->size >= 0 &&
                        extent->size <= end - extent->offset
                    ? "size"
                    : "bounds",
-               out, err->text);
+               out, sb_error()->text);
     return SB_DAMAGED;
 }
 
@@ -101,14 +101,14 @@ static void follow(struct check *check)
     }
 }
 
-static enum sb_code check_item(struct check *check, int64_t item, struct sb_error *err)
+static enum sb_code check_item(struct check *check, int64_t item)
 {
     uint32_t count = sb_syrah_array_count(check->syrah);
 
     check->row_count = 0;
     for (uint32_t array = 0; array < count; array++) {
         struct placed *placed = &check->row[check->row_count];
-        enum sb_code code = place(check, item, array, placed, err);
+        enum sb_code code = place(check, item, array, placed);
 
         if (code == SB_DAMAGED)
             continue;
@@ -122,7 +122,7 @@ static enum sb_code check_item(struct check *check, int64_t item, struct sb_erro
     return SB_OK;
 }
 
-static enum sb_code check_items(struct check *check, struct sb_error *err)
+static enum sb_code check_items(struct check *check)
 {
     int64_t count = sb_syrah_count(check->syrah);
     enum sb_code code = SB_OK;
@@ -130,34 +130,33 @@ static enum sb_code check_items(struct check *check, struct sb_error *err)
     check->last_end = SB_SYRAH_HEADER;
     check->row = calloc((size_t)sb_syrah_array_count(check->syrah) + 1, sizeof(*check->row));
     if (!check->row)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (int64_t item = 0; !code && item < count; item++) {
-        code = sb_heed_interrupt(err);
+        code = sb_heed_interrupt();
         if (!code)
-            code = check_item(check, item, err);
+            code = check_item(check, item);
     }
     return code;
 }
 
 /* For a file whose extents do not follow each other */
 
-static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert,
-                              struct sb_error *err)
+static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert)
 {
     uint32_t count = sb_syrah_array_count(check->syrah);
-    enum sb_code code = sb_heed_interrupt(err);
+    enum sb_code code = sb_heed_interrupt();
 
     for (uint32_t array = 0; !code && array < count; array++) {
         struct sb_extent extent;
         size_t good;
 
-        code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good, err);
+        code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good);
         if (!code && extent.size > 0) {
             sqlite3_bind_int64(insert, 1, extent.offset);
             sqlite3_bind_int64(insert, 2, extent.size);
             sqlite3_bind_int64(insert, 3, item);
             sqlite3_bind_int64(insert, 4, array);
-            code = sb_database_step(insert, err);
+            code = sb_database_step(insert);
         } else if (code == SB_DAMAGED) {
             code = SB_OK;
         }
@@ -189,15 +188,14 @@ static void report_overlap(const struct check *check, const struct placed *which
 }
 
 /* Compares each extent with the one that ends last among those before it. */
-static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *select,
-                                   struct sb_error *err)
+static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *select)
 {
     struct placed holder = {0}, next;
     enum sb_code code = SB_OK;
 
-    while (sb_database_row(select, &code, err)) {
+    while (sb_database_row(select, &code)) {
         if (sb_interrupted())
-            return sb_fail_interrupt(err);
+            return sb_fail_interrupt();
         next = placed_of(select);
         if (next.extent.offset < holder.extent.offset + holder.extent.size)
             report_overlap(check, &next, &holder);
@@ -207,22 +205,22 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *sele
     return code;
 }
 
-static enum sb_code check_overlaps(const struct check *check, struct sb_error *err)
+static enum sb_code check_overlaps(const struct check *check)
 {
     int64_t count = sb_syrah_count(check->syrah);
     sqlite3 *db;
     sqlite3_stmt *insert = NULL, *select = NULL;
     enum sb_code code = SB_TABLES(
-        &db, sb_syrah_name(check->syrah), err,
+        &db, sb_syrah_name(check->syrah),
         "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, "
         "array INTEGER); BEGIN",
         {&insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)"},
         {&select, "SELECT start, size, item, array FROM extents ORDER BY start, item, array"});
 
     for (int64_t item = 0; !code && item < count; item++)
-        code = sort_item(check, item, insert, err);
+        code = sort_item(check, item, insert);
     if (!code)
-        code = compare_sorted(check, select, err);
+        code = compare_sorted(check, select);
     sqlite3_finalize(insert);
     sqlite3_finalize(select);
     sb_database_close(db);
@@ -236,33 +234,32 @@ static bool is_unreadable(const struct sb_error *err)
     return err->code == SB_DAMAGED || (err->code == SB_SYSTEM && err->sys_errno == EIO);
 }
 
-static enum sb_code read_block(const struct check *check, int64_t at, size_t size, void *block,
-                               struct sb_error *err)
+static enum sb_code read_block(const struct check *check, int64_t at, size_t size, void *block)
 {
     char text[1200];
 
-    if (!sb_syrah_read(check->syrah, at, block, size, err)) {
+    if (!sb_syrah_read(check->syrah, at, block, size)) {
         check->result->bytes_read += (int64_t)size;
         return SB_OK;
     }
-    if (!is_unreadable(err))
-        return err->code;
+    if (!is_unreadable(sb_error()))
+        return sb_error()->code;
     snprintf(text, sizeof(text), "%zu bytes from offset %lld on cannot be read: %s", size,
-             (long long)at, err->text);
+             (long long)at, sb_error()->text);
     report(check, SB_REMEDY_SHARDS, "unreadable", NULL, text);
     return SB_OK;
 }
 
-static enum sb_code read_all(const struct check *check, struct sb_error *err)
+static enum sb_code read_all(const struct check *check)
 {
     int64_t end = sb_syrah_data_end(check->syrah), at = SB_SYRAH_HEADER;
     void *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory(err);
+    enum sb_code code = block ? SB_OK : sb_fail_memory();
 
     while (!code && at < end) {
         size_t size = end - at < (int64_t)BLOCK ? (size_t)(end - at) : BLOCK;
 
-        code = sb_interrupted() ? sb_fail_interrupt(err) : read_block(check, at, size, block, err);
+        code = sb_interrupted() ? sb_fail_interrupt() : read_block(check, at, size, block);
         at += (int64_t)size;
         if (check->events->progress)
             check->events->progress(check->events->context, at, end, check->result->files);
@@ -271,8 +268,7 @@ static enum sb_code read_all(const struct check *check, struct sb_error *err)
     return code;
 }
 
-static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts,
-                                 struct sb_error *err)
+static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts)
 {
     struct sb_verify_result *result = check->result;
     enum sb_code code;
@@ -281,11 +277,11 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
     counts->arrays = sb_syrah_array_count(check->syrah);
     result->files = counts->items * counts->arrays;
     result->unchecked = result->files;
-    code = check_items(check, err);
+    code = check_items(check);
     if (!code && check->out_of_order)
-        code = check_overlaps(check, err);
+        code = check_overlaps(check);
     if (!code && !check->options->quick)
-        code = read_all(check, err);
+        code = read_all(check);
     if (!code && !check->options->quick)
         result->files_read = result->files;
     if (!code && check->options->strict && result->files > 0)
@@ -297,28 +293,27 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
 static bool begins_as_one(const struct sb_file *file)
 {
     unsigned char head[SB_SYRAH_HEADER];
-    struct sb_error ignored;
     size_t got;
 
-    return !sb_file_read(file, head, sizeof(head), 0, &got, &ignored) &&
+    return !IGNORED(sb_file_read(file, head, sizeof(head), 0, &got)) &&
            sb_syrah_is_header(head, got);
 }
 
 enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
                              const struct sb_verify_events *events, struct sb_verify_result *result,
-                             struct sb_verify_syrah_result *counts, struct sb_error *err)
+                             struct sb_verify_syrah_result *counts)
 {
     struct check check = {.options = options, .events = events, .result = result};
     struct sb_syrah *syrah;
-    enum sb_code code = sb_syrah_open(&syrah, file, err);
+    enum sb_code code = sb_syrah_open(&syrah, file);
 
     *result = (struct sb_verify_result){0};
     *counts = (struct sb_verify_syrah_result){.unproved = UNPROVED};
     check.syrah = syrah;
     if (!code) {
-        code = check_opened(&check, counts, err);
+        code = check_opened(&check, counts);
     } else if (code == SB_FORMAT && begins_as_one(file)) {
-        report(&check, SB_REMEDY_SHARDS, "damaged", NULL, err->text);
+        report(&check, SB_REMEDY_SHARDS, "damaged", NULL, sb_error()->text);
         code = SB_OK;
     }
     free(check.row);

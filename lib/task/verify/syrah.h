@@ -27,7 +27,6 @@ struct sb_verify_syrah_result {
  */
 enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
                              const struct sb_verify_events *events, struct sb_verify_result *result,
-                             struct sb_verify_syrah_result *counts,
-                             struct sb_error *err) SB_CHECKED;
+                             struct sb_verify_syrah_result *counts) SB_CHECKED;
 
 #endif

@@ -40,9 +40,8 @@ struct sb_treestat {
 
 static struct level *push(struct levels *levels, size_t size)
 {
-    struct sb_error ignored;
 
-    if (sb_grow(&levels->items, &levels->capacity, levels->count, sizeof(*levels->items), &ignored))
+    if (IGNORED(sb_grow(&levels->items, &levels->capacity, levels->count, sizeof(*levels->items))))
         return NULL;
     struct level *level = &levels->items[levels->count++];
     *level = (struct level){.size = size};
@@ -84,7 +83,7 @@ static size_t parent_size(const char *path, size_t size)
     return size;
 }
 
-static enum sb_code close_innermost(struct sb_treestat *tree, struct sb_error *err)
+static enum sb_code close_innermost(struct sb_treestat *tree)
 {
     struct level level = tree->open.items[--tree->open.count];
     struct sb_treestat_dir dir = {
@@ -100,7 +99,7 @@ static enum sb_code close_innermost(struct sb_treestat *tree, struct sb_error *e
         sb_count_up(&above->num_files_tree, level.computed.num_files_tree);
         sb_count_up(&above->size_tree, level.computed.size_tree);
     }
-    return tree->closed(tree->context, &dir, err);
+    return tree->closed(tree->context, &dir);
 }
 
 /* Is the innermost open directory path[0..size] or above it? */
@@ -124,11 +123,10 @@ static struct level *open_level(struct sb_treestat *tree, size_t size)
  * Makes the directory path[0..size] the innermost open one: closes what does not hold it, and opens
  * those between that have no row.
  */
-static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t size,
-                          struct sb_error *err)
+static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t size)
 {
     while (!holds(tree, path, size)) {
-        enum sb_code code = close_innermost(tree, err);
+        enum sb_code code = close_innermost(tree);
         if (code != SB_OK)
             return code;
     }
@@ -136,26 +134,25 @@ static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t siz
     if (top == size)
         return SB_OK;
     if (sb_buf_set(&tree->deep, path, size) != SB_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (size_t end = top + 1; end <= size; end++) {
         bool ends_here = end == size || (path[end] == '/' && path[end - 1] != '/');
         if (ends_here && !open_level(tree, end))
-            return sb_fail_memory(err);
+            return sb_fail_memory();
     }
     return SB_OK;
 }
 
-static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const struct level *row,
-                             struct sb_error *err)
+static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const struct level *row)
 {
-    enum sb_code code = enter(tree, path, parent_size(path, row->size), err);
+    enum sb_code code = enter(tree, path, parent_size(path, row->size));
     if (code != SB_OK)
         return code;
     if (sb_buf_set(&tree->deep, path, row->size) != SB_OK)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     struct level *level = open_level(tree, row->size);
     if (!level)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     level->has_row = true;
     level->id = row->id;
     level->stored = row->stored;
@@ -174,14 +171,13 @@ static bool is_due(const char *name, size_t size, const char *path, size_t path_
 }
 
 /* Takes the waiting directories whose turn is before path (NULL: all of them). */
-static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, size_t path_size,
-                                 struct sb_error *err)
+static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, size_t path_size)
 {
     while (tree->waiting.count > 0) {
         const struct level *row = &tree->waiting.items[tree->waiting.count - 1];
         if (path && !is_due(tree->last.data, row->size, path, path_size))
             break;
-        enum sb_code code = take_dir(tree, tree->last.data, row, err);
+        enum sb_code code = take_dir(tree, tree->last.data, row);
         if (code != SB_OK)
             return code;
         tree->waiting.count--;
@@ -190,28 +186,27 @@ static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, siz
 }
 
 /* Called before every row but the root's. */
-static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t path_size,
-                            struct sb_error *err)
+static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t path_size)
 {
     const char *last = tree->last.size ? tree->last.data : "";
     if (tree->begun && sb_compare_bytes(path, path_size, last, tree->last.size) < 0)
-        return sb_fail(err, SB_DAMAGED, "rows are out of order: '%.*s' comes after '%.*s'",
+        return sb_fail(SB_DAMAGED, "rows are out of order: '%.*s' comes after '%.*s'",
                        (int)(path_size < 300 ? path_size : 300), path,
                        (int)(tree->last.size < 300 ? tree->last.size : 300), last);
-    enum sb_code code = take_waiting(tree, path, path_size, err);
+    enum sb_code code = take_waiting(tree, path, path_size);
     if (code != SB_OK)
         return code;
     tree->begun = true;
-    return sb_buf_set(&tree->last, path, path_size) == SB_OK ? SB_OK : sb_fail_memory(err);
+    return sb_buf_set(&tree->last, path, path_size) == SB_OK ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,
-                              int64_t file_size, struct sb_error *err)
+                              int64_t file_size)
 {
-    enum sb_code code = advance(tree, path, path_size, err);
+    enum sb_code code = advance(tree, path, path_size);
     if (code != SB_OK)
         return code;
-    code = enter(tree, path, parent_size(path, path_size), err);
+    code = enter(tree, path, parent_size(path, path_size));
     if (code != SB_OK)
         return code;
     struct sb_tree_sums *sums = &tree->open.items[tree->open.count - 1].computed;
@@ -222,7 +217,7 @@ enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t
 }
 
 enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t path_size,
-                             const struct sb_tree_sums *stored, int64_t id, struct sb_error *err)
+                             const struct sb_tree_sums *stored, int64_t id)
 {
     if (path_size == 0) {
         struct level *root = &tree->open.items[0];
@@ -233,7 +228,7 @@ enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t 
         }
         return SB_OK;
     }
-    enum sb_code code = advance(tree, path, path_size, err);
+    enum sb_code code = advance(tree, path, path_size);
     if (code != SB_OK)
         return code;
     size_t waiting = tree->waiting.count;
@@ -241,16 +236,16 @@ enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t 
         return SB_OK;
     struct level *row = push(&tree->waiting, path_size);
     if (!row)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     row->id = id;
     row->stored = *stored;
     return SB_OK;
 }
 
-enum sb_code sb_treestat_end(struct sb_treestat *tree, struct sb_error *err)
+enum sb_code sb_treestat_end(struct sb_treestat *tree)
 {
-    enum sb_code code = take_waiting(tree, NULL, 0, err);
+    enum sb_code code = take_waiting(tree, NULL, 0);
     while (code == SB_OK && tree->open.count > 0)
-        code = close_innermost(tree, err);
+        code = close_innermost(tree);
     return code;
 }

@@ -36,8 +36,7 @@ struct sb_treestat_dir {
     struct sb_tree_sums computed;
 };
 
-typedef enum sb_code sb_treestat_closed(void *context, const struct sb_treestat_dir *dir,
-                                        struct sb_error *err);
+typedef enum sb_code sb_treestat_closed(void *context, const struct sb_treestat_dir *dir);
 
 /* NULL: no memory. */
 struct sb_treestat *sb_treestat_new(sb_treestat_closed *closed, void *context) SB_CHECKED;
@@ -48,12 +47,11 @@ void sb_treestat_free(struct sb_treestat *tree);
  * comes twice counts once.
  */
 enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,
-                              int64_t file_size, struct sb_error *err) SB_CHECKED;
+                              int64_t file_size) SB_CHECKED;
 enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t path_size,
-                             const struct sb_tree_sums *stored, int64_t id,
-                             struct sb_error *err) SB_CHECKED;
+                             const struct sb_tree_sums *stored, int64_t id) SB_CHECKED;
 
 /* After the last row: closes all open directories, including the root. */
-enum sb_code sb_treestat_end(struct sb_treestat *tree, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_treestat_end(struct sb_treestat *tree) SB_CHECKED;
 
 #endif

@@ -29,17 +29,16 @@ struct sb_verify_units {
     struct sb_error failure;
 };
 
-enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify,
-                                  struct sb_error *err)
+enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify)
 {
     struct sb_verify_units *units = calloc(1, sizeof(*units));
 
     *out = units;
     if (!units)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     units->verify = verify;
     units->watched = -1;
-    return sb_verify_plan_open(&units->plan, &verify->options->choice, verify->archive, err);
+    return sb_verify_plan_open(&units->plan, &verify->options->choice, verify->archive);
 }
 
 void sb_verify_units_free(struct sb_verify_units *units)
@@ -52,9 +51,9 @@ void sb_verify_units_free(struct sb_verify_units *units)
     free(units);
 }
 
-enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error *err)
+enum sb_code sb_verify_units_plan(struct sb_verify_units *units)
 {
-    return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards, err);
+    return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards);
 }
 
 bool sb_verify_units_are_unknown(const struct sb_verify_units *units)
@@ -77,13 +76,13 @@ static struct reading *at(struct sb_verify_units *units, int64_t unit)
     return &units->ring[(size_t)unit & (units->capacity - 1)];
 }
 
-static enum sb_code grow(struct sb_verify_units *units, struct sb_error *err)
+static enum sb_code grow(struct sb_verify_units *units)
 {
     size_t capacity = units->capacity ? 2 * units->capacity : 64;
     struct reading *ring = calloc(capacity, sizeof(*ring));
 
     if (!ring)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     for (int64_t i = units->first; i < units->end; i++)
         ring[(size_t)i & (capacity - 1)] = *at(units, i);
     free(units->ring);
@@ -100,13 +99,13 @@ static int64_t end_of(const struct sb_verify_unit *unit)
     return __builtin_mul_overflow(unit->number + 1, SB_VERIFY_UNIT, &end) ? INT64_MAX : end;
 }
 
-static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *err)
+static enum sb_code begin_unit(struct sb_verify_units *units)
 {
     struct sb_verify_unit unit;
-    enum sb_code code = sb_verify_plan_next(units->plan, &unit, err);
+    enum sb_code code = sb_verify_plan_next(units->plan, &unit);
 
     if (code == SB_OK && units->end - units->first == (int64_t)units->capacity)
-        code = grow(units, err);
+        code = grow(units);
     if (code != SB_OK)
         return code;
     struct sb_query query = {
@@ -118,20 +117,19 @@ static enum sb_code begin_unit(struct sb_verify_units *units, struct sb_error *e
         .offset_end = end_of(&unit),
     };
     *at(units, units->end++) = (struct reading){.unit = unit};
-    return sb_cursor_open(&units->cursor, units->verify->archive, &query, err);
+    return sb_cursor_open(&units->cursor, units->verify->archive, &query);
 }
 
-enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry,
-                                  struct sb_error *err)
+enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry)
 {
     enum sb_code code = SB_OK;
 
     while (code == SB_OK) {
         if (!units->cursor) {
-            code = begin_unit(units, err);
+            code = begin_unit(units);
             continue;
         }
-        code = sb_cursor_next(units->cursor, entry, err);
+        code = sb_cursor_next(units->cursor, entry);
         if (code == SB_OK && sb_verify_counts(entry)) {
             at(units, units->end - 1)->digest += sb_verify_row_digest(entry);
             return SB_OK;
@@ -174,7 +172,7 @@ static void settle_first(struct sb_verify_units *units)
         return;
     note_failure(
         units,
-        sb_verify_plan_read(units->plan, &reading->unit, reading->digest, reading->bad, &err),
+        INTO(&err, sb_verify_plan_read(units->plan, &reading->unit, reading->digest, reading->bad)),
         &err);
 }
 
@@ -196,7 +194,8 @@ static void mark_bad(struct sb_verify_units *units, int64_t unit, const struct s
 
     reading->bad = true;
     if (units->failed == SB_OK)
-        note_failure(units, sb_verify_plan_found(units->plan, &reading->unit, defect, &err), &err);
+        note_failure(units, INTO(&err, sb_verify_plan_found(units->plan, &reading->unit, defect)),
+                     &err);
 }
 
 void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect *defect)
@@ -231,7 +230,8 @@ void sb_verify_units_end(struct sb_verify_units *units, bool whole)
 
     if (whole)
         sb_verify_units_settle(units, units->end);
-    note_failure(units, sb_verify_plan_end(units->plan, &verify->result->progress, &err), &err);
+    note_failure(units, INTO(&err, sb_verify_plan_end(units->plan, &verify->result->progress)),
+                 &err);
     if (units->failed != SB_OK)
         sb_report(verify->notify, SB_PROBLEM, "state", NULL,
                   "%s: not all of what was read is remembered", units->failure.text);

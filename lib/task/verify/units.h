@@ -16,12 +16,11 @@ struct verify;
 struct sb_verify_units;
 
 /* Opens what verify->options->choice needs, see verify/plan.h. Free *out also after an error. */
-enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify) SB_CHECKED;
 void sb_verify_units_free(struct sb_verify_units *units); /* NULL is allowed */
 
 /* After the preflight: finds the units, and chooses. As sb_verify_plan_make. */
-enum sb_code sb_verify_units_plan(struct sb_verify_units *units, struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_units_plan(struct sb_verify_units *units) SB_CHECKED;
 
 /* Was the time over before they were all found? Then there are none. */
 bool sb_verify_units_are_unknown(const struct sb_verify_units *units);
@@ -31,8 +30,7 @@ int64_t sb_verify_units_bytes(const struct sb_verify_units *units);
 int64_t sb_verify_units_files(const struct sb_verify_units *units);
 
 /* The next file; SB_END after the last. The entry's strings live until the next call. */
-enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry,
-                                  struct sb_error *err) SB_CHECKED;
+enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry) SB_CHECKED;
 
 /* The unit of the last file. */
 int64_t sb_verify_units_current(const struct sb_verify_units *units);

@@ -57,19 +57,18 @@ void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const
 }
 
 enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                              struct place place, struct sb_error *err, const char *format, ...)
+                              struct place place, const char *format, ...)
 {
     bool moved;
     va_list arguments;
-    enum sb_code code = sb_archive_still_current(verify->archive, err);
+    enum sb_code code = sb_archive_still_current(verify->archive);
 
     if (code == SB_OK)
-        code = sb_verify_index_moved(verify, &moved, err);
+        code = sb_verify_index_moved(verify, &moved);
     if (code != SB_OK)
         return code;
     if (moved)
-        return sb_fail(err, SB_CHANGED,
-                       "%s: was changed while it was being verified; verify it again",
+        return sb_fail(SB_CHANGED, "%s: was changed while it was being verified; verify it again",
                        sb_archive_path(verify->archive));
     va_start(arguments, format);
     report_list(verify, remedy, kind, place, format, arguments);
@@ -78,36 +77,35 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
 }
 
 enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                                  struct place place, struct sb_error *err, const char *format, ...)
+                                  struct place place, const char *format, ...)
 {
     va_list arguments;
 
-    if (sb_archive_still_current(verify->archive, err))
-        return err->code;
+    if (sb_archive_still_current(verify->archive))
+        return sb_error()->code;
     va_start(arguments, format);
     report_list(verify, remedy, kind, place, format, arguments);
     va_end(arguments);
     return SB_OK;
 }
 
-enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code, struct sb_error *err)
+enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code)
 {
     if (code != SB_DAMAGED)
         return code;
-    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", err->text);
+    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", sb_error()->text);
     return SB_OK;
 }
 
-static enum sb_code data_version(struct verify *verify, int64_t *out, struct sb_error *err)
+static enum sb_code data_version(struct verify *verify, int64_t *out)
 {
-    return sb_database_integer(sb_archive_database(verify->archive), "PRAGMA data_version", 0, out,
-                               err);
+    return sb_database_integer(sb_archive_database(verify->archive), "PRAGMA data_version", 0, out);
 }
 
-enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved, struct sb_error *err)
+enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved)
 {
     int64_t now;
-    enum sb_code code = data_version(verify, &now, err);
+    enum sb_code code = data_version(verify, &now);
 
     *moved = code == SB_OK && now != verify->data_version;
     return code;
@@ -127,8 +125,7 @@ bool sb_verify_gives_up(struct verify *verify)
     return verify->result->index_unfinished;
 }
 
-static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
-                                 struct sb_error *err)
+static enum sb_code select_paths(struct verify *verify, struct sb_select **out)
 {
     const struct sb_verify_options *options = verify->options;
     enum sb_code code;
@@ -136,8 +133,8 @@ static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
     *out = NULL;
     if (options->path_count == 0)
         return SB_OK;
-    code = sb_select_new(out, verify->archive, options->paths, options->path_count,
-                         SB_REACH_SUBTREE, err);
+    code =
+        sb_select_new(out, verify->archive, options->paths, options->path_count, SB_REACH_SUBTREE);
     if (code == SB_OK && sb_select_everything(*out)) {
         sb_select_free(*out);
         *out = NULL;
@@ -146,22 +143,22 @@ static enum sb_code select_paths(struct verify *verify, struct sb_select **out,
 }
 
 /* The checks of the index and of the shards' sizes. */
-static enum sb_code preflight(struct verify *verify, struct sb_error *err)
+static enum sb_code preflight(struct verify *verify)
 {
     struct sb_select *select;
-    enum sb_code code = select_paths(verify, &select, err);
+    enum sb_code code = select_paths(verify, &select);
 
     if (code != SB_OK)
-        return sb_verify_index_failed(verify, code, err);
+        return sb_verify_index_failed(verify, code);
     verify->result->selected = select != NULL;
     if (!select)
-        code = sb_verify_integrity_start(verify, err);
+        code = sb_verify_integrity_start(verify);
     if (code == SB_OK)
-        code = sb_verify_index_failed(verify, sb_verify_config(verify, err), err);
+        code = sb_verify_index_failed(verify, sb_verify_config(verify));
     if (code == SB_OK)
-        code = sb_verify_index_failed(verify, sb_verify_objects(verify, err), err);
+        code = sb_verify_index_failed(verify, sb_verify_objects(verify));
     if (code == SB_OK)
-        code = sb_verify_rows(verify, select, err);
+        code = sb_verify_rows(verify, select);
     for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
         if (sb_select_unmatched(select, i))
             sb_report(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
@@ -169,19 +166,18 @@ static enum sb_code preflight(struct verify *verify, struct sb_error *err)
                       sb_unmatched_hint(verify->options->paths[i]));
     }
     if (code == SB_OK && !verify->result->index_unfinished)
-        code = sb_verify_shards(verify, err);
+        code = sb_verify_shards(verify);
     if (code == SB_OK && !verify->result->index_unfinished && !select)
-        code = sb_verify_overlaps(verify, err);
+        code = sb_verify_overlaps(verify);
     sb_select_free(select);
     return code;
 }
 
 /* Plans what is read of the chosen files; an index that ends early is a defect. */
-static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
+static enum sb_code plan_data(struct verify *verify)
 {
     const struct sb_verify_choice *choice = &verify->options->choice;
-    enum sb_code code =
-        sb_verify_index_failed(verify, sb_verify_units_plan(verify->units, err), err);
+    enum sb_code code = sb_verify_index_failed(verify, sb_verify_units_plan(verify->units));
     int64_t files = sb_verify_units_files(verify->units);
 
     if (sb_verify_units_are_unknown(verify->units))
@@ -196,29 +192,29 @@ static enum sb_code plan_data(struct verify *verify, struct sb_error *err)
     return code;
 }
 
-static enum sb_code read_chosen(struct verify *verify, struct sb_error *err)
+static enum sb_code read_chosen(struct verify *verify)
 {
-    enum sb_code code = plan_data(verify, err);
+    enum sb_code code = plan_data(verify);
 
     verify->result->index_ms = sb_verify_plan_clock() - verify->started;
     if (code != SB_OK)
         return code;
-    code = sb_verify_data(verify, NULL, err);
+    code = sb_verify_data(verify, NULL);
     sb_verify_units_end(verify->units, code == SB_OK);
     return code;
 }
 
-static enum sb_code read_data(struct verify *verify, struct sb_error *err)
+static enum sb_code read_data(struct verify *verify)
 {
     if (verify->units)
-        return read_chosen(verify, err);
+        return read_chosen(verify);
 
     struct sb_select *select;
-    enum sb_code code = select_paths(verify, &select, err);
+    enum sb_code code = select_paths(verify, &select);
 
     if (code != SB_OK)
-        return sb_verify_index_failed(verify, code, err);
-    code = sb_verify_data(verify, select, err);
+        return sb_verify_index_failed(verify, code);
+    code = sb_verify_data(verify, select);
     sb_select_free(select);
     return code;
 }
@@ -226,15 +222,14 @@ static enum sb_code read_data(struct verify *verify, struct sb_error *err)
 /* Of a run that failed: what the check has found by now. */
 static void report_integrity(struct verify *verify)
 {
-    struct sb_error ignored;
-    enum sb_code code = sb_verify_integrity_collect(verify, false, &ignored);
+    enum sb_code code = IGNORED(sb_verify_integrity_collect(verify, false));
 
     (void)code;
 }
 
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
                        const struct sb_verify_events *events, const struct sb_notify *notify,
-                       struct sb_verify_result *result, struct sb_error *err)
+                       struct sb_verify_result *result)
 {
     struct verify verify = {
         .archive = archive,
@@ -249,20 +244,20 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
 
     *result = (struct sb_verify_result){.progress = {.oldest = -1}};
     if (sb_verify_chooses(&options->choice))
-        code = sb_verify_units_open(&verify.units, &verify, err);
+        code = sb_verify_units_open(&verify.units, &verify);
     if (code == SB_OK)
-        code = data_version(&verify, &verify.data_version, err);
+        code = data_version(&verify, &verify.data_version);
     if (code == SB_OK)
-        code = sb_shards_open(&verify.shards, archive, err);
+        code = sb_shards_open(&verify.shards, archive);
     if (code == SB_OK)
-        code = sb_content_open(&verify.content, archive, verify.shards, err);
+        code = sb_content_open(&verify.content, archive, verify.shards);
     if (code == SB_OK)
-        code = options->choice.share.index == 0 ? preflight(&verify, err)
-                                                : sb_verify_shard_ends(&verify, err);
+        code =
+            options->choice.share.index == 0 ? preflight(&verify) : sb_verify_shard_ends(&verify);
     if (code == SB_OK && !options->quick)
-        code = read_data(&verify, err);
+        code = read_data(&verify);
     if (code == SB_OK)
-        code = sb_verify_integrity_collect(&verify, true, err);
+        code = sb_verify_integrity_collect(&verify, true);
     else
         report_integrity(&verify);
     sb_verify_integrity_free(verify.integrity);

@@ -119,6 +119,6 @@ struct sb_verify_result {
 /* SB_OK if it reached its end, whatever was found. `notify` may be NULL. */
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
                        const struct sb_verify_events *events, const struct sb_notify *notify,
-                       struct sb_verify_result *result, struct sb_error *err) SB_CHECKED;
+                       struct sb_verify_result *result) SB_CHECKED;
 
 #endif

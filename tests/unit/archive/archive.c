@@ -14,14 +14,13 @@
 #include <unistd.h>
 
 static char top[] = "/tmp/archive-test-XXXXXX";
-static struct sb_error err;
 
 static struct sb_writer *open_writer(enum sb_writer_mode mode)
 {
     const struct sb_writer_options options = {.mode = mode};
     struct sb_writer *writer = NULL;
 
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_OK);
     return writer;
 }
 
@@ -38,7 +37,7 @@ static void append_when_asked(void)
     unsigned char code;
 
     while (read(ask[0], &code, 1) == 1) {
-        code = (unsigned char)sb_writer_open(&writer, "a", &options, &err);
+        code = (unsigned char)sb_writer_open(&writer, "a", &options);
         sb_writer_free(writer);
         if (write(answer[1], &code, 1) != 1)
             break;
@@ -80,11 +79,11 @@ static void an_archive_that_is_closed_leaves_a_writer_its_lock(void)
     struct sb_archive *archive = NULL;
     struct sb_writer *writer = open_writer(SB_CREATE);
 
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
     writer = open_writer(SB_APPEND);
     CHECK(append_elsewhere() == SB_LOCKED);
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
     sb_archive_free(archive);
     CHECK(append_elsewhere() == SB_LOCKED);
     sb_writer_free(writer);
@@ -126,10 +125,10 @@ static struct sb_archive *open_found(bool once)
     struct sb_archive *archive = NULL;
     struct sb_file *file;
 
-    CHECK(sb_file_open(&file, "a", "index", &err) == SB_OK);
-    CHECK(sb_file_read(file, start, sizeof(start), 0, &found.start_size, &err) == SB_OK);
+    CHECK(sb_file_open(&file, "a", "index") == SB_OK);
+    CHECK(sb_file_read(file, start, sizeof(start), 0, &found.start_size) == SB_OK);
     found.file = file;
-    CHECK(sb_archive_open_found(&archive, "a", &found, once, &err) == SB_OK);
+    CHECK(sb_archive_open_found(&archive, "a", &found, once) == SB_OK);
     sb_file_free(file);
     return archive;
 }
@@ -138,7 +137,7 @@ static enum sb_code look_up(struct sb_archive *archive)
 {
     struct sb_entry entry;
 
-    return sb_archive_lookup(archive, "x", 1, &entry, &err);
+    return sb_archive_lookup(archive, "x", 1, &entry);
 }
 
 static void the_lock_of_an_opening_stays_until_the_first_lookup(void)
@@ -187,14 +186,14 @@ static void a_commit_is_seen_in_the_generation(void)
     struct sb_writer *writer;
     uint32_t before;
 
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
     before = sb_archive_generation(archive);
     CHECK(sb_archive_generation(archive) == before);
     writer = open_writer(SB_APPEND);
-    CHECK(sb_writer_add_dir(writer, &(struct sb_entry){.path = "d", .path_size = 1, .type = SB_DIR},
-                            &err) == SB_OK);
+    CHECK(sb_writer_add_dir(
+              writer, &(struct sb_entry){.path = "d", .path_size = 1, .type = SB_DIR}) == SB_OK);
     CHECK(sb_archive_generation(archive) == before);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
     CHECK(sb_archive_generation(archive) != before);
     sb_archive_free(archive);
@@ -229,11 +228,11 @@ static void an_appended_shard_has_its_name_before_the_commit(void)
     struct sb_writer *writer = NULL;
 
     sqlite3_auto_extension((void (*)(void))watch_commits);
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
-    CHECK(sb_writer_place(writer, 1, &file.shard, &file.offset, &err) == SB_OK);
-    CHECK(sb_writer_write(writer, file.shard, file.offset, "x", 1, &err) == SB_OK);
-    CHECK(sb_writer_add_file(writer, &file, &err) == SB_OK);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_OK);
+    CHECK(sb_writer_place(writer, 1, &file.shard, &file.offset) == SB_OK);
+    CHECK(sb_writer_write(writer, file.shard, file.offset, "x", 1) == SB_OK);
+    CHECK(sb_writer_add_file(writer, &file) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
     sqlite3_reset_auto_extension();
 
@@ -282,7 +281,7 @@ static void shards_that_come_while_the_row_of_renames_is_read_are_no_damage(void
     sqlite3_close(db);
     waiting = NULL;
     sqlite3_auto_extension((void (*)(void))watch_rows);
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_OK);
     sb_writer_free(writer);
     sqlite3_reset_auto_extension();
     CHECK(waiting != NULL);
@@ -322,11 +321,11 @@ static const char *within(uint32_t shard, int64_t first, int64_t end)
     enum sb_code code;
     size_t used = 0;
 
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
     CHECK(sb_archive_is_addressed(archive));
-    CHECK(sb_cursor_open(&cursor, archive, &query, &err) == SB_OK);
+    CHECK(sb_cursor_open(&cursor, archive, &query) == SB_OK);
     names[0] = '\0';
-    while ((code = sb_cursor_next(cursor, &entry, &err)) == SB_OK && used < sizeof(names))
+    while ((code = sb_cursor_next(cursor, &entry)) == SB_OK && used < sizeof(names))
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s ", entry.path);
     CHECK(code == SB_END);
     sb_cursor_free(cursor);

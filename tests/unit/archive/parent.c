@@ -25,11 +25,10 @@ static uint32_t random_below(uint32_t bound)
 
 static void open_pair(struct pair *pair, const char *sql)
 {
-    struct sb_error err;
 
     for (int i = 0; i < 2; i++)
         CHECK(sqlite3_open(":memory:", &pair->db[i]) == SQLITE_OK);
-    CHECK(sb_register_parent_functions(pair->db[1], &err) == SB_OK);
+    CHECK(sb_register_parent_functions(pair->db[1]) == SB_OK);
     for (int i = 0; i < 2; i++)
         CHECK(sqlite3_prepare_v2(pair->db[i], sql, -1, &pair->statement[i], NULL) == SQLITE_OK);
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 static char top[] = "/tmp/unlocked-test-XXXXXX";
-static struct sb_error err;
 
 /* What SQLite calls fcntl is replaced at the first opening, and here for the second time. */
 static sqlite3_syscall_ptr working;
@@ -45,11 +44,11 @@ static void write_name(enum sb_writer_mode mode, const char *name)
     struct sb_entry entry = {.path = name, .path_size = strlen(name)};
     struct sb_writer *writer;
 
-    if (!CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK))
+    if (!CHECK(sb_writer_open(&writer, "a", &options) == SB_OK))
         return;
-    CHECK(sb_writer_place(writer, 0, &entry.shard, &entry.offset, &err) == SB_OK);
-    CHECK(sb_writer_add_file(writer, &entry, &err) == SB_OK);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_place(writer, 0, &entry.shard, &entry.offset) == SB_OK);
+    CHECK(sb_writer_add_file(writer, &entry) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
 }
 
@@ -57,7 +56,7 @@ static enum sb_code look_up(struct sb_archive *archive, const char *name)
 {
     struct sb_entry entry;
 
-    return sb_archive_lookup(archive, name, strlen(name), &entry, &err);
+    return sb_archive_lookup(archive, name, strlen(name), &entry);
 }
 
 static struct sb_archive *open_unlocked(void)
@@ -66,7 +65,7 @@ static struct sb_archive *open_unlocked(void)
 
     write_name(SB_REPLACE, "first");
     break_locks();
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
     mend_locks();
     CHECK(sb_archive_is_unlocked(archive));
     return archive;
@@ -77,7 +76,7 @@ static void an_archive_whose_locks_work_is_read_with_them(void)
     struct sb_archive *archive;
 
     write_name(SB_REPLACE, "first");
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
     CHECK(!sb_archive_is_unlocked(archive));
     sb_archive_free(archive);
 }
@@ -97,12 +96,13 @@ static void a_commit_during_a_transaction_ends_it(void)
 {
     struct sb_archive *archive = open_unlocked();
 
-    CHECK(sb_archive_begin(archive, &err) == SB_OK);
+    CHECK(sb_archive_begin(archive) == SB_OK);
     CHECK(look_up(archive, "first") == SB_OK);
     write_name(SB_APPEND, "second");
-    CHECK(sb_archive_end(archive, look_up(archive, "first"), &err) == SB_CHANGED);
-    CHECK_TEXT(err.text, "a: was changed by another process while it was read, and locks, which "
-                         "would have kept the two apart, do not work here; run again");
+    CHECK(sb_archive_end(archive, look_up(archive, "first")) == SB_CHANGED);
+    CHECK_TEXT(sb_error()->text,
+               "a: was changed by another process while it was read, and locks, which "
+               "would have kept the two apart, do not work here; run again");
     CHECK(look_up(archive, "second") == SB_OK);
     sb_archive_free(archive);
 }
@@ -113,12 +113,12 @@ static void a_change_under_way_ends_it_too(void)
     struct sb_archive *archive = open_unlocked();
     int fd;
 
-    CHECK(sb_archive_begin(archive, &err) == SB_OK);
+    CHECK(sb_archive_begin(archive) == SB_OK);
     CHECK(look_up(archive, "first") == SB_OK);
     fd = open("a-journal", O_WRONLY | O_CREAT | O_EXCL, 0600);
     CHECK(write(fd, "x", 1) == 1);
     close(fd);
-    CHECK(sb_archive_end(archive, SB_OK, &err) == SB_CHANGED);
+    CHECK(sb_archive_end(archive, SB_OK) == SB_CHANGED);
     CHECK(unlink("a-journal") == 0);
     CHECK(look_up(archive, "first") == SB_OK);
     sb_archive_free(archive);
@@ -131,8 +131,8 @@ static void a_writer_is_refused(void)
 
     write_name(SB_REPLACE, "first");
     break_locks();
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_SYSTEM);
-    CHECK(strstr(err.text, "/a: locks do not work on this file system"));
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_SYSTEM);
+    CHECK(strstr(sb_error()->text, "/a: locks do not work on this file system"));
     mend_locks();
 }
 

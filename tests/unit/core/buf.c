@@ -78,30 +78,28 @@ static void refuses_sizes_that_overflow(void)
 
 static void errors_carry_code_text_and_errno(void)
 {
-    struct sb_error err;
 
-    CHECK(sb_fail(&err, SB_DAMAGED, "%s: %d", "a", 3) == SB_DAMAGED);
-    CHECK(err.code == SB_DAMAGED && err.sys_errno == 0);
-    CHECK_TEXT(err.text, "a: 3");
+    CHECK(sb_fail(SB_DAMAGED, "%s: %d", "a", 3) == SB_DAMAGED);
+    CHECK(sb_error()->code == SB_DAMAGED && sb_error()->sys_errno == 0);
+    CHECK_TEXT(sb_error()->text, "a: 3");
 
-    CHECK(sb_fail_errno(&err, EACCES, "%s", "a") == SB_SYSTEM);
-    CHECK(err.code == SB_SYSTEM && err.sys_errno == EACCES);
-    CHECK_TEXT(err.text, "a: Permission denied");
+    CHECK(sb_fail_errno(EACCES, "%s", "a") == SB_SYSTEM);
+    CHECK(sb_error()->code == SB_SYSTEM && sb_error()->sys_errno == EACCES);
+    CHECK_TEXT(sb_error()->text, "a: Permission denied");
 
-    CHECK(sb_fail_errno(&err, ENOENT, "a") == SB_NOENT);
-    CHECK(sb_fail_errno(&err, ENOMEM, "a") == SB_NOMEM);
-    CHECK(sb_fail_memory(&err) == SB_NOMEM);
+    CHECK(sb_fail_errno(ENOENT, "a") == SB_NOENT);
+    CHECK(sb_fail_errno(ENOMEM, "a") == SB_NOMEM);
+    CHECK(sb_fail_memory() == SB_NOMEM);
 }
 
 static void errors_longer_than_their_room_are_cut(void)
 {
-    struct sb_error err;
     char subject[3000];
 
     memset(subject, 'x', sizeof(subject) - 1);
     subject[sizeof(subject) - 1] = '\0';
-    CHECK(sb_fail_errno(&err, EACCES, "%s", subject) == SB_SYSTEM);
-    CHECK(strlen(err.text) == sizeof(err.text) - 1);
+    CHECK(sb_fail_errno(EACCES, "%s", subject) == SB_SYSTEM);
+    CHECK(strlen(sb_error()->text) == sizeof(sb_error()->text) - 1);
 }
 
 static void remember_kind(void *context, enum sb_level level, const char *kind, const char *subject,
@@ -123,20 +121,19 @@ static void events_reach_their_sink(void)
 
 static void an_array_grows_to_hold_its_next_element(void)
 {
-    struct sb_error err;
     int64_t *numbers = NULL;
     size_t room = 0;
 
     for (size_t i = 0; i < 1000; i++) {
         size_t before = room;
 
-        CHECK(sb_grow(&numbers, &room, i, sizeof(*numbers), &err) == SB_OK);
+        CHECK(sb_grow(&numbers, &room, i, sizeof(*numbers)) == SB_OK);
         CHECK(room > i && (room == before || room >= 2 * before));
         numbers[i] = (int64_t)i;
     }
     for (size_t i = 0; i < 1000; i++)
         CHECK(numbers[i] == (int64_t)i);
-    CHECK(sb_grow(&numbers, &room, 5000, sizeof(*numbers), &err) == SB_OK && room > 5000);
+    CHECK(sb_grow(&numbers, &room, 5000, sizeof(*numbers)) == SB_OK && room > 5000);
     CHECK(numbers[999] == 999);
     free(numbers);
 }

@@ -58,22 +58,20 @@ struct use {
     struct sb_error err;
 };
 
-static enum sb_code fill(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot)
 {
     struct use *use = context;
 
     (void)slot;
-    (void)err;
     return use->until && atomic_load(use->until) ? SB_END : SB_OK;
 }
 
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct use *use = context;
 
     (void)slot;
     (void)turns;
-    (void)err;
     /* Once cancelled there is no limit. */
     if (sb_context_now != &use->context ||
         (sb_throttle_piece((size_t)1 << 40) != use->piece && !sb_interrupted()))
@@ -84,11 +82,10 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-static enum sb_code drain(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot)
 {
     (void)context;
     (void)slot;
-    (void)err;
     return SB_OK;
 }
 
@@ -99,7 +96,7 @@ static void *run(void *argument)
     char slots[SLOTS];
 
     sb_context_enter(&use->context);
-    use->code = sb_pipeline_run(&ops, use, slots, 1, SLOTS, WORKERS, &use->err);
+    use->code = INTO(&use->err, sb_pipeline_run(&ops, use, slots, 1, SLOTS, WORKERS));
     atomic_store(&use->ended, true);
     return NULL;
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct sb_error err;
-
 static struct sb_file *file_of(const char *bytes)
 {
     char name[] = "/tmp/shardbox-file-XXXXXX";
@@ -17,7 +15,7 @@ static struct sb_file *file_of(const char *bytes)
 
     unlink(name);
     CHECK(write(fd, bytes, strlen(bytes)) == (ssize_t)strlen(bytes));
-    CHECK(sb_file_take(&file, fd, "some.bag", &err) == SB_OK);
+    CHECK(sb_file_take(&file, fd, "some.bag") == SB_OK);
     return file;
 }
 
@@ -33,17 +31,17 @@ static void bytes_at_an_offset(void)
     size_t got;
 
     CHECK(file->st.st_size == 10);
-    CHECK(sb_file_read(file, data, 4, 3, &got, &err) == SB_OK && got == 4);
+    CHECK(sb_file_read(file, data, 4, 3, &got) == SB_OK && got == 4);
     CHECK(memcmp(data, "3456", 4) == 0);
-    CHECK(sb_file_read(file, data, 4, 8, &got, &err) == SB_OK && got == 2);
-    CHECK(sb_file_read(file, data, 4, 20, &got, &err) == SB_OK && got == 0);
-    CHECK(sb_file_read_exactly(file, data, 2, 8, &err) == SB_OK);
+    CHECK(sb_file_read(file, data, 4, 8, &got) == SB_OK && got == 2);
+    CHECK(sb_file_read(file, data, 4, 20, &got) == SB_OK && got == 0);
+    CHECK(sb_file_read_exactly(file, data, 2, 8) == SB_OK);
     CHECK(memcmp(data, "89", 2) == 0);
-    CHECK(sb_file_read_exactly(file, data, 4, 8, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "some.bag: ends before byte 12");
+    CHECK(sb_file_read_exactly(file, data, 4, 8) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "some.bag: ends before byte 12");
     CHECK(ftruncate(file->fd, 5) == 0);
-    CHECK(sb_file_read_exactly(file, data, 2, 8, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "some.bag: ends before byte 10; it was longer before");
+    CHECK(sb_file_read_exactly(file, data, 2, 8) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "some.bag: ends before byte 10; it was longer before");
     sb_file_free(file);
 }
 
@@ -64,10 +62,10 @@ static void only_regular_files_are_opened(void)
 {
     struct sb_file *file;
 
-    CHECK(sb_file_open(&file, "/tmp", "shard", &err) == SB_FORMAT && !file);
-    CHECK_TEXT(err.text, "/tmp: a shard must be a regular file");
-    CHECK(sb_file_open(&file, "/tmp/shardbox-no-such-file", "shard", &err) == SB_NOENT && !file);
-    CHECK(sb_file_take(&file, -1, "closed", &err) == SB_SYSTEM && !file);
+    CHECK(sb_file_open(&file, "/tmp", "shard") == SB_FORMAT && !file);
+    CHECK_TEXT(sb_error()->text, "/tmp: a shard must be a regular file");
+    CHECK(sb_file_open(&file, "/tmp/shardbox-no-such-file", "shard") == SB_NOENT && !file);
+    CHECK(sb_file_take(&file, -1, "closed") == SB_SYSTEM && !file);
 }
 
 static void several_as_one(void)
@@ -83,25 +81,25 @@ static void several_as_one(void)
         close(fd);
     }
     CHECK(sb_file_start(file, 0) == -1);
-    CHECK(sb_file_join(&file, paths, 4, &err) == SB_OK && file->st.st_size == 12);
+    CHECK(sb_file_join(&file, paths, 4) == SB_OK && file->st.st_size == 12);
     CHECK_TEXT(file->name, "some.bag");
     CHECK(sb_file_start(file, 2) == 4 && sb_file_start(file, 3) == 8 && sb_file_start(file, 4) < 0);
-    CHECK(sb_file_read(file, data, 16, 0, &got, &err) == SB_OK && got == 12);
+    CHECK(sb_file_read(file, data, 16, 0, &got) == SB_OK && got == 12);
     CHECK(memcmp(data, "012301230123", 12) == 0);
-    CHECK(sb_file_read(file, data, 3, 7, &got, &err) == SB_OK && memcmp(data, "301", 3) == 0);
-    CHECK(sb_file_read(file, data, 3, 20, &got, &err) == SB_OK && got == 0);
+    CHECK(sb_file_read(file, data, 3, 7, &got) == SB_OK && memcmp(data, "301", 3) == 0);
+    CHECK(sb_file_read(file, data, 3, 20, &got) == SB_OK && got == 0);
     sb_file_free(file);
 
     file = file_of("one");
-    CHECK(sb_file_join(&file, paths, 4, &err) == SB_OK);
+    CHECK(sb_file_join(&file, paths, 4) == SB_OK);
     CHECK(truncate(paths[2], 2) == 0);
-    CHECK(sb_file_read(file, data, 16, 0, &got, &err) == SB_CHANGED);
+    CHECK(sb_file_read(file, data, 16, 0, &got) == SB_CHANGED);
     sb_file_free(file);
 
     file = before = file_of("one");
     for (size_t i = 0; i < 4; i++)
         unlink(paths[i]);
-    CHECK(sb_file_join(&file, paths, 4, &err) == SB_NOENT && file == before);
+    CHECK(sb_file_join(&file, paths, 4) == SB_NOENT && file == before);
     sb_file_free(file);
 }
 
@@ -110,12 +108,12 @@ static void a_mapping_has_all(void)
     struct sb_file *file = file_of("0123456789");
     struct sb_mapping *mapping;
 
-    CHECK(sb_file_map(&mapping, file, &err) == SB_OK);
+    CHECK(sb_file_map(&mapping, file) == SB_OK);
     CHECK(mapping->size == 10 && memcmp(mapping->data, "0123456789", 10) == 0);
     sb_mapping_free(mapping);
     sb_file_free(file);
-    CHECK(sb_file_map_path(&mapping, "/tmp", &err) == SB_FORMAT && !mapping);
-    CHECK(sb_file_map_path(&mapping, "/tmp/shardbox-no-such-file", &err) == SB_NOENT && !mapping);
+    CHECK(sb_file_map_path(&mapping, "/tmp") == SB_FORMAT && !mapping);
+    CHECK(sb_file_map_path(&mapping, "/tmp/shardbox-no-such-file") == SB_NOENT && !mapping);
 }
 
 /* Of three files two are kept: the one that was used last, and the one that came. */

@@ -172,9 +172,8 @@ static void files_of_patterns_are_read(void)
 {
     const char *path = make_file("# objects\n*.o\n\n\\#odd\r\n/top");
     struct sb_filter *filter = sb_filter_new();
-    struct sb_error err;
 
-    CHECK(sb_filter_add_file(filter, false, path, &err) == SB_OK);
+    CHECK(sb_filter_add_file(filter, false, path) == SB_OK);
     CHECK(!takes(filter, "d/a.o") && !takes(filter, "#odd") && !takes(filter, "top"));
     CHECK(takes(filter, "a.c") && takes(filter, "d/top") && takes(filter, "# objects"));
     unlink(path);
@@ -185,20 +184,19 @@ static void files_that_cannot_be_read_are_named(void)
 {
     const char *path = make_file("*.o\n/\n");
     struct sb_filter *filter = sb_filter_new();
-    struct sb_error err;
     char text[128];
 
-    CHECK(sb_filter_add_file(filter, false, path, &err) == SB_INVALID);
+    CHECK(sb_filter_add_file(filter, false, path) == SB_INVALID);
     snprintf(text, sizeof(text), "%s:2: not a pattern of names", path);
-    CHECK_TEXT(err.text, text);
+    CHECK_TEXT(sb_error()->text, text);
     unlink(path);
 
-    CHECK(sb_filter_add_file(filter, false, path, &err) == SB_NOENT);
+    CHECK(sb_filter_add_file(filter, false, path) == SB_NOENT);
     snprintf(text, sizeof(text), "%s: cannot open: No such file or directory", path);
-    CHECK_TEXT(err.text, text);
+    CHECK_TEXT(sb_error()->text, text);
 
-    CHECK(sb_filter_add_file(filter, false, "/", &err) == SB_SYSTEM);
-    CHECK_TEXT(err.text, "/: cannot read: Is a directory");
+    CHECK(sb_filter_add_file(filter, false, "/") == SB_SYSTEM);
+    CHECK_TEXT(sb_error()->text, "/: cannot read: Is a directory");
     sb_filter_free(filter);
 }
 

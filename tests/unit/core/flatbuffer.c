@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-static struct sb_error err;
-
 /* The root has: 0 a byte, 1 nothing, 2 eight bytes, 3 a text, 4 a table, 5 a vector of tables, 6 a
  * vector of structs of an int32 and an int64. */
 enum { SMALL, NOTHING, LARGE, TEXT, TABLE, TABLES, STRUCTS, SLOTS };
@@ -42,7 +40,7 @@ static void build_all(struct sb_flat_build *build)
         sb_flat_set(build, at + i * 16, 4, (int64_t)i - 5);
         sb_flat_set(build, at + i * 16 + 8, 8, (int64_t)i << 40);
     }
-    CHECK(sb_flat_end(build, &err) == SB_OK);
+    CHECK(sb_flat_end(build) == SB_OK);
     CHECK(build->out.size % 8 == 0);
 }
 

@@ -137,7 +137,6 @@ static bool write_beyond_limit_fails(void)
 {
     char path[] = "/tmp/shardbox-interrupt-XXXXXX";
     struct rlimit limit = {.rlim_cur = 10, .rlim_max = RLIM_INFINITY};
-    struct sb_error err = {0};
     enum sb_code code;
     int fd;
 
@@ -145,8 +144,8 @@ static bool write_beyond_limit_fails(void)
     fd = mkstemp(path);
     unlink(path);
     setrlimit(RLIMIT_FSIZE, &limit);
-    code = sb_write_full(fd, "more than ten bytes", 19, "x", &err);
-    return code == SB_SYSTEM && err.sys_errno == EFBIG && !sb_interrupted();
+    code = sb_write_full(fd, "more than ten bytes", 19, "x");
+    return code == SB_SYSTEM && sb_error()->sys_errno == EFBIG && !sb_interrupted();
 }
 
 static void a_file_size_limit_is_a_failing_write(void)
@@ -157,7 +156,6 @@ static void a_file_size_limit_is_a_failing_write(void)
 /* A pipe that nobody writes to, and a signal a little later. */
 static bool read_comes_back(void)
 {
-    struct sb_error err = {0};
     char byte;
     size_t got;
     int ends[2];
@@ -171,14 +169,13 @@ static bool read_comes_back(void)
         kill(parent, SIGTERM);
         _exit(0);
     }
-    return sb_read_full(ends[0], &byte, 1, &got, "pipe", &err) == SB_INTERRUPT && got == 0 &&
-           err.code == SB_INTERRUPT && !strcmp(err.text, "interrupted");
+    return sb_read_full(ends[0], &byte, 1, &got, "pipe") == SB_INTERRUPT && got == 0 &&
+           sb_error()->code == SB_INTERRUPT && !strcmp(sb_error()->text, "interrupted");
 }
 
 static bool write_comes_back(void)
 {
     static char data[1 << 20];
-    struct sb_error err = {0};
     int ends[2];
     pid_t parent = getpid();
 
@@ -190,13 +187,12 @@ static bool write_comes_back(void)
         kill(parent, SIGINT);
         _exit(0);
     }
-    return sb_write_full(ends[1], data, sizeof(data), "pipe", &err) == SB_INTERRUPT;
+    return sb_write_full(ends[1], data, sizeof(data), "pipe") == SB_INTERRUPT;
 }
 
 /* The signal comes just before the read begins, which it then cannot end. */
 static bool late_read_comes_back(void)
 {
-    struct sb_error err = {0};
     char data[4];
     size_t got;
     int ends[2];
@@ -204,7 +200,7 @@ static bool late_read_comes_back(void)
     sb_catch_interrupts(sb_context_now);
     if (pipe(ends) || raise(SIGTERM))
         return false;
-    return sb_read_full(ends[0], data, sizeof(data), &got, "pipe", &err) == SB_INTERRUPT;
+    return sb_read_full(ends[0], data, sizeof(data), &got, "pipe") == SB_INTERRUPT;
 }
 
 static void waiting_reads_and_writes_come_back(void)
@@ -223,7 +219,6 @@ static void ignore_it(int number)
 static bool read_goes_on(void)
 {
     struct sigaction action = {.sa_handler = ignore_it};
-    struct sb_error err = {0};
     char byte = 0;
     size_t got;
     int ends[2];
@@ -239,7 +234,7 @@ static bool read_goes_on(void)
         usleep(30000);
         _exit(write(ends[1], "x", 1) != 1);
     }
-    return sb_read_full(ends[0], &byte, 1, &got, "pipe", &err) == SB_OK && byte == 'x';
+    return sb_read_full(ends[0], &byte, 1, &got, "pipe") == SB_OK && byte == 'x';
 }
 
 static void other_signals_do_not_end_a_read(void)

@@ -63,66 +63,62 @@ static int new_file(void)
 static void what_is_written_is_read(void)
 {
     int fd = new_file();
-    struct sb_error err;
     char bytes[16] = "";
     size_t got;
 
-    CHECK(sb_write_full(fd, "0123456789", 10, "file", &err) == SB_OK);
-    CHECK(sb_pwrite_full(fd, "ab", 2, 4, "file", &err) == SB_OK);
-    CHECK(sb_pwrite_full(fd, "", 0, 100, "file", &err) == SB_OK);
-    CHECK(sb_pread_full(fd, bytes, 4, 3, &got, "file", &err) == SB_OK);
+    CHECK(sb_write_full(fd, "0123456789", 10, "file") == SB_OK);
+    CHECK(sb_pwrite_full(fd, "ab", 2, 4, "file") == SB_OK);
+    CHECK(sb_pwrite_full(fd, "", 0, 100, "file") == SB_OK);
+    CHECK(sb_pread_full(fd, bytes, 4, 3, &got, "file") == SB_OK);
     CHECK(got == 4);
     CHECK_TEXT(bytes, "3ab6");
-    CHECK(sb_fsync(fd, "file", &err) == SB_OK);
+    CHECK(sb_fsync(fd, "file") == SB_OK);
     close(fd);
 }
 
 static void the_end_of_a_file_is_a_short_count(void)
 {
     int fd = new_file();
-    struct sb_error err;
     char bytes[16];
     size_t got = 99;
 
-    CHECK(sb_read_full(fd, bytes, sizeof(bytes), &got, "file", &err) == SB_OK && got == 0);
-    CHECK(sb_write_full(fd, "abc", 3, "file", &err) == SB_OK);
-    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1, &got, "file", &err) == SB_OK && got == 2);
-    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 3, &got, "file", &err) == SB_OK && got == 0);
-    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1000, &got, "file", &err) == SB_OK && got == 0);
-    CHECK(sb_pread_full(fd, bytes, 0, 0, &got, "file", &err) == SB_OK && got == 0);
+    CHECK(sb_read_full(fd, bytes, sizeof(bytes), &got, "file") == SB_OK && got == 0);
+    CHECK(sb_write_full(fd, "abc", 3, "file") == SB_OK);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1, &got, "file") == SB_OK && got == 2);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 3, &got, "file") == SB_OK && got == 0);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 1000, &got, "file") == SB_OK && got == 0);
+    CHECK(sb_pread_full(fd, bytes, 0, 0, &got, "file") == SB_OK && got == 0);
     close(fd);
 }
 
 static void failures_name_the_file(void)
 {
-    struct sb_error err;
     char byte;
     size_t got = 99;
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-    CHECK(sb_write_full(fd, "x", 1, "the output", &err) == SB_SYSTEM && err.sys_errno == ENOSPC);
-    CHECK_TEXT(err.text, "the output: cannot write: No space left on device");
-    CHECK(sb_read_full(fd, &byte, 1, &got, "the input", &err) == SB_SYSTEM && got == 0);
-    CHECK_TEXT(err.text, "the input: cannot read: Bad file descriptor");
+    CHECK(sb_write_full(fd, "x", 1, "the output") == SB_SYSTEM && sb_error()->sys_errno == ENOSPC);
+    CHECK_TEXT(sb_error()->text, "the output: cannot write: No space left on device");
+    CHECK(sb_read_full(fd, &byte, 1, &got, "the input") == SB_SYSTEM && got == 0);
+    CHECK_TEXT(sb_error()->text, "the input: cannot read: Bad file descriptor");
     close(fd);
-    CHECK(sb_fsync(-1, "gone", &err) == SB_SYSTEM && err.sys_errno == EBADF);
-    CHECK_TEXT(err.text, "gone: cannot sync: Bad file descriptor");
-    CHECK(sb_rename("absent", "file", &err) == SB_NOENT);
-    CHECK_TEXT(err.text, "absent: cannot rename to file: No such file or directory");
+    CHECK(sb_fsync(-1, "gone") == SB_SYSTEM && sb_error()->sys_errno == EBADF);
+    CHECK_TEXT(sb_error()->text, "gone: cannot sync: Bad file descriptor");
+    CHECK(sb_rename("absent", "file") == SB_NOENT);
+    CHECK_TEXT(sb_error()->text, "absent: cannot rename to file: No such file or directory");
 }
 
 /* Offsets come from archives. */
 static void offsets_out_of_range_are_refused(void)
 {
     int fd = new_file();
-    struct sb_error err;
     char bytes[2];
     size_t got = 99;
 
-    CHECK(sb_pread_full(fd, bytes, 2, -1, &got, "file", &err) == SB_INVALID && got == 0);
-    CHECK(sb_pread_full(fd, bytes, 2, INT64_MAX - 1, &got, "file", &err) == SB_INVALID);
-    CHECK(sb_pwrite_full(fd, "x", 1, INT64_MIN, "file", &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "file: offset -9223372036854775808 is out of range");
+    CHECK(sb_pread_full(fd, bytes, 2, -1, &got, "file") == SB_INVALID && got == 0);
+    CHECK(sb_pread_full(fd, bytes, 2, INT64_MAX - 1, &got, "file") == SB_INVALID);
+    CHECK(sb_pwrite_full(fd, "x", 1, INT64_MIN, "file") == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "file: offset -9223372036854775808 is out of range");
     close(fd);
 }
 
@@ -131,7 +127,6 @@ static void pipes_are_read_and_written_to_the_end(void)
 {
     static char data[300000], back[300000];
     int there[2], here[2];
-    struct sb_error err;
     size_t got = 0;
     pid_t pid;
 
@@ -145,18 +140,18 @@ static void pipes_are_read_and_written_to_the_end(void)
         alarm(20);
         usleep(20000);
         for (size_t at = 0; at < sizeof(data); at += 30000) {
-            if (sb_read_full(there[0], back, 30000, &got, "pipe", &err) || got != 30000 ||
-                sb_write_full(here[1], back, got, "pipe", &err))
+            if (sb_read_full(there[0], back, 30000, &got, "pipe") || got != 30000 ||
+                sb_write_full(here[1], back, got, "pipe"))
                 _exit(1);
         }
         _exit(0);
     }
     close(here[1]);
     for (size_t at = 0; at < sizeof(data); at += 60000)
-        CHECK(sb_write_full(there[1], data + at, 60000, "pipe", &err) == SB_OK &&
-              sb_read_full(here[0], back + at, 60000, &got, "pipe", &err) == SB_OK && got == 60000);
+        CHECK(sb_write_full(there[1], data + at, 60000, "pipe") == SB_OK &&
+              sb_read_full(here[0], back + at, 60000, &got, "pipe") == SB_OK && got == 60000);
     CHECK(memcmp(data, back, sizeof(data)) == 0);
-    CHECK(sb_read_full(here[0], back, 1, &got, "pipe", &err) == SB_OK && got == 0);
+    CHECK(sb_read_full(here[0], back, 1, &got, "pipe") == SB_OK && got == 0);
     CHECK(waitpid(pid, NULL, 0) == pid);
     close(there[0]);
     close(there[1]);
@@ -165,25 +160,23 @@ static void pipes_are_read_and_written_to_the_end(void)
 
 static void directories_are_synced(void)
 {
-    struct sb_error err;
 
     CHECK(mkdir("sub", 0700) == 0);
-    CHECK(sb_sync_directory_of("file", &err) == SB_OK);
-    CHECK(sb_sync_directory_of("sub/absent", &err) == SB_OK);
-    CHECK(sb_sync_directory_of("/tmp", &err) == SB_OK);
-    CHECK(sb_sync_directory_of("/proc/version", &err) == SB_OK);
-    CHECK(sb_sync_directory_of("absent/x", &err) == SB_NOENT);
-    CHECK_TEXT(err.text, "absent: cannot open the directory: No such file or directory");
+    CHECK(sb_sync_directory_of("file") == SB_OK);
+    CHECK(sb_sync_directory_of("sub/absent") == SB_OK);
+    CHECK(sb_sync_directory_of("/tmp") == SB_OK);
+    CHECK(sb_sync_directory_of("/proc/version") == SB_OK);
+    CHECK(sb_sync_directory_of("absent/x") == SB_NOENT);
+    CHECK_TEXT(sb_error()->text, "absent: cannot open the directory: No such file or directory");
     CHECK(rmdir("sub") == 0);
 }
 
 static void a_rename_replaces(void)
 {
-    struct sb_error err;
     struct stat status;
 
     close(new_file());
-    CHECK(sb_rename("file", "other", &err) == SB_OK);
+    CHECK(sb_rename("file", "other") == SB_OK);
     CHECK(stat("file", &status) != 0 && stat("other", &status) == 0);
     unlink("other");
 }
@@ -203,42 +196,39 @@ static bool is_there(const char *path)
 
 static void a_rename_may_be_bound_to_replace_nothing(void)
 {
-    struct sb_error err;
 
     close(new_file());
     close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS);
-    CHECK_TEXT(err.text, "other: was made by another program meanwhile");
+    CHECK(sb_rename_new("file", "other") == SB_EXISTS);
+    CHECK_TEXT(sb_error()->text, "other: was made by another program meanwhile");
     CHECK(is_there("file"));
-    CHECK(unlink("other") == 0 && sb_rename_new("file", "other", &err) == SB_OK);
+    CHECK(unlink("other") == 0 && sb_rename_new("file", "other") == SB_OK);
     CHECK(!is_there("file") && unlink("other") == 0);
-    CHECK(sb_rename_new("absent", "other", &err) == SB_NOENT);
+    CHECK(sb_rename_new("absent", "other") == SB_NOENT);
 }
 
 static void it_is_without_the_kernels_help_too(void)
 {
-    struct sb_error err;
     struct stat before = {0}, after = {0};
 
     rename_error = EINVAL;
     close(new_file());
     close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+    CHECK(sb_rename_new("file", "other") == SB_EXISTS && is_there("file"));
     CHECK(unlink("other") == 0 && stat("file", &before) == 0);
     appears = true;
-    CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+    CHECK(sb_rename_new("file", "other") == SB_EXISTS && is_there("file"));
     appears = false;
     CHECK(unlink("other") == 0);
-    CHECK(sb_rename_new("file", "other", &err) == SB_OK && !is_there("file"));
+    CHECK(sb_rename_new("file", "other") == SB_OK && !is_there("file"));
     CHECK(stat("other", &after) == 0 && before.st_ino == after.st_ino && unlink("other") == 0);
-    CHECK(sb_rename_new("absent", "other", &err) == SB_NOENT);
+    CHECK(sb_rename_new("absent", "other") == SB_NOENT);
     rename_error = 0;
 }
 
 static void it_is_without_links_too(void)
 {
     static const int errors[] = {EPERM, EOPNOTSUPP, EMLINK};
-    struct sb_error err;
     struct stat before = {0}, after = {0};
 
     rename_error = ENOSYS;
@@ -246,28 +236,27 @@ static void it_is_without_links_too(void)
         link_error = errors[i];
         close(new_file());
         close(open("other", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-        CHECK(sb_rename_new("file", "other", &err) == SB_EXISTS && is_there("file"));
+        CHECK(sb_rename_new("file", "other") == SB_EXISTS && is_there("file"));
         CHECK(unlink("other") == 0 && stat("file", &before) == 0);
-        CHECK(sb_rename_new("file", "other", &err) == SB_OK && !is_there("file"));
+        CHECK(sb_rename_new("file", "other") == SB_OK && !is_there("file"));
         CHECK(stat("other", &after) == 0 && before.st_ino == after.st_ino && unlink("other") == 0);
     }
     link_error = EACCES;
     close(new_file());
-    CHECK(sb_rename_new("file", "other", &err) == SB_SYSTEM && err.sys_errno == EACCES);
+    CHECK(sb_rename_new("file", "other") == SB_SYSTEM && sb_error()->sys_errno == EACCES);
     CHECK(is_there("file") && !is_there("other"));
     rename_error = link_error = 0;
 }
 
 static void what_a_killed_rename_left_is_finished(void)
 {
-    struct sb_error err;
 
     for (int i = 0; i < 2; i++) {
         rename_error = i ? EINVAL : 0;
         close(new_file());
         CHECK(link("file", "other") == 0);
-        CHECK(sb_rename_new("file", "file", &err) == SB_EXISTS && is_there("file"));
-        CHECK(sb_rename_new("file", "other", &err) == SB_OK);
+        CHECK(sb_rename_new("file", "file") == SB_EXISTS && is_there("file"));
+        CHECK(sb_rename_new("file", "other") == SB_OK);
         CHECK(!is_there("file") && unlink("other") == 0);
     }
     rename_error = 0;
@@ -275,13 +264,12 @@ static void what_a_killed_rename_left_is_finished(void)
 
 static void directories_replace_nothing_either(void)
 {
-    struct sb_error err;
 
     for (int i = 0; i < 2; i++) {
         rename_error = i ? EINVAL : 0;
         CHECK(mkdir("from", 0755) == 0 && mkdir("from/a", 0755) == 0 && mkdir("to", 0755) == 0);
-        CHECK(sb_rename_new("from", "to", &err) == SB_EXISTS && is_there("from/a"));
-        CHECK(rmdir("to") == 0 && sb_rename_new("from", "to", &err) == SB_OK);
+        CHECK(sb_rename_new("from", "to") == SB_EXISTS && is_there("from/a"));
+        CHECK(rmdir("to") == 0 && sb_rename_new("from", "to") == SB_OK);
         CHECK(!is_there("from") && rmdir("to/a") == 0 && rmdir("to") == 0);
     }
     rename_error = 0;
@@ -289,16 +277,14 @@ static void directories_replace_nothing_either(void)
 
 static bool is_named(int fd, const char *path)
 {
-    struct sb_error err;
     bool named;
 
-    CHECK(sb_is_named(fd, path, &named, &err) == SB_OK);
+    CHECK(sb_is_named(fd, path, &named) == SB_OK);
     return named;
 }
 
 static void an_open_file_knows_its_name(void)
 {
-    struct sb_error err;
     int fd = new_file();
     bool named = true;
 
@@ -308,25 +294,24 @@ static void an_open_file_knows_its_name(void)
     CHECK(!is_named(fd, "file") && is_named(fd, "other") && !is_named(fd, "other/x"));
     unlink("other");
     close(fd);
-    CHECK(sb_is_named(-1, "file", &named, &err) == SB_SYSTEM && err.sys_errno == EBADF && !named);
+    CHECK(sb_is_named(-1, "file", &named) == SB_SYSTEM && sb_error()->sys_errno == EBADF && !named);
 }
 
 static void a_range_is_copied_to_files_and_pipes(void)
 {
     int from = new_file(), to = open("other", O_RDWR | O_CREAT | O_CLOEXEC, 0600), ends[2];
-    struct sb_error err;
     char bytes[16] = "";
     size_t got;
 
-    CHECK(sb_write_full(from, "0123456789", 10, "file", &err) == SB_OK);
-    CHECK(sb_write_full(to, "abc", 3, "other", &err) == SB_OK);
-    CHECK(sb_copy_range(from, 2, to, 4, "file", "other", &err) == SB_OK);
-    CHECK(sb_pread_full(to, bytes, sizeof(bytes) - 1, 0, &got, "other", &err) == SB_OK);
+    CHECK(sb_write_full(from, "0123456789", 10, "file") == SB_OK);
+    CHECK(sb_write_full(to, "abc", 3, "other") == SB_OK);
+    CHECK(sb_copy_range(from, 2, to, 4, "file", "other") == SB_OK);
+    CHECK(sb_pread_full(to, bytes, sizeof(bytes) - 1, 0, &got, "other") == SB_OK);
     CHECK_TEXT(bytes, "abc2345");
-    CHECK(pipe(ends) == 0 && sb_copy_range(from, 8, ends[1], 2, "file", "pipe", &err) == SB_OK);
+    CHECK(pipe(ends) == 0 && sb_copy_range(from, 8, ends[1], 2, "file", "pipe") == SB_OK);
     CHECK(read(ends[0], bytes, 2) == 2 && memcmp(bytes, "89", 2) == 0);
-    CHECK(sb_copy_range(from, 8, to, 3, "file", "other", &err) == SB_CHANGED);
-    CHECK_TEXT(err.text, "file: became shorter while it was read");
+    CHECK(sb_copy_range(from, 8, to, 3, "file", "other") == SB_CHANGED);
+    CHECK_TEXT(sb_error()->text, "file: became shorter while it was read");
     close(ends[0]);
     close(ends[1]);
     close(from);

@@ -19,32 +19,29 @@ static void write_file(const void *data, size_t size)
 static struct sb_list *open_list(const void *data, size_t size, char end)
 {
     struct sb_list *list;
-    struct sb_error err;
 
     write_file(data, size);
-    CHECK(sb_list_open(&list, file, end, &err) == SB_OK);
+    CHECK(sb_list_open(&list, file, end) == SB_OK);
     return list;
 }
 
 static void expect(struct sb_list *list, const char *wanted)
 {
-    struct sb_error err;
     const char *name = NULL;
     size_t size = 0;
 
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_OK);
+    CHECK(sb_list_next(list, &name, &size) == SB_OK);
     CHECK_TEXT(name, wanted);
     CHECK(size == strlen(wanted));
 }
 
 static void expect_end(struct sb_list *list)
 {
-    struct sb_error err;
     const char *name;
     size_t size;
 
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_END);
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_END);
+    CHECK(sb_list_next(list, &name, &size) == SB_END);
+    CHECK(sb_list_next(list, &name, &size) == SB_END);
 }
 
 static void lines_may_be_empty(void)
@@ -88,11 +85,10 @@ static void an_empty_file_has_no_names(void)
 static void a_nul_within_a_line_counts(void)
 {
     struct sb_list *list = open_list("a\0b\n", 4, '\n');
-    struct sb_error err;
     const char *name;
     size_t size;
 
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_OK);
+    CHECK(sb_list_next(list, &name, &size) == SB_OK);
     CHECK(size == 3 && memcmp(name, "a\0b", 4) == 0);
     sb_list_free(list);
 }
@@ -126,27 +122,26 @@ static void the_longest_name_is_taken_and_no_longer_one(void)
     size_t size = SB_LIST_NAME_MAX;
     char *data = malloc(4 * size);
     struct sb_list *list;
-    struct sb_error err;
     const char *name;
     size_t got;
 
     memset(data, 'x', 4 * size);
     data[size] = '\n';
     list = open_list(data, size + 1, '\n');
-    CHECK(sb_list_next(list, &name, &got, &err) == SB_OK && got == size);
+    CHECK(sb_list_next(list, &name, &got) == SB_OK && got == size);
     expect_end(list);
     sb_list_free(list);
 
     data[size] = 'x';
     data[size + 1] = '\n';
     list = open_list(data, size + 2, '\n');
-    CHECK(sb_list_next(list, &name, &got, &err) == SB_LIMIT);
+    CHECK(sb_list_next(list, &name, &got) == SB_LIMIT);
     sb_list_free(list);
 
     data[size + 1] = 'x';
     list = open_list(data, 4 * size, '\n');
-    CHECK(sb_list_next(list, &name, &got, &err) == SB_LIMIT);
-    CHECK(strstr(err.text, file) && strstr(err.text, "newlines"));
+    CHECK(sb_list_next(list, &name, &got) == SB_LIMIT);
+    CHECK(strstr(sb_error()->text, file) && strstr(sb_error()->text, "newlines"));
     sb_list_free(list);
     free(data);
 }
@@ -154,16 +149,15 @@ static void the_longest_name_is_taken_and_no_longer_one(void)
 static void a_missing_file_and_a_directory_are_errors(void)
 {
     struct sb_list *list;
-    struct sb_error err;
     const char *name;
     size_t size;
 
-    CHECK(sb_list_open(&list, "/no/such/list", '\n', &err) == SB_NOENT && !list);
-    CHECK(strstr(err.text, "/no/such/list"));
-    CHECK(sb_list_open(&list, "/", '\n', &err) == SB_OK);
+    CHECK(sb_list_open(&list, "/no/such/list", '\n') == SB_NOENT && !list);
+    CHECK(strstr(sb_error()->text, "/no/such/list"));
+    CHECK(sb_list_open(&list, "/", '\n') == SB_OK);
     CHECK(sb_list_ready(list));
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_SYSTEM);
-    CHECK(sb_list_next(list, &name, &size, &err) == SB_SYSTEM);
+    CHECK(sb_list_next(list, &name, &size) == SB_SYSTEM);
+    CHECK(sb_list_next(list, &name, &size) == SB_SYSTEM);
     sb_list_free(list);
     sb_list_free(NULL);
 }
@@ -172,11 +166,10 @@ static void a_missing_file_and_a_directory_are_errors(void)
 static void ready_means_a_whole_name(void)
 {
     struct sb_list *list;
-    struct sb_error err;
     int ends[2], before = dup(STDIN_FILENO);
 
     CHECK(pipe(ends) == 0 && dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
-    CHECK(sb_list_open(&list, "-", '\n', &err) == SB_OK);
+    CHECK(sb_list_open(&list, "-", '\n') == SB_OK);
     CHECK(!sb_list_ready(list));
     CHECK(write(ends[1], "on", 2) == 2);
     CHECK(!sb_list_ready(list));

@@ -31,9 +31,8 @@ static int make_file(size_t size)
 static struct sb_mapping *open_file(int fd)
 {
     struct sb_mapping *mapping;
-    struct sb_error err;
 
-    CHECK(sb_mapping_open(&mapping, fd, "file", &err) == SB_OK);
+    CHECK(sb_mapping_open(&mapping, fd, "file") == SB_OK);
     return mapping;
 }
 
@@ -50,11 +49,10 @@ static void all_of_a_file_is_there(void)
 {
     int fd = make_file(3 * PAGE + 5);
     struct sb_mapping *mapping = open_file(fd);
-    struct sb_error err;
 
     close(fd);
     CHECK(mapping->size == (int64_t)(3 * PAGE + 5) && sum(mapping) == 3 * PAGE + 5);
-    CHECK(sb_mapping_check(mapping, &err) == SB_OK);
+    CHECK(sb_mapping_check(mapping) == SB_OK);
     sb_mapping_free(mapping);
 }
 
@@ -62,10 +60,9 @@ static void an_empty_file_has_no_bytes(void)
 {
     int fd = make_file(0);
     struct sb_mapping *mapping = open_file(fd);
-    struct sb_error err;
 
     CHECK(mapping->size == 0 && !mapping->data);
-    CHECK(sb_mapping_check(mapping, &err) == SB_OK);
+    CHECK(sb_mapping_check(mapping) == SB_OK);
     sb_mapping_free(mapping);
     sb_mapping_free(NULL);
     close(fd);
@@ -75,30 +72,29 @@ static void only_files_are_mapped(void)
 {
     int fds[2];
     struct sb_mapping *mapping;
-    struct sb_error err;
 
     CHECK(pipe(fds) == 0);
-    CHECK(sb_mapping_open(&mapping, fds[0], "pipe", &err) == SB_FORMAT);
-    CHECK_TEXT(err.text, "pipe: is no regular file");
+    CHECK(sb_mapping_open(&mapping, fds[0], "pipe") == SB_FORMAT);
+    CHECK_TEXT(sb_error()->text, "pipe: is no regular file");
     close(fds[0]);
     close(fds[1]);
-    CHECK(sb_mapping_open(&mapping, fds[0], "closed", &err) == SB_SYSTEM && err.sys_errno == EBADF);
+    CHECK(sb_mapping_open(&mapping, fds[0], "closed") == SB_SYSTEM &&
+          sb_error()->sys_errno == EBADF);
 }
 
 static void what_is_gone_reads_as_zeros_and_is_told(void)
 {
     int fd = make_file(PAGES * PAGE);
     struct sb_mapping *mapping = open_file(fd);
-    struct sb_error err;
 
     CHECK(ftruncate(fd, 2 * (off_t)PAGE) == 0);
     CHECK(sum(mapping) == 2 * PAGE);
-    CHECK(sb_mapping_check(mapping, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "file: has become shorter, or cannot be read");
+    CHECK(sb_mapping_check(mapping) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "file: has become shorter, or cannot be read");
     sb_mapping_free(mapping);
 
     mapping = open_file(fd);
-    CHECK(sum(mapping) == 2 * PAGE && sb_mapping_check(mapping, &err) == SB_OK);
+    CHECK(sum(mapping) == 2 * PAGE && sb_mapping_check(mapping) == SB_OK);
     sb_mapping_free(mapping);
     close(fd);
 }
@@ -107,11 +103,10 @@ static void a_cut_within_the_last_page_is_told(void)
 {
     int fd = make_file(100);
     struct sb_mapping *mapping = open_file(fd);
-    struct sb_error err;
 
     CHECK(ftruncate(fd, 99) == 0);
     CHECK(sum(mapping) == 99);
-    CHECK(sb_mapping_check(mapping, &err) == SB_DAMAGED);
+    CHECK(sb_mapping_check(mapping) == SB_DAMAGED);
     sb_mapping_free(mapping);
     close(fd);
 }
@@ -120,12 +115,11 @@ static void zeros_that_are_cut_off_are_not_missed(void)
 {
     int fd = make_file(100);
     struct sb_mapping *mapping;
-    struct sb_error err;
 
     CHECK(ftruncate(fd, 200) == 0);
     mapping = open_file(fd);
     CHECK(ftruncate(fd, 100) == 0);
-    CHECK(sum(mapping) == 100 && sb_mapping_check(mapping, &err) == SB_OK);
+    CHECK(sum(mapping) == 100 && sb_mapping_check(mapping) == SB_OK);
     sb_mapping_free(mapping);
     close(fd);
 }
@@ -134,12 +128,11 @@ static void the_others_stay_sound(void)
 {
     int fd = make_file(PAGE), cut = make_file(PAGE);
     struct sb_mapping *whole = open_file(fd), *shorter = open_file(cut);
-    struct sb_error err;
 
     CHECK(ftruncate(cut, 0) == 0);
     CHECK(sum(shorter) == 0 && sum(whole) == PAGE);
-    CHECK(sb_mapping_check(shorter, &err) == SB_DAMAGED);
-    CHECK(sb_mapping_check(whole, &err) == SB_OK);
+    CHECK(sb_mapping_check(shorter) == SB_DAMAGED);
+    CHECK(sb_mapping_check(whole) == SB_OK);
     sb_mapping_free(whole);
     sb_mapping_free(shorter);
     close(fd);
@@ -156,7 +149,6 @@ static void many_threads_read_what_is_gone(void)
     int fd = make_file(PAGES * PAGE);
     struct sb_mapping *mapping = open_file(fd);
     pthread_t threads[8];
-    struct sb_error err;
 
     CHECK(ftruncate(fd, (off_t)PAGE) == 0);
     for (size_t i = 0; i < 8; i++)
@@ -166,7 +158,7 @@ static void many_threads_read_what_is_gone(void)
 
         CHECK(pthread_join(threads[i], &result) == 0 && result);
     }
-    CHECK(sb_mapping_check(mapping, &err) == SB_DAMAGED);
+    CHECK(sb_mapping_check(mapping) == SB_DAMAGED);
     sb_mapping_free(mapping);
     close(fd);
 }
@@ -179,11 +171,10 @@ static void *map_and_cut(void *unused)
     for (int i = 0; i < 50; i++) {
         int fd = make_file(3 * PAGE);
         struct sb_mapping *mapping = open_file(fd);
-        struct sb_error err;
 
         held = held && ftruncate(fd, i % 2 ? 3 * (off_t)PAGE : (off_t)PAGE) == 0 &&
                sum(mapping) == (i % 2 ? 3 * PAGE : PAGE) &&
-               sb_mapping_check(mapping, &err) == (i % 2 ? SB_OK : SB_DAMAGED);
+               sb_mapping_check(mapping) == (i % 2 ? SB_OK : SB_DAMAGED);
         sb_mapping_free(mapping);
         close(fd);
     }
@@ -207,12 +198,11 @@ static void there_is_an_end_to_mappings(void)
 {
     struct sb_mapping *mappings[SB_MAPPINGS_MOST], *more;
     int fd = make_file(1);
-    struct sb_error err;
 
     for (size_t i = 0; i < SB_MAPPINGS_MOST; i++)
         mappings[i] = open_file(fd);
-    CHECK(sb_mapping_open(&more, fd, "file", &err) == SB_LIMIT);
-    CHECK_TEXT(err.text, "file: more than 2048 files are mapped at a time");
+    CHECK(sb_mapping_open(&more, fd, "file") == SB_LIMIT);
+    CHECK_TEXT(sb_error()->text, "file: more than 2048 files are mapped at a time");
     for (size_t i = 0; i < SB_MAPPINGS_MOST; i++)
         sb_mapping_free(mappings[i]);
     mappings[0] = open_file(fd);

@@ -56,13 +56,13 @@ static struct run new_run(int length)
     };
 }
 
-static enum sb_code fill(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code fill(void *context, void *slot_pointer)
 {
     struct run *run = context;
     struct slot *slot = slot_pointer;
 
     if (run->filled == run->fill_fails_at)
-        return sb_fail(err, SB_SYSTEM, "fill %d", run->filled);
+        return sb_fail(SB_SYSTEM, "fill %d", run->filled);
     if (run->filled == run->length)
         return SB_END;
     run->out_of_order |= slot->filled;
@@ -107,8 +107,7 @@ static void count_worker(struct run *run)
         ;
 }
 
-static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns,
-                         struct sb_error *err)
+static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns)
 {
     struct run *run = context;
     struct slot *slot = slot_pointer;
@@ -119,20 +118,20 @@ static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *
     if (slot->number == run->interrupt_at)
         kill(getpid(), SIGTERM);
     if (fails && run->fails_before_turn)
-        code = sb_fail(err, SB_DAMAGED, "work %d", slot->number);
+        code = sb_fail(SB_DAMAGED, "work %d", slot->number);
     if (!code && takes_turn(run, slot->number))
         code = work_in_turn(run, slot, turns);
     if (!code) {
         slot->result = calculate(slot->number);
         if (fails)
-            code = sb_fail(err, SB_DAMAGED, "work %d", slot->number);
+            code = sb_fail(SB_DAMAGED, "work %d", slot->number);
     }
     atomic_fetch_add(&run->worked, 1);
     atomic_fetch_sub(&run->working, 1);
     return code;
 }
 
-static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *err)
+static enum sb_code drain(void *context, void *slot_pointer)
 {
     struct run *run = context;
     struct slot *slot = slot_pointer;
@@ -141,7 +140,7 @@ static enum sb_code drain(void *context, void *slot_pointer, struct sb_error *er
     run->out_of_order |= slot->result != calculate(slot->number);
     slot->filled = false;
     if (run->drained == run->drain_fails_at)
-        return sb_fail(err, SB_LIMIT, "drain %d", run->drained);
+        return sb_fail(SB_LIMIT, "drain %d", run->drained);
     run->drained++;
     return SB_OK;
 }
@@ -153,7 +152,7 @@ static int fill_would_wait(void *context)
     return run->waits(run->filled);
 }
 
-static enum sb_code execute(struct run *run, unsigned threads, struct sb_error *err)
+static enum sb_code execute(struct run *run, unsigned threads)
 {
     const struct sb_pipeline_ops ops = {
         .fill = fill,
@@ -162,8 +161,8 @@ static enum sb_code execute(struct run *run, unsigned threads, struct sb_error *
         .fill_would_wait = run->waits ? fill_would_wait : NULL,
     };
 
-    *err = (struct sb_error){0};
-    return sb_pipeline_run(&ops, run, run->slots, sizeof(run->slots[0]), SLOTS, threads, err);
+    *sb_error() = (struct sb_error){0};
+    return sb_pipeline_run(&ops, run, run->slots, sizeof(run->slots[0]), SLOTS, threads);
 }
 
 static bool in_order(const struct run *run)
@@ -173,13 +172,12 @@ static bool in_order(const struct run *run)
 
 static void everything_is_drained_in_order(void)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 9; threads++) {
         struct run run = new_run(2000);
 
         run.takes_turns = threads % 2;
-        CHECK(execute(&run, threads, &err) == SB_OK);
+        CHECK(execute(&run, threads) == SB_OK);
         CHECK(run.drained == 2000 && in_order(&run) && atomic_load(&run.worked) == 2000);
         CHECK(!run.takes_turns || run.next_turn == 2000);
         CHECK(atomic_load(&run.most_working) <= (int)threads);
@@ -192,9 +190,8 @@ static void without_a_drain_everything_is_worked(void)
 
     for (unsigned threads = 1; threads <= 3; threads++) {
         struct run run = new_run(2000);
-        struct sb_error err;
 
-        CHECK(sb_pipeline_run(&ops, &run, run.slots, sizeof(run.slots[0]), SLOTS, threads, &err) ==
+        CHECK(sb_pipeline_run(&ops, &run, run.slots, sizeof(run.slots[0]), SLOTS, threads) ==
               SB_OK);
         CHECK(atomic_load(&run.worked) == 2000);
     }
@@ -202,26 +199,24 @@ static void without_a_drain_everything_is_worked(void)
 
 static void nothing_to_do_is_no_error(void)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 3; threads++) {
         struct run empty = new_run(0), one = new_run(1);
 
-        CHECK(execute(&empty, threads, &err) == SB_OK && empty.drained == 0);
-        CHECK(execute(&one, threads, &err) == SB_OK && one.drained == 1);
+        CHECK(execute(&empty, threads) == SB_OK && empty.drained == 0);
+        CHECK(execute(&one, threads) == SB_OK && one.drained == 1);
     }
 }
 
 static void a_turn_not_taken_passes_on(void)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 4; threads++) {
         struct run run = new_run(2000);
 
         run.takes_turns = true;
         run.skips_turn_every = 3;
-        CHECK(execute(&run, threads, &err) == SB_OK);
+        CHECK(execute(&run, threads) == SB_OK);
         CHECK(run.drained == 2000 && in_order(&run));
     }
 }
@@ -229,14 +224,13 @@ static void a_turn_not_taken_passes_on(void)
 /* Each error must come after what stands before it was drained, whatever the number of threads. */
 static void check_failure(struct run run, enum sb_code code, const char *text, int drained)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 5; threads++) {
         struct run again = run;
 
-        CHECK(execute(&again, threads, &err) == code);
-        CHECK(err.code == code);
-        CHECK_TEXT(err.text, text);
+        CHECK(execute(&again, threads) == code);
+        CHECK(sb_error()->code == code);
+        CHECK_TEXT(sb_error()->text, text);
         CHECK(again.drained == drained && in_order(&again));
         CHECK(atomic_load(&again.working) == 0);
     }
@@ -305,17 +299,16 @@ static bool waits_sometimes(int filled)
 
 static void input_that_would_wait_lets_everything_be_drained_first(void)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 3; threads++) {
         struct run always = new_run(300), sometimes = new_run(300);
 
         always.waits = waits_always;
-        CHECK(execute(&always, threads, &err) == SB_OK);
+        CHECK(execute(&always, threads) == SB_OK);
         CHECK(always.drained == 300 && in_order(&always));
 
         sometimes.waits = waits_sometimes;
-        CHECK(execute(&sometimes, threads, &err) == SB_OK);
+        CHECK(execute(&sometimes, threads) == SB_OK);
         CHECK(sometimes.drained == 300 && in_order(&sometimes));
     }
 }
@@ -326,16 +319,15 @@ struct meeting {
     atomic_int taking_signals;
 };
 
-static enum sb_code fill_two(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill_two(void *context, void *slot)
 {
     struct meeting *meeting = context;
 
     (void)slot;
-    (void)err;
     return meeting->filled++ < 2 ? SB_OK : SB_END;
 }
 
-static enum sb_code meet(void *context, void *slot, struct sb_pipeline *turns, struct sb_error *err)
+static enum sb_code meet(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct meeting *meeting = context;
 
@@ -343,7 +335,6 @@ static enum sb_code meet(void *context, void *slot, struct sb_pipeline *turns, s
 
     (void)slot;
     (void)turns;
-    (void)err;
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     if (!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGTERM))
         atomic_fetch_add(&meeting->taking_signals, 1);
@@ -351,11 +342,10 @@ static enum sb_code meet(void *context, void *slot, struct sb_pipeline *turns, s
     return SB_OK;
 }
 
-static enum sb_code drain_nothing(void *context, void *slot, struct sb_error *err)
+static enum sb_code drain_nothing(void *context, void *slot)
 {
     (void)context;
     (void)slot;
-    (void)err;
     return SB_OK;
 }
 
@@ -367,12 +357,11 @@ static void work_is_done_side_by_side(void)
 {
     const struct sb_pipeline_ops ops = {.fill = fill_two, .work = meet, .drain = drain_nothing};
     struct meeting meeting = {.filled = 0};
-    struct sb_error err;
     sigset_t blocked;
     char slots[4];
 
     pthread_barrier_init(&meeting.barrier, NULL, 2);
-    CHECK(sb_pipeline_run(&ops, &meeting, slots, 1, 4, 2, &err) == SB_OK);
+    CHECK(sb_pipeline_run(&ops, &meeting, slots, 1, 4, 2) == SB_OK);
     CHECK(atomic_load(&meeting.taking_signals) == 0);
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     CHECK(!sigismember(&blocked, SIGTERM));
@@ -384,19 +373,17 @@ struct backlog {
     atomic_int begun;
 };
 
-static enum sb_code fill_backlog(void *context, void *slot, struct sb_error *err)
+static enum sb_code fill_backlog(void *context, void *slot)
 {
     struct backlog *backlog = context;
 
-    (void)err;
     *(char *)slot = atomic_load(&backlog->filled) == 0;
     atomic_fetch_add(&backlog->filled, 1);
     return SB_OK;
 }
 
 /* The first slot fails once all are filled; the other worker waits for a turn that never comes. */
-static enum sb_code fail_before_backlog(void *context, void *slot, struct sb_pipeline *turns,
-                                        struct sb_error *err)
+static enum sb_code fail_before_backlog(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct backlog *backlog = context;
 
@@ -405,18 +392,17 @@ static enum sb_code fail_before_backlog(void *context, void *slot, struct sb_pip
         return sb_turn_begin(turns, slot);
     while (atomic_load(&backlog->filled) < SLOTS || atomic_load(&backlog->begun) < 2)
         usleep(100);
-    return sb_fail(err, SB_DAMAGED, "first");
+    return sb_fail(SB_DAMAGED, "first");
 }
 
 static void nothing_is_begun_after_an_error(void)
 {
     const struct sb_pipeline_ops ops = {fill_backlog, fail_before_backlog, drain_nothing, NULL};
     struct backlog backlog = {.filled = 0};
-    struct sb_error err;
     char slots[SLOTS];
 
-    CHECK(sb_pipeline_run(&ops, &backlog, slots, 1, SLOTS, 2, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "first");
+    CHECK(sb_pipeline_run(&ops, &backlog, slots, 1, SLOTS, 2) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "first");
     CHECK(atomic_load(&backlog.filled) == SLOTS && atomic_load(&backlog.begun) == 2);
 }
 
@@ -430,7 +416,6 @@ static bool is_interrupted_cleanly(unsigned threads, bool takes_turns)
     pid = fork();
     if (pid == 0) {
         struct run run = new_run(1000000000);
-        struct sb_error err;
         enum sb_code code;
 
         signal(SIGTERM, SIG_DFL);
@@ -438,10 +423,10 @@ static bool is_interrupted_cleanly(unsigned threads, bool takes_turns)
         sb_catch_interrupts(sb_context_now);
         run.takes_turns = takes_turns;
         run.interrupt_at = 50;
-        code = execute(&run, threads, &err);
-        _exit(code == SB_INTERRUPT && err.code == SB_INTERRUPT && in_order(&run) &&
+        code = execute(&run, threads);
+        _exit(code == SB_INTERRUPT && sb_error()->code == SB_INTERRUPT && in_order(&run) &&
                       sb_interrupt_signal() == SIGTERM && run.drained < 100 &&
-                      !strcmp(err.text, "interrupted")
+                      !strcmp(sb_error()->text, "interrupted")
                   ? 0
                   : 1);
     }

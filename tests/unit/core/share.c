@@ -8,24 +8,23 @@
 #define BINS  10
 
 static struct sb_share share;
-static struct sb_error err;
 
 static bool takes(const char *text, int64_t index, int64_t count)
 {
-    enum sb_code code = sb_share_parse(&share, text, &err);
+    enum sb_code code = sb_share_parse(&share, text);
 
     if (code)
-        printf("# %s: %s\n", text, err.text);
+        printf("# %s: %s\n", text, sb_error()->text);
     return code == SB_OK && share.index == index && share.count == count;
 }
 
 static bool refuses(const char *text, const char *why)
 {
-    enum sb_code code = sb_share_parse(&share, text, &err);
-    bool held = code == SB_INVALID && share.count == 0 && strstr(err.text, why);
+    enum sb_code code = sb_share_parse(&share, text);
+    bool held = code == SB_INVALID && share.count == 0 && strstr(sb_error()->text, why);
 
     if (!held)
-        printf("# %s: %d %s\n", text, (int)code, code ? err.text : "");
+        printf("# %s: %d %s\n", text, (int)code, code ? sb_error()->text : "");
     return held;
 }
 

@@ -8,8 +8,6 @@
 #define BLOCK ((size_t)1 << 20)
 #define WIDE  7 /* blocks: more than stay in memory */
 
-static struct sb_error err;
-
 struct seen {
     int64_t at;
     int64_t size;
@@ -20,11 +18,10 @@ static char byte_at(int64_t at)
     return (char)(at / 4099 + at);
 }
 
-static enum sb_code compare(void *context, const void *data, size_t size, struct sb_error *error)
+static enum sb_code compare(void *context, const void *data, size_t size)
 {
     struct seen *seen = context;
 
-    (void)error;
     for (size_t i = 0; i < size; i++)
         CHECK(((const char *)data)[i] == byte_at(seen->at + (int64_t)i));
     seen->at += (int64_t)size;
@@ -41,7 +38,7 @@ static void add(struct sb_spool *spool, size_t blocks)
     for (; blocks > 0; blocks--) {
         for (size_t i = 0; i < BLOCK; i++)
             block[i] = byte_at(at++);
-        CHECK(sb_spool_add(spool, block, BLOCK, &err) == SB_OK);
+        CHECK(sb_spool_add(spool, block, BLOCK) == SB_OK);
     }
     free(block);
 }
@@ -50,7 +47,7 @@ static void feed(struct sb_spool *spool, int64_t at, int64_t size)
 {
     struct seen seen = {.at = at};
 
-    CHECK(sb_spool_feed(spool, at, size, compare, &seen, &err) == SB_OK);
+    CHECK(sb_spool_feed(spool, at, size, compare, &seen) == SB_OK);
     CHECK(seen.size == size);
 }
 
@@ -68,7 +65,7 @@ static void any_part_is_read_again(void)
         feed(&spool, size - 1, 1);
         feed(&spool, 12345, size / 2);
         feed(&spool, 5, 0);
-        CHECK(sb_spool_get(&spool, size - 16, few, 16, &err) == SB_OK);
+        CHECK(sb_spool_get(&spool, size - 16, few, 16) == SB_OK);
         CHECK(few[0] == byte_at(size - 16) && few[15] == byte_at(size - 1));
         sb_spool_clear(&spool);
         CHECK(sb_spool_size(&spool) == 0 && spool.fd == -1);
@@ -107,7 +104,7 @@ static void what_is_larger_than_its_memory_goes_to_the_file_at_once(void)
     struct sb_spool spool = {.beside = ".", .memory_most = BLOCK - 1, .fd = -1};
     char first = byte_at(0);
 
-    CHECK(sb_spool_add(&spool, &first, 1, &err) == SB_OK && spool.memory.size == 1);
+    CHECK(sb_spool_add(&spool, &first, 1) == SB_OK && spool.memory.size == 1);
     add(&spool, 2);
     CHECK(spool.memory.size == 0 && spool.in_file == 1 + 2 * (int64_t)BLOCK);
     feed(&spool, 0, spool.in_file);
@@ -119,11 +116,10 @@ struct runs {
     bool wrong;
 };
 
-static enum sb_code add_run(void *context, const void *data, size_t size, struct sb_error *ignored)
+static enum sb_code add_run(void *context, const void *data, size_t size)
 {
     struct runs *runs = context;
 
-    (void)ignored;
     *(data ? &runs->data : &runs->holes) += (int64_t)size;
     for (size_t i = 0; data && i < size; i++)
         runs->wrong |= ((const char *)data)[i] != '\0' && ((const char *)data)[i] != 'x';
@@ -137,19 +133,19 @@ static void a_hole_takes_no_place_and_is_one_again(void)
     struct runs runs = {0};
     char bytes[3] = "???";
 
-    CHECK(sb_spool_add(&spool, NULL, 10, &err) == SB_OK && spool.fd < 0);
-    CHECK(sb_spool_add(&spool, "x", 1, &err) == SB_OK);
-    CHECK(sb_spool_add(&spool, NULL, (size_t)wide, &err) == SB_OK);
-    CHECK(sb_spool_add(&spool, "x", 1, &err) == SB_OK);
+    CHECK(sb_spool_add(&spool, NULL, 10) == SB_OK && spool.fd < 0);
+    CHECK(sb_spool_add(&spool, "x", 1) == SB_OK);
+    CHECK(sb_spool_add(&spool, NULL, (size_t)wide) == SB_OK);
+    CHECK(sb_spool_add(&spool, "x", 1) == SB_OK);
     CHECK(sb_spool_size(&spool) == wide + 12);
-    CHECK(sb_spool_get(&spool, 9, bytes, 3, &err) == SB_OK && memcmp(bytes, "\0x\0", 3) == 0);
-    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs, &err) == SB_OK);
+    CHECK(sb_spool_get(&spool, 9, bytes, 3) == SB_OK && memcmp(bytes, "\0x\0", 3) == 0);
+    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs) == SB_OK);
     CHECK(runs.holes + runs.data == wide + 12 && !runs.wrong);
     CHECK(runs.data < 1 << 20);
     sb_spool_cut(&spool, 12);
-    CHECK(sb_spool_add(&spool, NULL, (size_t)wide, &err) == SB_OK);
+    CHECK(sb_spool_add(&spool, NULL, (size_t)wide) == SB_OK);
     runs = (struct runs){0};
-    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs, &err) == SB_OK);
+    CHECK(sb_spool_feed_sparse(&spool, add_run, &runs) == SB_OK);
     CHECK(runs.holes + runs.data == wide + 12 && !runs.wrong);
     sb_spool_release(&spool);
 }

@@ -125,34 +125,32 @@ static void threads_share_the_limit(void)
 static int new_file(void)
 {
     int fd = -1;
-    struct sb_error err;
 
-    CHECK(sb_temp_file(&fd, "/tmp/", &err) == SB_OK);
+    CHECK(sb_temp_file(&fd, "/tmp/") == SB_OK);
     return fd;
 }
 
 static void each_byte_of_io_counts_once(void)
 {
     static char bytes[1000000];
-    struct sb_error err;
     int fd = new_file(), other = new_file();
     size_t got;
 
     begin(1000000);
-    CHECK(sb_write_full(fd, bytes, sizeof(bytes), "file", &err) == SB_OK);
+    CHECK(sb_write_full(fd, bytes, sizeof(bytes), "file") == SB_OK);
     CHECK(elapsed() == SECOND);
     begin(1000000);
-    CHECK(sb_pwrite_full(fd, bytes, sizeof(bytes), 1, "file", &err) == SB_OK);
+    CHECK(sb_pwrite_full(fd, bytes, sizeof(bytes), 1, "file") == SB_OK);
     CHECK(elapsed() == SECOND);
     begin(1000000);
-    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 500001, &got, "file", &err) == SB_OK);
+    CHECK(sb_pread_full(fd, bytes, sizeof(bytes), 500001, &got, "file") == SB_OK);
     CHECK(got == 500000 && elapsed() == SECOND / 2);
     CHECK(lseek(fd, 1, SEEK_SET) == 1);
     begin(1000000);
-    CHECK(sb_read_full(fd, bytes, sizeof(bytes), &got, "file", &err) == SB_OK);
+    CHECK(sb_read_full(fd, bytes, sizeof(bytes), &got, "file") == SB_OK);
     CHECK(got == sizeof(bytes) && elapsed() == SECOND);
     begin(1000000);
-    CHECK(sb_copy_range(fd, 0, other, 1000000, "file", "other", &err) == SB_OK);
+    CHECK(sb_copy_range(fd, 0, other, 1000000, "file", "other") == SB_OK);
     /* Read and written beside each other; the last piece of writing may still be to wait for. */
     CHECK(elapsed() >= SECOND && elapsed() <= SECOND + SECOND / 8);
     close(fd);

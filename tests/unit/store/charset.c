@@ -11,8 +11,7 @@
 static enum sb_code decode(const char *charset, const char *text, struct sb_buf *out)
 {
     struct sb_charset *opened;
-    struct sb_error err;
-    enum sb_code code = sb_charset_open(&opened, charset, &err);
+    enum sb_code code = sb_charset_open(&opened, charset);
 
     if (!code)
         code = sb_charset_decode(opened, text, strlen(text), out);
@@ -70,11 +69,10 @@ static void others_are_of_iconv(void)
 static void an_unknown_one_is_refused(void)
 {
     struct sb_charset *charset;
-    struct sb_error err;
 
-    CHECK(sb_charset_open(&charset, "klingon", &err) == SB_INVALID && !charset);
-    CHECK(strstr(err.text, "'klingon' is no charset that can be read here") != NULL);
-    CHECK(sb_charset_open(&charset, NULL, &err) == SB_OK && !charset);
+    CHECK(sb_charset_open(&charset, "klingon") == SB_INVALID && !charset);
+    CHECK(strstr(sb_error()->text, "'klingon' is no charset that can be read here") != NULL);
+    CHECK(sb_charset_open(&charset, NULL) == SB_OK && !charset);
 }
 
 int main(void)

@@ -33,14 +33,13 @@ static void free_notes(struct sb_source *base)
     free(base);
 }
 
-static enum sb_code next_note(struct sb_source *base, struct sb_member *member,
-                              struct sb_error *err)
+static enum sb_code next_note(struct sb_source *base, struct sb_member *member)
 {
     struct notes *notes = (struct notes *)base;
     size_t got;
     char *equals, *end;
     enum sb_code code =
-        sb_file_read(notes->file, notes->line, sizeof(notes->line) - 1, notes->at, &got, err);
+        sb_file_read(notes->file, notes->line, sizeof(notes->line) - 1, notes->at, &got);
 
     if (code)
         return code;
@@ -63,14 +62,14 @@ static enum sb_code next_note(struct sb_source *base, struct sb_member *member,
 
 static enum sb_code open_notes(struct sb_source **out, struct sb_input *input,
                                const struct sb_source_options *options,
-                               const struct sb_notify *notify, struct sb_error *err)
+                               const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {.free = free_notes, .next = next_note};
     struct notes *notes = calloc(1, sizeof(*notes));
 
     (void)options, (void)notify;
     if (!notes)
-        return sb_fail_memory(err);
+        return sb_fail_memory();
     *notes = (struct notes){.base = {.ops = &ops, .name = input->name},
                             .file = input->file,
                             .at = (int64_t)strlen(MAGIC)};
@@ -81,11 +80,10 @@ static enum sb_code open_notes(struct sb_source **out, struct sb_input *input,
 /* The row's bytes in the whole of a small file; NULL: there is none. */
 static const char *find_row(const struct sb_file *file, int64_t row, char whole[256], size_t *size)
 {
-    struct sb_error ignored;
     char *line = whole + strlen(MAGIC);
     size_t got;
 
-    if (sb_file_read(file, whole, 255, 0, &got, &ignored))
+    if (IGNORED(sb_file_read(file, whole, 255, 0, &got)))
         return NULL;
     whole[got] = '\0';
     for (; *line && row > 0; row--)
@@ -107,20 +105,18 @@ static void free_table(struct sb_table *table)
     (void)table;
 }
 
-static enum sb_code count_notes(struct sb_table *table, int64_t *count, struct sb_error *error)
+static enum sb_code count_notes(struct sb_table *table, int64_t *count)
 {
     char whole[256];
     size_t size;
 
-    (void)error;
     for (*count = 0; find_row(((struct notes_table *)table)->file, *count, whole, &size);)
         ++*count;
     return SB_OK;
 }
 
-static enum sb_code new_reader(const struct sb_table *table, void **out, struct sb_error *error)
+static enum sb_code new_reader(const struct sb_table *table, void **out)
 {
-    (void)error;
     *out = (void *)table;
     return SB_OK;
 }
@@ -131,13 +127,13 @@ static void free_reader(void *reader)
 }
 
 static enum sb_code decode_note(void *reader, const struct sb_stored_cell *cell, const void *stored,
-                                void *data, size_t room, size_t *size, struct sb_error *error)
+                                void *data, size_t room, size_t *size)
 {
     const struct notes_table *table = reader;
     char whole[256];
     const char *note = find_row(table->file, cell->cell.row, whole, size);
 
-    (void)stored, (void)room, (void)error;
+    (void)stored, (void)room;
     memcpy(data, note, *size);
     return SB_OK;
 }
@@ -149,8 +145,7 @@ static enum sb_code name_note(void *reader, const struct sb_cell *cell, struct s
 }
 
 static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *none, const struct sb_notify *notify,
-                               struct sb_error *error)
+                               const struct sb_bag_options *none, const struct sb_notify *notify)
 {
     static const struct sb_table_ops ops = {.free = free_table,
                                             .count = count_notes,
@@ -162,7 +157,7 @@ static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
 
     (void)none, (void)notify;
     if (!table)
-        return sb_fail_memory(error);
+        return sb_fail_memory();
     *table = (struct notes_table){.base = {.ops = &ops,
                                            .name = input->name,
                                            .row_word = "note",
@@ -188,14 +183,13 @@ static const struct sb_kind notes_kind = {
 };
 
 static const struct sb_store_options by_content;
-static struct sb_error err;
 static char top[] = "/tmp/further-kind.XXXXXX";
 
 static struct sb_store *open_file(void)
 {
     struct sb_store *store = NULL;
 
-    CHECK(sb_store_open(&store, "file", &by_content, &err) == SB_OK);
+    CHECK(sb_store_open(&store, "file", &by_content) == SB_OK);
     return store;
 }
 
@@ -225,12 +219,12 @@ static void its_members_come_in_sequence(void)
     struct sb_source *source = NULL;
     struct sb_member member;
 
-    CHECK(sb_store_source(store, &source, NULL, NULL, &err) == SB_OK);
-    CHECK(sb_source_next(source, &member, &err) == SB_OK);
+    CHECK(sb_store_source(store, &source, NULL, NULL) == SB_OK);
+    CHECK(sb_source_next(source, &member) == SB_OK);
     CHECK_TEXT(member.entry.path, "a/one");
-    CHECK(sb_source_next(source, &member, &err) == SB_OK);
+    CHECK(sb_source_next(source, &member) == SB_OK);
     CHECK_TEXT(member.entry.path, "two");
-    CHECK(sb_source_next(source, &member, &err) == SB_END);
+    CHECK(sb_source_next(source, &member) == SB_END);
     sb_source_free(source);
     sb_store_free(store);
 }
@@ -245,21 +239,21 @@ static void any_member_can_be_had_by_its_path(void)
     struct sb_entry entry;
     char bytes[16] = "";
 
-    CHECK(sb_store_catalog(store, &archive, NULL, &options, &result, &err) == SB_OK);
+    CHECK(sb_store_catalog(store, &archive, NULL, &options, &result) == SB_OK);
     CHECK(!result.in_sequence);
-    CHECK(sb_archive_lookup(archive, "two", 3, &entry, &err) == SB_OK);
+    CHECK(sb_archive_lookup(archive, "two", 3, &entry) == SB_OK);
     CHECK(entry.type == SB_FILE && entry.size == 6);
-    CHECK(sb_content_open(&content, archive, NULL, &err) == SB_OK);
-    CHECK(sb_content_read(content, &entry, bytes, sizeof(bytes), true, &err) == SB_OK);
+    CHECK(sb_content_open(&content, archive, NULL) == SB_OK);
+    CHECK(sb_content_read(content, &entry, bytes, sizeof(bytes), true) == SB_OK);
     CHECK_TEXT(bytes, "second");
-    CHECK(sb_archive_lookup(archive, "a", 1, &entry, &err) == SB_OK && entry.type == SB_DIR);
+    CHECK(sb_archive_lookup(archive, "a", 1, &entry) == SB_OK && entry.type == SB_DIR);
     sb_content_free(content);
     sb_store_free(store);
 }
 
-static enum sb_code keep(void *context, const void *data, size_t size, struct sb_error *error)
+static enum sb_code keep(void *context, const void *data, size_t size)
 {
-    return sb_buf_add(context, data, size) ? sb_fail_memory(error) : SB_OK;
+    return sb_buf_add(context, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 static void rows_are_chosen_by_number_and_fetched(void)
@@ -279,10 +273,10 @@ static void rows_are_chosen_by_number_and_fetched(void)
     struct sb_table *table = NULL;
     struct sb_cell_feed feed;
 
-    CHECK(sb_store_table(store, &table, &err) == SB_OK);
-    CHECK(sb_table_choice_new(&choice, table, &options, NULL, &err) == SB_OK);
+    CHECK(sb_store_table(store, &table) == SB_OK);
+    CHECK(sb_table_choice_new(&choice, table, &options, NULL) == SB_OK);
     feed = sb_table_choice_feed(choice);
-    CHECK(sb_table_fetch(table, &feed, &wanted, &output, NULL, &counts, &err) == SB_OK);
+    CHECK(sb_table_fetch(table, &feed, &wanted, &output, NULL, &counts) == SB_OK);
     CHECK_TEXT(out.data, "second\nfirst\n");
     CHECK(counts.cells == 2);
     sb_table_choice_free(choice);
@@ -297,8 +291,8 @@ static void another_kind_does_not_take_it(void)
     struct sb_store *store = NULL;
     struct sb_source *source = NULL;
 
-    CHECK(sb_store_open(&store, "file", &as_zip, &err) == SB_OK);
-    CHECK(sb_store_source(store, &source, NULL, NULL, &err) == SB_FORMAT);
+    CHECK(sb_store_open(&store, "file", &as_zip) == SB_OK);
+    CHECK(sb_store_source(store, &source, NULL, NULL) == SB_FORMAT);
     sb_store_free(store);
 }
 

@@ -28,10 +28,9 @@ static const struct sb_notify notify = {.call = hear, .context = &told};
 static const char *map(struct sb_naming *naming, const char *raw)
 {
     bool is_dir = *raw == '\0' || raw[strlen(raw) - 1] == '/';
-    struct sb_error err;
     const char *name;
     size_t size;
-    enum sb_code code = sb_naming_map(naming, raw, strlen(raw), is_dir, &name, &size, &err);
+    enum sb_code code = sb_naming_map(naming, raw, strlen(raw), is_dir, &name, &size);
 
     return code || strlen(name) != size ? NULL : name;
 }

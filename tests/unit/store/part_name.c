@@ -5,10 +5,9 @@
 static const char *name_of(const char *path, bool bag)
 {
     static struct sb_buf name;
-    static struct sb_error err;
 
-    if (sb_part_name(path, (struct sb_share){1, 4}, bag, &name, &err))
-        return err.text;
+    if (sb_part_name(path, (struct sb_share){1, 4}, bag, &name))
+        return sb_error()->text;
     return name.data;
 }
 
@@ -67,12 +66,11 @@ static void what_ends_in_no_name_is_refused(void)
 static void what_is_not_cut_keeps_its_name(void)
 {
     struct sb_buf name = {0};
-    struct sb_error err;
 
-    CHECK(sb_part_name("out@16.bagz", (struct sb_share){0}, true, &name, &err) == SB_OK);
+    CHECK(sb_part_name("out@16.bagz", (struct sb_share){0}, true, &name) == SB_OK);
     CHECK_TEXT(name.data, "out@16.bagz");
     CHECK_TEXT(name_of("-", false), "-");
-    CHECK(sb_part_name("a.zip", (struct sb_share){99998, 99999}, false, &name, &err) == SB_OK);
+    CHECK(sb_part_name("a.zip", (struct sb_share){99998, 99999}, false, &name) == SB_OK);
     CHECK_TEXT(name.data, "a-99998-of-99999.zip");
     sb_buf_release(&name);
 }

@@ -22,10 +22,9 @@ static const char *told(const char *const *paths, size_t count)
 {
     static struct sb_buf text;
     struct sb_notify notify = {.call = hear, .context = &text};
-    struct sb_error err;
 
     sb_buf_clear(&text);
-    CHECK(!sb_part_sets_check((char *const *)paths, count, &notify, &err));
+    CHECK(!sb_part_sets_check((char *const *)paths, count, &notify));
     return text.size > 0 ? text.data : "";
 }
 

@@ -17,14 +17,13 @@ static const char *chosen(const struct sb_record_choice_options *options, int64_
     static struct sb_buf out;
     struct sb_record_choice *choice;
     struct sb_record_run run;
-    struct sb_error err;
     enum sb_code code;
     int given = 0;
 
     sb_buf_clear(&out);
-    if (sb_buf_add_text(&out, "") || sb_record_choice_new(&choice, options, count, &err))
+    if (sb_buf_add_text(&out, "") || sb_record_choice_new(&choice, options, count))
         return "failed";
-    while (given < MOST && (code = sb_record_choice_next(choice, &run, &err)) != SB_END) {
+    while (given < MOST && (code = sb_record_choice_next(choice, &run)) != SB_END) {
         if (code)
             CHECK(code == SB_INVALID && run.count <= 0);
         if (code && sb_buf_add_format(&out, " (%" PRId64 ")", run.count < 0 ? -1 : run.first))
@@ -41,10 +40,9 @@ static const char *chosen(const struct sb_record_choice_options *options, int64_
 static const char *sliced(const char *text, int64_t count)
 {
     struct sb_slice slice;
-    struct sb_error err;
     struct sb_record_choice_options options = {.slices = &slice, .slice_count = 1, .sample = -1};
 
-    return sb_slice_parse(&slice, text, &err) ? "refused" : chosen(&options, count);
+    return sb_slice_parse(&slice, text) ? "refused" : chosen(&options, count);
 }
 
 static void slices_are_those_of_python(void)
@@ -102,10 +100,9 @@ static void a_run_of_one_has_a_small_step(void)
     struct sb_record_choice_options options = {.slices = &slice, .slice_count = 1, .sample = -1};
     struct sb_record_choice *choice;
     struct sb_record_run run;
-    struct sb_error err;
 
-    CHECK(sb_record_choice_new(&choice, &options, 4, &err) == SB_OK);
-    CHECK(sb_record_choice_next(choice, &run, &err) == SB_OK);
+    CHECK(sb_record_choice_new(&choice, &options, 4) == SB_OK);
+    CHECK(sb_record_choice_next(choice, &run) == SB_OK);
     CHECK(run.first == 1 && run.count == 1 && run.step == 1);
     sb_record_choice_free(choice);
 }
@@ -125,10 +122,9 @@ static void what_is_no_slice_is_refused(void)
     static const char *const wrong[] = {"",   "a",  "1:2:0", "1:2:3:4", "1-2", "1 ",   " 1",
                                         "--", "+1", "1.5",   "1:x",     "::-", "0x10", "1,2"};
     struct sb_slice slice;
-    struct sb_error err;
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-        CHECK(sb_slice_parse(&slice, wrong[i], &err) == SB_INVALID);
+        CHECK(sb_slice_parse(&slice, wrong[i]) == SB_INVALID);
 }
 
 static void slices_come_one_after_the_other(void)
@@ -158,12 +154,11 @@ static void lists_are_read_line_by_line(void)
     char file[] = "/tmp/choice-test-XXXXXX";
     static const char text[] = "3\n-1\n::2\n7\nx\n0:0\n1";
     struct sb_record_choice_options options = {.sample = -1};
-    struct sb_error err;
     int fd = mkstemp(file);
 
     CHECK(write(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1);
     close(fd);
-    CHECK(!sb_list_open(&options.list, file, '\n', &err));
+    CHECK(!sb_list_open(&options.list, file, '\n'));
     CHECK_TEXT(chosen(&options, 5), "3 4 0 2 4 (7) (-1) 1");
     options.shuffle = true;
     CHECK_TEXT(chosen(&options, 5), "failed");
@@ -261,14 +256,13 @@ static void totals_are_known_beforehand(void)
     struct sb_slice slice = {.has_start = true, .start = 3, .step = 2};
     struct sb_record_choice_options options = {.slices = &slice, .slice_count = 1, .sample = -1};
     struct sb_record_choice *choice;
-    struct sb_error err;
 
-    CHECK(!sb_record_choice_new(&choice, &options, 10, &err));
+    CHECK(!sb_record_choice_new(&choice, &options, 10));
     CHECK(sb_record_choice_total(choice) == 4);
     CHECK(sb_record_choice_ready(choice));
     sb_record_choice_free(choice);
     options.forever = true;
-    CHECK(!sb_record_choice_new(&choice, &options, 10, &err));
+    CHECK(!sb_record_choice_new(&choice, &options, 10));
     CHECK(sb_record_choice_total(choice) == -1);
     sb_record_choice_free(choice);
 }
@@ -276,7 +270,6 @@ static void totals_are_known_beforehand(void)
 /* The shares of what is chosen, one behind the other, as the whole. */
 static void are_the_whole(struct sb_record_choice_options options, int64_t count)
 {
-    struct sb_error err;
     char whole[1024], joined[1024] = "";
 
     snprintf(whole, sizeof(whole), "%s", chosen(&options, count));
@@ -287,7 +280,7 @@ static void are_the_whole(struct sb_record_choice_options options, int64_t count
         for (int64_t part = 0; part < parts; part++) {
             const char *text;
 
-            CHECK(!sb_record_choice_share(&options, (struct sb_share){part, parts}, count, &err));
+            CHECK(!sb_record_choice_share(&options, (struct sb_share){part, parts}, count));
             text = chosen(&options, count);
             if (*text)
                 used += (size_t)snprintf(joined + used, sizeof(joined) - used, "%s%s",
@@ -320,11 +313,10 @@ static void a_number_that_is_not_there_is_told_by_one_share(void)
     struct sb_slice slices[3] = {
         {.has_stop = true, .stop = 4, .step = 1}, {.single = true, .start = 99}, {.step = 1}};
     struct sb_record_choice_options options = {.slices = slices, .slice_count = 3, .sample = -1};
-    struct sb_error err;
 
-    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 2}, 8, &err));
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 2}, 8));
     CHECK_TEXT(chosen(&options, 8), "0 1 2 3 (99) 0 1");
-    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 2}, 8, &err));
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 2}, 8));
     CHECK_TEXT(chosen(&options, 8), "2 3 4 5 6 7");
 }
 
@@ -332,22 +324,21 @@ static void of_an_endless_order_each_round_is_cut(void)
 {
     struct sb_record_choice_options options = {.sample = -1, .forever = true};
     struct sb_record_choice *choice;
-    struct sb_error err;
     char text[MOST * 4];
 
-    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 3}, 7, &err));
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){1, 3}, 7));
     snprintf(text, sizeof(text), "%s", chosen(&options, 7));
     CHECK(strncmp(text, "3 4 3 4 3 4", 11) == 0);
-    CHECK(!sb_record_choice_new(&choice, &options, 7, &err));
+    CHECK(!sb_record_choice_new(&choice, &options, 7));
     CHECK(sb_record_choice_total(choice) == -1);
     sb_record_choice_free(choice);
 
-    CHECK(!sb_record_choice_share(&options, (struct sb_share){7, 8}, 7, &err));
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){7, 8}, 7));
     CHECK_TEXT(chosen(&options, 7), "");
     options.shuffle = true;
-    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 1}, 7, &err));
+    CHECK(!sb_record_choice_share(&options, (struct sb_share){0, 1}, 7));
     options.cut = (struct sb_record_cut){.given = true, .first = 2, .count = 3};
-    CHECK(!sb_record_choice_new(&choice, &options, 7, &err));
+    CHECK(!sb_record_choice_new(&choice, &options, 7));
     CHECK(sb_record_choice_round(choice) >= 7 * 7);
     sb_record_choice_free(choice);
 }

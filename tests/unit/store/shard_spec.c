@@ -23,17 +23,15 @@ static void clear(void)
 }
 
 /* The paths of a spec, with blanks between them; a failure's text. */
-static const char *list_by(enum sb_code (*list)(struct sb_spec *out, const char *spec,
-                                                struct sb_error *err),
+static const char *list_by(enum sb_code (*list)(struct sb_spec *out, const char *spec),
                            const char *text)
 {
     static char joined[4096];
     struct sb_spec spec;
-    struct sb_error err;
     size_t used = 0;
 
-    if (list(&spec, text, &err)) {
-        snprintf(joined, sizeof(joined), "%s", err.text);
+    if (list(&spec, text)) {
+        snprintf(joined, sizeof(joined), "%s", sb_error()->text);
         return joined;
     }
     joined[0] = '\0';
@@ -76,9 +74,8 @@ static void an_at_that_is_a_letter(void)
 static void the_largest_set(void)
 {
     struct sb_spec spec;
-    struct sb_error err;
 
-    if (!CHECK(sb_spec_expand(&spec, "a@99999", &err) == SB_OK))
+    if (!CHECK(sb_spec_expand(&spec, "a@99999") == SB_OK))
         return;
     CHECK(spec.count == 99999);
     CHECK_TEXT(spec.paths[99998], "a-99998-of-99999");
@@ -184,22 +181,21 @@ static void names_to_write(void)
 {
     struct sb_shard_pattern pattern;
     struct sb_buf name = {0};
-    struct sb_error err;
 
-    if (!CHECK(sb_shard_pattern_parse(&pattern, "fs:d/o@16.bagz", &err) == SB_OK))
+    if (!CHECK(sb_shard_pattern_parse(&pattern, "fs:d/o@16.bagz") == SB_OK))
         return;
     CHECK(pattern.is_set && pattern.shards == 16);
     CHECK(sb_shard_pattern_name(&pattern, 3, 16, &name) == SB_OK);
     CHECK_TEXT(name.data, "d/o-00003-of-00016.bagz");
-    CHECK(sb_shard_pattern_parse(&pattern, "o@*.bag", &err) == SB_OK);
+    CHECK(sb_shard_pattern_parse(&pattern, "o@*.bag") == SB_OK);
     CHECK(pattern.is_set && pattern.shards == 0);
-    CHECK(sb_shard_pattern_parse(&pattern, "me@home.bag", &err) == SB_OK);
+    CHECK(sb_shard_pattern_parse(&pattern, "me@home.bag") == SB_OK);
     CHECK(!pattern.is_set);
     sb_buf_clear(&name);
     CHECK(sb_shard_pattern_name(&pattern, 0, 1, &name) == SB_OK);
     CHECK_TEXT(name.data, "me@home.bag");
-    CHECK(sb_shard_pattern_parse(&pattern, "a.bag,b.bag", &err) == SB_INVALID);
-    CHECK(sb_shard_pattern_parse(&pattern, "gs://a/b.bag", &err) == SB_INVALID);
+    CHECK(sb_shard_pattern_parse(&pattern, "a.bag,b.bag") == SB_INVALID);
+    CHECK(sb_shard_pattern_parse(&pattern, "gs://a/b.bag") == SB_INVALID);
     sb_buf_release(&name);
 }
 

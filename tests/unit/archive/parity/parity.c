@@ -34,7 +34,7 @@ static void a_shape_divides_a_file_into_sections(void)
         struct sb_parity_shape shape;
         int64_t next = 0, span = 0, sections;
 
-        if (!CHECK(sb_parity_shape(&shape, size, k, m, words, &err) == SB_OK))
+        if (!CHECK(sb_parity_shape(&shape, size, k, m, words) == SB_OK))
             return;
         CHECK(shape.piece == 512 || sb_parity_pieces(&shape) > 120);
         sections = sb_parity_sections(&shape);
@@ -62,31 +62,31 @@ static void redundancy_decides_about_words(void)
     unsigned k, m;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        CHECK(sb_parity_redundancy(cases[i].per_mille, &k, &m, &err) == SB_OK);
+        CHECK(sb_parity_redundancy(cases[i].per_mille, &k, &m) == SB_OK);
         CHECK(k == cases[i].k && m == cases[i].m);
     }
     for (unsigned n = 1; n <= 10000; n++) {
-        CHECK(sb_parity_redundancy(n, &k, &m, &err) == SB_OK);
+        CHECK(sb_parity_redundancy(n, &k, &m) == SB_OK);
         CHECK(k >= 1 && k + m <= 252 && m * 1000 >= k * n);
     }
-    CHECK(sb_parity_redundancy(0, &k, &m, &err) == SB_INVALID);
-    CHECK(sb_parity_redundancy(10001, &k, &m, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "a redundancy of 1000.1 %: it must be between 0.1 % and 1000 %");
+    CHECK(sb_parity_redundancy(0, &k, &m) == SB_INVALID);
+    CHECK(sb_parity_redundancy(10001, &k, &m) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "a redundancy of 1000.1 %: it must be between 0.1 % and 1000 %");
 }
 
 static void words_as_large_as_they_may_be(void)
 {
     struct sb_parity_shape shape;
 
-    CHECK(sb_parity_shape(&shape, INT64_C(1) << 40, 240, 12, 0, &err) == SB_OK);
+    CHECK(sb_parity_shape(&shape, INT64_C(1) << 40, 240, 12, 0) == SB_OK);
     CHECK(shape.piece == 16384 && shape.words == 170);
-    CHECK(sb_parity_shape(&shape, INT64_C(1) << 40, 254, 1, 0, &err) == SB_OK);
+    CHECK(sb_parity_shape(&shape, INT64_C(1) << 40, 254, 1, 0) == SB_OK);
     CHECK(shape.words == 768);
-    CHECK(sb_parity_shape(&shape, INT64_C(1) << 50, 1, 254, 0, &err) == SB_OK);
-    CHECK(sb_parity_shape(&shape, (INT64_C(1) << 50) + 1, 240, 12, 0, &err) == SB_LIMIT);
-    CHECK(sb_parity_shape(&shape, 1, 240, 16, 0, &err) == SB_INVALID);
-    CHECK(sb_parity_shape(&shape, 1, 0, 16, 0, &err) == SB_INVALID);
-    CHECK(sb_parity_shape(&shape, 1, 16, 0, 0, &err) == SB_INVALID);
+    CHECK(sb_parity_shape(&shape, INT64_C(1) << 50, 1, 254, 0) == SB_OK);
+    CHECK(sb_parity_shape(&shape, (INT64_C(1) << 50) + 1, 240, 12, 0) == SB_LIMIT);
+    CHECK(sb_parity_shape(&shape, 1, 240, 16, 0) == SB_INVALID);
+    CHECK(sb_parity_shape(&shape, 1, 0, 16, 0) == SB_INVALID);
+    CHECK(sb_parity_shape(&shape, 1, 16, 0, 0) == SB_INVALID);
 }
 
 /* The parities of a word as the description has them. */
@@ -101,7 +101,7 @@ static bool word_is_as_described(const struct sb_parity_super *super,
     struct sb_rs *rs = NULL;
     bool right = true;
 
-    if (!made || !piece || sb_rs_encoder(&rs, shape->data, shape->parity, &err))
+    if (!made || !piece || sb_rs_encoder(&rs, shape->data, shape->parity))
         abort();
     for (uint32_t i = 0; i < shape->parity; i++)
         outputs[i] = made + (size_t)i * shape->piece;
@@ -273,7 +273,7 @@ static void an_end_of_zeros_is_missed(void)
     memset(data.at, 0, data.size);
     store(data_path, &data);
     file = open_data();
-    CHECK(sb_parity_make(file, &options, &err) == SB_OK);
+    CHECK(sb_parity_make(file, &options) == SB_OK);
     sb_file_free(file);
     load(parity_path, &parity);
     reset_world();
@@ -314,8 +314,9 @@ static void one_superblock_is_enough(void)
         spoil(&data_now, 1000, 1000);
         if (bits == 7) {
             CHECK(!mend_world(true));
-            CHECK(err.code == SB_DAMAGED);
-            CHECK(strstr(err.text, ": is a parity file that has lost its superblocks") != NULL);
+            CHECK(sb_error()->code == SB_DAMAGED);
+            CHECK(strstr(sb_error()->text, ": is a parity file that has lost its superblocks") !=
+                  NULL);
             continue;
         }
         CHECK(mend_world(true));
@@ -384,7 +385,7 @@ static void random_damages_are_mended_or_named(void)
         if (draw(10) == 0)
             resize(&parity_now, parity_now.size - draw((uint32_t)parity_now.size / 4 + 1));
         if (!mend_world(n % 3)) {
-            CHECK(err.code == SB_DAMAGED || err.code == SB_FORMAT);
+            CHECK(sb_error()->code == SB_DAMAGED || sb_error()->code == SB_FORMAT);
             continue;
         }
         all_lost += lost;
@@ -442,12 +443,12 @@ static void what_is_there_is_replaced_only_when_all_is_made(void)
         return;
     file = open_data();
     store(temporary_path, &data);
-    CHECK(sb_parity_make(file, &options, &err) == SB_EXISTS);
+    CHECK(sb_parity_make(file, &options) == SB_EXISTS);
     load(parity_path, &now);
     CHECK(same(&now, &parity));
     CHECK(unlink(temporary_path) == 0);
     options.data = 255;
-    CHECK(sb_parity_make(file, &options, &err) == SB_INVALID);
+    CHECK(sb_parity_make(file, &options) == SB_INVALID);
     CHECK(access(temporary_path, F_OK) != 0);
     sb_file_free(file);
     free(now.at);
@@ -468,7 +469,7 @@ static void parity_is_as_private_as_the_file(void)
             return;
         CHECK(chmod(data_path, modes[i][0]) == 0);
         file = open_data();
-        CHECK(sb_parity_make(file, &options, &err) == SB_OK);
+        CHECK(sb_parity_make(file, &options) == SB_OK);
         sb_file_free(file);
         CHECK(stat(parity_path, &st) == 0 && (st.st_mode & 0777) == modes[i][1]);
         CHECK(unlink(data_path) == 0);
@@ -494,15 +495,15 @@ static void a_part_of_a_file_is_read(void)
     spoil(&data_now, 30000, 1);
     store(data_path, &data_now);
     file = open_data();
-    if (!CHECK(sb_parity_open(&open_parity, parity_path, &err) == SB_OK))
+    if (!CHECK(sb_parity_open(&open_parity, parity_path) == SB_OK))
         return;
-    CHECK(sb_pieces_new(&pieces, open_parity, file, data_path, &err) == SB_OK);
-    CHECK(sb_pieces_find(pieces, &options, &found, &err) == SB_OK);
+    CHECK(sb_pieces_new(&pieces, open_parity, file, data_path) == SB_OK);
+    CHECK(sb_pieces_find(pieces, &options, &found) == SB_OK);
     CHECK(found.data == 1 && found.rest == 0 && found.unknown == 0 && !found.of_another);
     piece = sb_pieces_next(pieces, &i);
     CHECK(piece && piece->made && piece->offset == (int64_t)118 * 512 && piece->size == 512);
     CHECK(!sb_pieces_next(pieces, &i));
-    CHECK(sb_pieces_read(pieces, bytes, sizeof(bytes), 60000, &err) == SB_OK);
+    CHECK(sb_pieces_read(pieces, bytes, sizeof(bytes), 60000) == SB_OK);
     CHECK(memcmp(bytes, data.at + 60000, sizeof(bytes)) == 0);
     CHECK(sb_pieces_lost(pieces, 60000, 61000) == 0);
     sb_pieces_free(pieces);
@@ -516,22 +517,20 @@ struct heard {
     bool ends;
 };
 
-static enum sb_code hear(void *reader, int64_t offset, const void *bytes, size_t size,
-                         struct sb_error *error)
+static enum sb_code hear(void *reader, int64_t offset, const void *bytes, size_t size)
 {
     struct heard *heard = reader;
 
-    (void)error;
     CHECK(offset == heard->at && memcmp(bytes, data.at + offset, size) == 0);
     heard->at += (int64_t)size;
     return SB_OK;
 }
 
-static enum sb_code judge(void *reader, struct sb_error *error)
+static enum sb_code judge(void *reader)
 {
     const struct heard *heard = reader;
 
-    return heard->ends ? sb_fail(error, SB_DAMAGED, "wrong") : SB_OK;
+    return heard->ends ? sb_fail(SB_DAMAGED, "wrong") : SB_OK;
 }
 
 static void bytes_are_proved_as_they_are_read(void)
@@ -549,12 +548,12 @@ static void bytes_are_proved_as_they_are_read(void)
     file = open_data();
     spoil(&parity, 0, 1);
     store(parity_path, &parity);
-    CHECK(sb_parity_make(file, &options, &err) == SB_DAMAGED);
+    CHECK(sb_parity_make(file, &options) == SB_DAMAGED);
     CHECK(heard.at == 500001 && access(temporary_path, F_OK) != 0);
     load(parity_path, &now);
     CHECK(same(&now, &parity));
     heard = (struct heard){.at = 0};
-    CHECK(sb_parity_make(file, &options, &err) == SB_OK);
+    CHECK(sb_parity_make(file, &options) == SB_OK);
     load(parity_path, &now);
     CHECK(!same(&now, &parity));
     sb_file_free(file);

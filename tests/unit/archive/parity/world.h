@@ -19,7 +19,6 @@ struct bytes {
     size_t size;
 };
 
-static struct sb_error err;
 static uint32_t state = 7;
 static char top[64], data_path[128], parity_path[128], temporary_path[128];
 
@@ -91,7 +90,7 @@ static inline struct sb_file *open_data(void)
 {
     struct sb_file *file;
 
-    if (sb_file_open(&file, data_path, "file", &err))
+    if (sb_file_open(&file, data_path, "file"))
         abort();
     return file;
 }
@@ -117,10 +116,10 @@ static inline bool make_world(size_t size, unsigned k, unsigned m, unsigned word
     draw_bytes(data.at, size);
     store(data_path, &data);
     file = open_data();
-    code = sb_parity_make(file, &options, &err);
+    code = sb_parity_make(file, &options);
     sb_file_free(file);
     if (!CHECK(code == SB_OK)) {
-        printf("#   %s\n", err.text);
+        printf("#   %s\n", sb_error()->text);
         return false;
     }
     load(parity_path, &parity);
@@ -130,11 +129,11 @@ static inline bool make_world(size_t size, unsigned k, unsigned m, unsigned word
 }
 
 static inline enum sb_code take_mended(void *context, int64_t offset, const void *bytes,
-                                       size_t size, struct sb_error *error)
+                                       size_t size)
 {
     size_t old = data_now.size, end = (size_t)offset + size;
 
-    (void)context, (void)error;
+    (void)context;
     mended++;
     if (end > old) {
         resize(&data_now, end);
@@ -145,8 +144,7 @@ static inline enum sb_code take_mended(void *context, int64_t offset, const void
 }
 
 /* The lost bytes are put there, so that what is compared then is all the rest. */
-static inline enum sb_code take_lost(void *context, int64_t offset, size_t size,
-                                     struct sb_error *error)
+static inline enum sb_code take_lost(void *context, int64_t offset, size_t size)
 {
     size_t end = (size_t)offset + size;
     int64_t before = mended;
@@ -154,10 +152,10 @@ static inline enum sb_code take_lost(void *context, int64_t offset, size_t size,
     (void)context;
     lost++;
     if (end > data.size)
-        return sb_fail(error, SB_INVALID, "more is lost than there was");
+        return sb_fail(SB_INVALID, "more is lost than there was");
     if (end <= data_now.size && memcmp(data_now.at + offset, data.at + offset, size) == 0)
         lost_all_bad = false;
-    (void)take_mended(NULL, offset, data.at + offset, size, error);
+    (void)take_mended(NULL, offset, data.at + offset, size);
     mended = before;
     return SB_OK;
 }
@@ -176,14 +174,14 @@ static inline bool mend_world(bool whole_check)
     lost_all_bad = true;
     store(data_path, &data_now);
     store(parity_path, &parity_now);
-    if (sb_parity_open(&open_parity, parity_path, &err))
+    if (sb_parity_open(&open_parity, parity_path))
         return false;
     file = open_data();
-    code = sb_parity_check(&bad, open_parity, file, &options, &err);
+    code = sb_parity_check(&bad, open_parity, file, &options);
     if (!code && bad->of_another)
-        code = sb_fail(&err, SB_DAMAGED, "of another state");
+        code = sb_fail(SB_DAMAGED, "of another state");
     if (!code)
-        code = sb_parity_mend(open_parity, file, bad, &mender, &err);
+        code = sb_parity_mend(open_parity, file, bad, &mender);
     if (!code) {
         parity_bad = bad->rest;
         unknown = bad->unknown;

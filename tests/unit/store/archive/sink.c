@@ -32,11 +32,10 @@ static const struct sb_member *now(struct sb_source *source)
     return &script->members[script->at - 1];
 }
 
-static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct script *script = (struct script *)source;
 
-    (void)err;
     if (!script->members[script->at].entry.path)
         return SB_END;
     *member = script->members[script->at++];
@@ -44,14 +43,12 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     return SB_OK;
 }
 
-static enum sb_code block(struct sb_source *source, const void **data, size_t *size,
-                          struct sb_error *err)
+static enum sb_code block(struct sb_source *source, const void **data, size_t *size)
 {
     static char bytes[100000];
     struct script *script = (struct script *)source;
     int64_t left = now(source)->entry.size - script->done;
 
-    (void)err;
     if (left == 0)
         return SB_END;
     *size = left < (int64_t)sizeof(bytes) ? (size_t)left : sizeof(bytes);
@@ -62,9 +59,9 @@ static enum sb_code block(struct sb_source *source, const void **data, size_t *s
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err)
+                         size_t room, struct sb_events *events)
 {
-    (void)loader, (void)events, (void)err;
+    (void)loader, (void)events;
     if ((size_t)member->entry.size > room)
         return SB_LIMIT;
     memset(data, (int)member->place[0], (size_t)member->entry.size);
@@ -73,7 +70,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, voi
 
 /* One whose place[1] is set ends that many bytes early. */
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     int64_t size = member->entry.size - (int64_t)member->place[1];
     enum sb_code code = SB_OK;
@@ -84,11 +81,10 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
     for (int64_t done = 0; code == SB_OK && done < size; done += (int64_t)sizeof(bytes)) {
         int64_t left = size - done;
 
-        code =
-            each(context, bytes, left < (int64_t)sizeof(bytes) ? (size_t)left : sizeof(bytes), err);
+        code = each(context, bytes, left < (int64_t)sizeof(bytes) ? (size_t)left : sizeof(bytes));
     }
     if (code == SB_OK && member->place[1])
-        code = sb_events_add(events, SB_PROBLEM, "changed", member->entry.path, "shrank", err);
+        code = sb_events_add(events, SB_PROBLEM, "changed", member->entry.path, "shrank");
     return code;
 }
 
@@ -132,7 +128,7 @@ static void note(void *context, enum sb_level level, const char *kind, const cha
 static const struct sb_notify notify = {.call = note};
 
 static enum sb_code try_store(const struct sb_archive_sink_options *options,
-                              const struct sb_member *members, bool loads, struct sb_error *err)
+                              const struct sb_member *members, bool loads)
 {
     struct script script = {.source = {.ops = &ops, .name = "script", .loads = loads},
                             .members = members};
@@ -140,13 +136,13 @@ static enum sb_code try_store(const struct sb_archive_sink_options *options,
         .stored_names = true, .duplicates = SB_DUPLICATE_LAST, .threads = 2, .notify = &notify};
     struct sb_sink *sink;
     int64_t count = 0;
-    enum sb_code code = sb_sink_open_archive(&sink, options, err);
+    enum sb_code code = sb_sink_open_archive(&sink, options);
 
     if (code)
         return code;
-    code = sb_transfer(&script.source, sink, &transfer, &count, err);
+    code = sb_transfer(&script.source, sink, &transfer, &count);
     if (code == SB_OK)
-        code = sb_sink_commit(sink, err);
+        code = sb_sink_commit(sink);
     counts = sink->counts;
     sb_sink_free(sink);
     return code;
@@ -155,12 +151,11 @@ static enum sb_code try_store(const struct sb_archive_sink_options *options,
 static void store_as(const struct sb_archive_sink_options *options, const struct sb_member *members,
                      bool loads)
 {
-    struct sb_error err = {0};
 
     sb_buf_clear(&told);
     CHECK(sb_buf_add_text(&told, "") == SB_OK);
-    if (!CHECK(try_store(options, members, loads, &err) == SB_OK))
-        printf("# %s\n", err.text);
+    if (!CHECK(try_store(options, members, loads) == SB_OK))
+        printf("# %s\n", sb_error()->text);
 }
 
 static void store(const char *path, const struct sb_member *members)
@@ -194,20 +189,18 @@ static struct sb_archive *open_sound(const char *path)
     const struct sb_verify_events events = {.found = show_defect};
     struct sb_verify_result result;
     struct sb_archive *archive;
-    struct sb_error err;
 
-    if (!CHECK(sb_archive_open(&archive, path, &err) == SB_OK))
+    if (!CHECK(sb_archive_open(&archive, path) == SB_OK))
         return NULL;
-    CHECK(sb_verify(archive, &options, &events, &notify, &result, &err) == SB_OK);
+    CHECK(sb_verify(archive, &options, &events, &notify, &result) == SB_OK);
     return archive;
 }
 
-static enum sb_code note_run(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code note_run(void *context, const void *data, size_t size)
 {
     struct sb_buf *runs = context;
     const char *bytes = data;
 
-    (void)err;
     for (size_t i = 0; i < size; i++) {
         if (runs->size == 0 || runs->data[runs->size - 1] != bytes[i])
             CHECK(sb_buf_add_char(runs, bytes[i]) == SB_OK);
@@ -224,14 +217,13 @@ static const char *listing(const char *path)
     struct sb_shards *shards;
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    struct sb_error err;
 
     sb_buf_clear(&out);
     if (!archive)
         return "";
-    CHECK(sb_shards_open(&shards, archive, &err) == SB_OK);
-    CHECK(sb_cursor_open(&cursor, archive, &query, &err) == SB_OK);
-    while (sb_cursor_next(cursor, &entry, &err) == SB_OK) {
+    CHECK(sb_shards_open(&shards, archive) == SB_OK);
+    CHECK(sb_cursor_open(&cursor, archive, &query) == SB_OK);
+    while (sb_cursor_next(cursor, &entry) == SB_OK) {
         struct sb_buf runs = {0};
 
         if (entry.type == SB_DIR) {
@@ -240,7 +232,7 @@ static const char *listing(const char *path)
             continue;
         }
         CHECK(sb_shards_stream(shards, entry.shard, entry.offset, entry.size, &entry.crc32c,
-                               note_run, &runs, &err) == SB_OK);
+                               note_run, &runs) == SB_OK);
         CHECK(sb_buf_add_format(&out, "%s%s%sx%d ", entry.path, entry.type == SB_LINK ? "->" : "=",
                                 runs.data ? runs.data : "", (int)entry.size) == SB_OK);
         sb_buf_release(&runs);
@@ -279,9 +271,8 @@ static void without_leave_a_name_may_not_repeat(void)
 {
     static const struct sb_member members[] = {FILE_OF("x", 'a', 5), FILE_OF("x", 'c', 7), END};
     const struct sb_archive_sink_options options = {.path = "refused", .notify = &notify};
-    struct sb_error err;
 
-    CHECK(try_store(&options, members, false, &err) != SB_OK);
+    CHECK(try_store(&options, members, false) != SB_OK);
     CHECK(access("refused", F_OK) != 0 && access("refused.new", F_OK) != 0);
 }
 
@@ -393,15 +384,14 @@ static void strict_commits_nothing_when_a_file_is_left_out(void)
     static const struct sb_member clash[] = {FILE_OF("d", 'b', 2), FILE_OF("d/e", 'c', 3), END};
     struct sb_archive_sink_options options = {
         .path = "strict", .writer.strict = true, .names_repeat = true, .notify = &notify};
-    struct sb_error err;
 
-    CHECK(try_store(&options, missing, false, &err) == SB_INVALID);
-    CHECK(try_store(&options, clash, false, &err) == SB_INVALID);
+    CHECK(try_store(&options, missing, false) == SB_INVALID);
+    CHECK(try_store(&options, clash, false) == SB_INVALID);
     CHECK(access("strict", F_OK) != 0 && access("strict.new", F_OK) != 0);
     store_as(&options, sound, false);
     options.writer.mode = SB_APPEND;
-    CHECK(try_store(&options, missing, false, &err) == SB_INVALID);
-    CHECK(try_store(&options, clash, false, &err) == SB_INVALID);
+    CHECK(try_store(&options, missing, false) == SB_INVALID);
+    CHECK(try_store(&options, clash, false) == SB_INVALID);
     CHECK_TEXT(listing("strict"), "a=bx2 ");
 }
 

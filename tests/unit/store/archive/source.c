@@ -15,7 +15,6 @@
 
 static char top[] = "/tmp/source-archive-test-XXXXXX";
 static char data[FILE_SIZE];
-static struct sb_error err;
 
 static void fill(size_t i)
 {
@@ -38,9 +37,9 @@ static void add(struct sb_writer *writer, size_t i)
 
     fill(i);
     entry.crc32c = sb_crc32c(0, data, sizeof(data));
-    CHECK(sb_writer_place(writer, FILE_SIZE, &entry.shard, &entry.offset, &err) == SB_OK);
-    CHECK(sb_writer_write(writer, entry.shard, entry.offset, data, sizeof(data), &err) == SB_OK);
-    CHECK(sb_writer_add_file(writer, &entry, &err) == SB_OK);
+    CHECK(sb_writer_place(writer, FILE_SIZE, &entry.shard, &entry.offset) == SB_OK);
+    CHECK(sb_writer_write(writer, entry.shard, entry.offset, data, sizeof(data)) == SB_OK);
+    CHECK(sb_writer_add_file(writer, &entry) == SB_OK);
 }
 
 static void make(void)
@@ -48,11 +47,11 @@ static void make(void)
     const struct sb_writer_options options = {.mode = SB_REPLACE};
     struct sb_writer *writer;
 
-    if (!CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK))
+    if (!CHECK(sb_writer_open(&writer, "a", &options) == SB_OK))
         return;
     for (size_t i = 0; i < FILES; i++)
         add(writer, i);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
 }
 
@@ -69,7 +68,7 @@ static void put(size_t i, bool own)
 static void skip_directories(struct sb_source *source, struct sb_member *member)
 {
     do
-        CHECK(sb_source_next(source, member, &err) == SB_OK);
+        CHECK(sb_source_next(source, member) == SB_OK);
     while (member->entry.type == SB_DIR);
 }
 
@@ -94,17 +93,17 @@ static void bytes_that_are_back_when_they_are_read_again_keep_their_metadata(voi
     struct sb_member member;
 
     make();
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
-    CHECK(sb_source_open_archive(&source, archive, &options, &err) == SB_OK);
-    CHECK(sb_loader_open(source, &loader, &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
+    CHECK(sb_source_open_archive(&source, archive, &options) == SB_OK);
+    CHECK(sb_loader_open(source, &loader) == SB_OK);
     put(2, false);
     skip_directories(source, &member);
     for (size_t i = 0; i < FILES - 1; i++) {
-        CHECK(sb_loader_load(loader, &member, data, sizeof(data), &events, &err) == SB_OK);
+        CHECK(sb_loader_load(loader, &member, data, sizeof(data), &events) == SB_OK);
         check_member(&member, i);
         if (i == 1)
             put(2, true);
-        CHECK(sb_source_next(source, &member, &err) == SB_OK);
+        CHECK(sb_source_next(source, &member) == SB_OK);
     }
     sb_loader_free(loader);
     sb_source_free(source);

@@ -53,11 +53,10 @@ static void names_are_made_as_they_come_apart(void)
                                         "k/x.float128", "k/x.bool",  "a.b/c.d.npy"};
     struct sb_buf out = {0};
     struct sb_array_name name;
-    struct sb_error err;
 
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
         CHECK(parse(&name, paths[i]));
-        CHECK(sb_array_name_make(&out, &name, &err) == SB_OK);
+        CHECK(sb_array_name_make(&out, &name) == SB_OK);
         CHECK_TEXT(out.data, paths[i]);
     }
     sb_buf_release(&out);
@@ -67,13 +66,12 @@ static void a_suffix_may_follow_the_item(void)
 {
     struct sb_array_name name = {.item = "m:1", .item_size = 3, .form = SB_FORM_NPY};
     struct sb_buf out = {0};
-    struct sb_error err;
 
-    CHECK(sb_array_name_make(&out, &name, &err) == SB_OK);
+    CHECK(sb_array_name_make(&out, &name) == SB_OK);
     CHECK_TEXT(out.data, "m:1.npy");
     name.form = SB_FORM_RAW;
     name.dtype = SB_DTYPE_INT64;
-    CHECK(sb_array_name_make(&out, &name, &err) == SB_OK);
+    CHECK(sb_array_name_make(&out, &name) == SB_OK);
     CHECK_TEXT(out.data, "m:1.int64");
     sb_buf_release(&out);
 }

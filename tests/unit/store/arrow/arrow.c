@@ -24,11 +24,9 @@ static const struct sb_arrow_pair pairs[] = {
     {.key = "empty", .value = "", .value_size = 0},
 };
 
-static struct sb_error err;
-
-static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *error)
+static enum sb_code collect(void *context, const void *data, size_t size)
 {
-    return sb_buf_add(context, data, size) ? sb_fail_memory(error) : SB_OK;
+    return sb_buf_add(context, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 static struct sb_arrow_writer *new_writer(void)
@@ -42,15 +40,15 @@ static struct sb_arrow_writer *new_writer(void)
     };
     struct sb_arrow_writer *writer;
 
-    if (!CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK))
+    if (!CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK))
         exit(1);
     return writer;
 }
 
 static void add(struct sb_arrow_writer *writer, size_t column, const void *data, size_t size)
 {
-    CHECK(sb_arrow_writer_add(writer, column, data, size, &err) == SB_OK);
-    CHECK(sb_arrow_writer_end_value(writer, column, &err) == SB_OK);
+    CHECK(sb_arrow_writer_add(writer, column, data, size) == SB_OK);
+    CHECK(sb_arrow_writer_end_value(writer, column) == SB_OK);
 }
 
 /* Row r: key "key:r", r floats r, r + 1, ..., 3 * r bools of which each third is set, r bytes. */
@@ -68,8 +66,8 @@ static void add_row(struct sb_arrow_writer *writer, int r)
         bools[i] = i % 3 == 0;
     add(writer, 0, key, strlen(key));
     for (size_t at = 0; at < (size_t)r * sizeof(*x); at += 2)
-        CHECK(sb_arrow_writer_add(writer, 1, (const char *)x + at, 2, &err) == SB_OK);
-    CHECK(sb_arrow_writer_end_value(writer, 1, &err) == SB_OK);
+        CHECK(sb_arrow_writer_add(writer, 1, (const char *)x + at, 2) == SB_OK);
+    CHECK(sb_arrow_writer_end_value(writer, 1) == SB_OK);
     add(writer, 2, &shape, sizeof(shape));
     add(writer, 3, bools, (size_t)r * 3);
     add(writer, 4, key, (size_t)r);
@@ -84,7 +82,7 @@ static void make_file(struct sb_buf *file, int rows)
         sb_arrow_writer_end_row(writer);
     }
     CHECK(sb_arrow_writer_rows(writer) == rows);
-    CHECK(sb_arrow_writer_finish(writer, collect, file, &err) == SB_OK);
+    CHECK(sb_arrow_writer_finish(writer, collect, file) == SB_OK);
     CHECK(sb_arrow_writer_rows(writer) == 0);
     sb_arrow_writer_free(writer);
 }
@@ -93,7 +91,7 @@ static struct sb_arrow_value value_of(const struct sb_arrow *arrow, size_t colum
 {
     struct sb_arrow_value value = {0};
 
-    CHECK(sb_arrow_value(arrow, column, row, &value, &err) == SB_OK);
+    CHECK(sb_arrow_value(arrow, column, row, &value) == SB_OK);
     return value;
 }
 
@@ -127,7 +125,7 @@ static void what_is_written_is_read(void)
     struct sb_arrow *arrow;
 
     make_file(&file, ROWS);
-    if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK))
+    if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK))
         return;
     CHECK(sb_arrow_rows(arrow) == ROWS);
     CHECK(sb_arrow_column_count(arrow) == COLUMNS);
@@ -157,12 +155,12 @@ static void every_type_of_value_is_written_and_read(void)
         struct sb_arrow_writer *writer;
         struct sb_arrow *arrow;
 
-        CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+        CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
         add(writer, 0, bytes, sizeof(bytes));
         sb_arrow_writer_end_row(writer);
-        CHECK(sb_arrow_writer_finish(writer, collect, &file, &err) == SB_OK);
+        CHECK(sb_arrow_writer_finish(writer, collect, &file) == SB_OK);
         sb_arrow_writer_free(writer);
-        if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK))
+        if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK))
             continue;
         CHECK(sb_arrow_column(arrow, 0)->dtype == dtype && sb_arrow_pair_count(arrow) == 0);
         CHECK(value_of(arrow, 0, 0).count == (int64_t)(sizeof(bytes) / sb_dtype_size(dtype)));
@@ -179,8 +177,8 @@ static void types_that_arrow_has_not_are_refused(void)
         .columns = &column, .column_count = 1, .beside = "/tmp/x"};
     struct sb_arrow_writer *writer;
 
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_INVALID && !writer);
-    CHECK_TEXT(err.text, "column 'x': a list of float128 cannot be written");
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_INVALID && !writer);
+    CHECK_TEXT(sb_error()->text, "column 'x': a list of float128 cannot be written");
 }
 
 static void a_file_without_rows_is_one(void)
@@ -189,7 +187,7 @@ static void a_file_without_rows_is_one(void)
     struct sb_arrow *arrow;
 
     make_file(&file, 0);
-    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK);
+    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK);
     CHECK(arrow && sb_arrow_rows(arrow) == 0 && sb_arrow_column_count(arrow) == COLUMNS);
     sb_arrow_free(arrow);
     sb_buf_release(&file);
@@ -204,13 +202,13 @@ static void a_row_that_is_cut_leaves_nothing(void)
     for (int r = 0; r < ROWS; r++) {
         add_row(writer, ROWS - 1);
         sb_arrow_writer_cut(writer);
-        CHECK(sb_arrow_writer_add(writer, 3, "\1\1\1", 3, &err) == SB_OK);
+        CHECK(sb_arrow_writer_add(writer, 3, "\1\1\1", 3) == SB_OK);
         sb_arrow_writer_cut(writer);
         add_row(writer, r);
         sb_arrow_writer_end_row(writer);
     }
-    CHECK(sb_arrow_writer_add(writer, 0, "lost", 4, &err) == SB_OK);
-    CHECK(sb_arrow_writer_finish(writer, collect, &cut, &err) == SB_OK);
+    CHECK(sb_arrow_writer_add(writer, 0, "lost", 4) == SB_OK);
+    CHECK(sb_arrow_writer_finish(writer, collect, &cut) == SB_OK);
     CHECK(cut.size == plain.size && memcmp(cut.data, plain.data, cut.size) == 0);
     sb_arrow_writer_free(writer);
     sb_buf_release(&plain);
@@ -227,7 +225,7 @@ static void a_writer_writes_one_file_after_the_other(void)
             add_row(writer, r);
             sb_arrow_writer_end_row(writer);
         }
-        CHECK(sb_arrow_writer_finish(writer, collect, file ? &second : &first, &err) == SB_OK);
+        CHECK(sb_arrow_writer_finish(writer, collect, file ? &second : &first) == SB_OK);
     }
     CHECK(first.size == second.size && memcmp(first.data, second.data, first.size) == 0);
     sb_arrow_writer_free(writer);
@@ -239,9 +237,9 @@ static void bytes_that_are_no_whole_values_are_refused(void)
 {
     struct sb_arrow_writer *writer = new_writer();
 
-    CHECK(sb_arrow_writer_add(writer, 1, "12345", 5, &err) == SB_OK);
-    CHECK(sb_arrow_writer_end_value(writer, 1, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "column 'x_data': 5 bytes are no whole values");
+    CHECK(sb_arrow_writer_add(writer, 1, "12345", 5) == SB_OK);
+    CHECK(sb_arrow_writer_end_value(writer, 1) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "column 'x_data': 5 bytes are no whole values");
     sb_arrow_writer_free(writer);
 }
 
@@ -252,9 +250,9 @@ static void a_column_has_at_most_2_to_the_31_bytes(void)
         .columns = &column, .column_count = 1, .beside = "/tmp/x"};
     struct sb_arrow_writer *writer;
 
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
-    CHECK(sb_arrow_writer_add(writer, 0, "", (size_t)1 << 31, &err) == SB_LIMIT);
-    CHECK_TEXT(err.text,
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
+    CHECK(sb_arrow_writer_add(writer, 0, "", (size_t)1 << 31) == SB_LIMIT);
+    CHECK_TEXT(sb_error()->text,
                "column 'blob' would have more than 2147483647 bytes or values in one file");
     sb_arrow_writer_free(writer);
 }
@@ -270,7 +268,7 @@ static enum sb_code read_all(const char *data, size_t size)
     enum sb_code code;
 
     memcpy(copy, data, size);
-    code = sb_arrow_open(&arrow, copy, (int64_t)size, &err);
+    code = sb_arrow_open(&arrow, copy, (int64_t)size);
     for (size_t c = 0; code == SB_OK && c < sb_arrow_column_count(arrow); c++) {
         const struct sb_arrow_column *column = sb_arrow_column(arrow, c);
         bool list = column->type == SB_ARROW_LIST, bits = list && column->dtype == SB_DTYPE_BOOL;
@@ -278,7 +276,7 @@ static enum sb_code read_all(const char *data, size_t size)
         for (int64_t r = 0; r < sb_arrow_rows(arrow) && r < 2 * ROWS; r++) {
             size_t bytes;
 
-            if (sb_arrow_value(arrow, c, r, &value, &err))
+            if (sb_arrow_value(arrow, c, r, &value))
                 continue;
             bytes = (size_t)value.count * (list ? sb_dtype_size(column->dtype) : 1);
             CHECK(value.offset >= 0 && value.offset <= (int64_t)size);
@@ -300,9 +298,9 @@ static void a_file_that_is_cut_is_refused(void)
     for (size_t size = 0; size < file.size; size++)
         CHECK(read_all(file.data, size) != SB_OK);
     CHECK(read_all("ARROW1\0\0 and then something else", 32) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "is an Arrow file without an end");
+    CHECK_TEXT(sb_error()->text, "is an Arrow file without an end");
     CHECK(read_all("something else, long enough", 27) == SB_FORMAT);
-    CHECK_TEXT(err.text, "is not an Arrow file");
+    CHECK_TEXT(sb_error()->text, "is not an Arrow file");
     sb_buf_release(&file);
 }
 
@@ -340,16 +338,16 @@ static void values_that_lead_out_of_their_column_are_damaged(void)
     uint8_t *offsets;
 
     make_file(&file, ROWS);
-    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK);
+    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK);
     offsets = (uint8_t *)file.data + value_of(arrow, 0, 0).offset - 24;
     CHECK(sb_get_u32(offsets + 4) == 5 && sb_get_u32(offsets + 20) == 25);
     sb_put_u32(offsets + 4, 11);
     sb_put_u32(offsets + 20, 26);
     CHECK(value_of(arrow, 0, 0).count == 11);
-    CHECK(sb_arrow_value(arrow, 0, 1, &value, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "row 1 of column 'key' leads out of it");
+    CHECK(sb_arrow_value(arrow, 0, 1, &value) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "row 1 of column 'key' leads out of it");
     CHECK(value_of(arrow, 0, 2).count == 5);
-    CHECK(sb_arrow_value(arrow, 0, 4, &value, &err) == SB_DAMAGED);
+    CHECK(sb_arrow_value(arrow, 0, 4, &value) == SB_DAMAGED);
     sb_arrow_free(arrow);
     sb_buf_release(&file);
 }
@@ -407,7 +405,7 @@ static void values_may_be_null(void)
     find_batch(&file, &nodes, &buffers);
     sb_put_u64(nodes + 8, ROWS);
     sb_put_u64(buffers + 8, 1);
-    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size, &err) == SB_OK);
+    CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK);
     for (int row = 0; arrow && row < ROWS; row++) {
         struct sb_arrow_value value = value_of(arrow, 0, row);
 
@@ -417,7 +415,7 @@ static void values_may_be_null(void)
     sb_arrow_free(arrow);
     sb_put_u64(buffers + 8, 0);
     CHECK(read_all(file.data, file.size) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "its batch leads out of the file");
+    CHECK_TEXT(sb_error()->text, "its batch leads out of the file");
     sb_buf_release(&file);
 }
 
@@ -432,7 +430,7 @@ static void lists_have_no_nulls(void)
     sb_put_u64(nodes + 2 * 16 + 8, 1);
     sb_put_u64(buffers + 5 * 16 + 8, 8);
     CHECK(read_all(file.data, file.size) == SB_FORMAT);
-    CHECK_TEXT(err.text, "a list of column 'x_data' has nulls");
+    CHECK_TEXT(sb_error()->text, "a list of column 'x_data' has nulls");
     sb_buf_release(&file);
 }
 

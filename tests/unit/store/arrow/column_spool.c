@@ -5,8 +5,6 @@
 #define COLUMNS 3
 #define MEMORY  100000
 
-static struct sb_error err;
-
 /* What a column must be: byte i of column c is c + i, but for the bits above. */
 struct expected {
     size_t column;
@@ -14,12 +12,11 @@ struct expected {
     bool wrong;
 };
 
-static enum sb_code compare(void *context, const void *data, size_t size, struct sb_error *error)
+static enum sb_code compare(void *context, const void *data, size_t size)
 {
     struct expected *expected = context;
     const unsigned char *bytes = data;
 
-    (void)error;
     for (size_t i = 0; i < size; i++, expected->at++) {
         if (bytes[i] != (unsigned char)((int64_t)expected->column + expected->at % 251))
             expected->wrong = true;
@@ -34,7 +31,7 @@ static void add(struct sb_column_spool *spool, size_t column, size_t size)
 
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)((int64_t)column + (at + (int64_t)i) % 251);
-    CHECK(sb_column_spool_add(spool, column, bytes, size, &err) == SB_OK);
+    CHECK(sb_column_spool_add(spool, column, bytes, size) == SB_OK);
     CHECK(sb_column_spool_size(spool, column) == at + (int64_t)size);
 }
 
@@ -43,7 +40,7 @@ static void check_all(struct sb_column_spool *spool)
     for (size_t column = 0; column < COLUMNS; column++) {
         struct expected expected = {.column = column};
 
-        CHECK(sb_column_spool_feed(spool, column, compare, &expected, &err) == SB_OK);
+        CHECK(sb_column_spool_feed(spool, column, compare, &expected) == SB_OK);
         CHECK(!expected.wrong && expected.at == sb_column_spool_size(spool, column));
     }
 }
@@ -52,7 +49,7 @@ static struct sb_column_spool *new_spool(size_t memory)
 {
     struct sb_column_spool *spool;
 
-    CHECK(sb_column_spool_new(&spool, COLUMNS, memory, "/tmp/x", &err) == SB_OK);
+    CHECK(sb_column_spool_new(&spool, COLUMNS, memory, "/tmp/x") == SB_OK);
     return spool;
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 static char directory[] = "/tmp/bag.XXXXXX";
-static struct sb_error err;
 static char told[2000]; /* by the last open_bag */
 
 static void run_command(const char *command)
@@ -35,7 +34,7 @@ static struct sb_bag *open_bag(const char *spec, const struct sb_bag_options *op
     struct sb_bag *bag;
 
     told[0] = '\0';
-    if (sb_bag_open(&bag, spec, options, &notify, &err))
+    if (sb_bag_open(&bag, spec, options, &notify))
         return NULL;
     return bag;
 }
@@ -45,7 +44,7 @@ static const char *why_not(const char *spec, const struct sb_bag_options *option
     struct sb_bag *bag = open_bag(spec, options);
 
     sb_bag_free(bag);
-    return bag ? "it was opened" : err.text;
+    return bag ? "it was opened" : sb_error()->text;
 }
 
 static void write_file(const char *path, const void *data, size_t size)
@@ -54,7 +53,7 @@ static void write_file(const char *path, const void *data, size_t size)
 
     if (!CHECK(fd >= 0))
         return;
-    CHECK(sb_write_full(fd, data, size, path, &err) == SB_OK);
+    CHECK(sb_write_full(fd, data, size, path) == SB_OK);
     close(fd);
 }
 
@@ -106,8 +105,8 @@ static bool is_right(struct sb_bag *bag, struct sb_bag_reader *reader, int64_t r
 
     add_record(&wanted, (int)record);
     right = sb_bag_record_at(bag, place) == record &&
-            sb_bag_extents(reader, place, 1, &extent, &good, &err) == SB_OK && good == 1 &&
-            sb_bag_load(reader, &extent, data, sizeof(data), &size, &err) == SB_OK &&
+            sb_bag_extents(reader, place, 1, &extent, &good) == SB_OK && good == 1 &&
+            sb_bag_load(reader, &extent, data, sizeof(data), &size) == SB_OK &&
             size == wanted.size && (size == 0 || memcmp(data, wanted.data, size) == 0);
     sb_buf_release(&wanted);
     return right;
@@ -122,7 +121,7 @@ static void all_are_right(const char *spec, const struct sb_bag_options *options
 
     if (!CHECK(bag))
         return;
-    CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK);
+    CHECK(sb_bag_reader_new(&reader, bag) == SB_OK);
     if (!CHECK(sb_bag_count(bag) == count))
         count = 0;
     for (int64_t i = 0; i < count; i++)
@@ -218,12 +217,12 @@ static void a_shard_that_is_replaced_meanwhile(void)
 
     limit_files(before);
 
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
     write_bag("new.bag", 0, 60, 3000, AT_TAIL);
     CHECK(rename("new.bag", "m-00000-of-00060.bag") == 0);
-    CHECK(sb_bag_extents(reader, sb_bag_place_of(bag, 0), 1, &extent, &good, &err) == SB_CHANGED);
-    CHECK_TEXT(err.text, "m-00000-of-00060.bag: was replaced while it was read");
+    CHECK(sb_bag_extents(reader, sb_bag_place_of(bag, 0), 1, &extent, &good) == SB_CHANGED);
+    CHECK_TEXT(sb_error()->text, "m-00000-of-00060.bag: was replaced while it was read");
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
 }
@@ -238,9 +237,9 @@ static void the_smallest(void)
     all_are_right("one.bag", NULL, 1);
     for (size_t size = 1; size < 8; size++) {
         write_file("few.bag", zeros, size);
-        CHECK(!open_bag("few.bag", NULL) && err.code == SB_FORMAT);
+        CHECK(!open_bag("few.bag", NULL) && sb_error()->code == SB_FORMAT);
     }
-    CHECK_TEXT(err.text, "few.bag: is no bag: it has only 7 bytes");
+    CHECK_TEXT(sb_error()->text, "few.bag: is no bag: it has only 7 bytes");
     write_file("bare.bag", "", 0);
     write_file("limits.bare.bag", "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
     CHECK_TEXT(why_not("bare.bag", NULL), "it was opened");
@@ -270,7 +269,7 @@ static void what_is_no_file(void)
     CHECK_TEXT(why_not("/dev/null", NULL), "/dev/null: a bag must be a regular file");
     write_bag("x.bag", 0, 1, 3, AT_TAIL);
     CHECK(mkfifo("limits.x.bag", 0600) == 0);
-    CHECK(!open_bag("x.bag", NULL) && err.code == SB_FORMAT);
+    CHECK(!open_bag("x.bag", NULL) && sb_error()->code == SB_FORMAT);
 }
 
 /* Limits 1, 0, 9, 3 over three bytes: the first and the last are right, as a file. */
@@ -290,15 +289,16 @@ static void limits_that_are_wrong(void)
     write_file("wrong.bag", file.data, file.size);
     sb_buf_release(&file);
     bag = open_bag("wrong.bag", NULL);
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 4, extents, &good, &err) == SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 4, extents, &good) == SB_DAMAGED);
     CHECK(good == 1 && extents[0].offset == 0 && extents[0].size == 1);
-    CHECK_TEXT(err.text, "record 1: its limits decrease, from 1 to 0; it cannot be read");
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 2}, 2, extents, &good, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "record 2: its limits let it end at byte 9, but records end at 3; it "
-                         "cannot be read");
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3}, 1, extents, &good, &err) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "record 1: its limits decrease, from 1 to 0; it cannot be read");
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 2}, 2, extents, &good) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text,
+               "record 2: its limits let it end at byte 9, but records end at 3; it "
+               "cannot be read");
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3}, 1, extents, &good) == SB_DAMAGED);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
 }
@@ -334,13 +334,13 @@ static void a_file_that_shrinks_while_it_is_read(void)
 
     write_bag("shrinks.bag", 0, 1, 1000, APART);
     bag = open_bag("shrinks.bag", NULL);
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 999}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 999}, 1, &extent, &good) == SB_OK);
     CHECK(truncate("shrinks.bag", 100) == 0);
-    CHECK(sb_bag_load(reader, &extent, data, sizeof(data), &size, &err) == SB_DAMAGED);
+    CHECK(sb_bag_load(reader, &extent, data, sizeof(data), &size) == SB_DAMAGED);
     CHECK(truncate("limits.shrinks.bag", 0) == 0);
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 1, &extent, &good, &err) == SB_DAMAGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 1, &extent, &good) == SB_DAMAGED);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
 }
@@ -374,22 +374,20 @@ static void an_append_meanwhile(void)
     CHECK(stat("grows.bag", &st) == 0);
     make_old("grows.bag");
     bag = open_bag("grows.bag", NULL);
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 900}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 900}, 1, &extent, &good) == SB_OK);
     CHECK(utimensat(AT_FDCWD, "grows.bag", NULL, 0) == 0);
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3000}, 1, &extent, &good, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 3000}, 1, &extent, &good) == SB_OK);
     run_command("tail -c 80000 grows.bag >limits.grows.bag");
     overwrite("grows.bag", st.st_size - 80000, "more records");
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 6000}, 1, &extent, &good, &err) ==
-          SB_CHANGED);
-    CHECK_TEXT(err.text, "grows.bag: is written to by another process; try again");
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 6000}, 1, &extent, &good) == SB_CHANGED);
+    CHECK_TEXT(sb_error()->text, "grows.bag: is written to by another process; try again");
     all_are_right("grows.bag", NULL, 10000);
     CHECK(unlink("limits.grows.bag") == 0);
     write_bag("other.bag", 0, 1, 10001, AT_TAIL);
     run_command("cat other.bag >grows.bag");
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 9000}, 1, &extent, &good, &err) ==
-          SB_CHANGED);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 9000}, 1, &extent, &good) == SB_CHANGED);
     all_are_right("grows.bag", NULL, 10001);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
@@ -402,24 +400,23 @@ static void one_that_is_open_already(void)
     struct sb_bag_reader *reader;
     struct sb_file *tail, *odd;
 
-    CHECK(sb_file_take(&tail, open("tail.bag", O_RDONLY), "standard input", &err) == SB_OK);
-    CHECK(sb_file_open(&odd, "odd.bag", "bag", &err) == SB_OK);
-    if (!CHECK(sb_bag_open_file(&bag, tail, false, NULL, NULL, &err) == SB_OK))
+    CHECK(sb_file_take(&tail, open("tail.bag", O_RDONLY), "standard input") == SB_OK);
+    CHECK(sb_file_open(&odd, "odd.bag", "bag") == SB_OK);
+    if (!CHECK(sb_bag_open_file(&bag, tail, false, NULL, NULL) == SB_OK))
         return;
-    CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK);
+    CHECK(sb_bag_reader_new(&reader, bag) == SB_OK);
     CHECK(sb_bag_count(bag) == 10000);
     CHECK(is_right(bag, reader, 5000) && is_right(bag, reader, 9999));
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
-    CHECK(sb_bag_open_file(&bag, tail, false, &separate, NULL, &err) == SB_INVALID);
-    CHECK(sb_bag_open_file(&bag, odd, false, NULL, NULL, &err) == SB_FORMAT);
+    CHECK(sb_bag_open_file(&bag, tail, false, &separate, NULL) == SB_INVALID);
+    CHECK(sb_bag_open_file(&bag, odd, false, NULL, NULL) == SB_FORMAT);
     sb_file_free(tail);
     sb_file_free(odd);
 }
 
-static enum sb_code add(void *context, const void *data, size_t size, struct sb_error *error)
+static enum sb_code add(void *context, const void *data, size_t size)
 {
-    (void)error;
     return sb_buf_add(context, data, size);
 }
 
@@ -438,33 +435,33 @@ static void compressed_ones(void)
 
     while (record.size < 3000000)
         CHECK(sb_buf_add_format(&record, "%zu ", record.size) == SB_OK);
-    CHECK(sb_encoder_new(&encoder, NULL, 0, &err) == SB_OK);
-    CHECK(sb_encode(encoder, record.data, record.size, &file, &err) == SB_OK);
+    CHECK(sb_encoder_new(&encoder, NULL, 0) == SB_OK);
+    CHECK(sb_encode(encoder, record.data, record.size, &file) == SB_OK);
     add_limit(&limits, file.size);
     add_limit(&limits, file.size);
-    CHECK(sb_encode_begin(encoder, -1, &err) == SB_OK);
-    CHECK(sb_encode_more(encoder, "abc", 3, add, &file, &err) == SB_OK);
-    CHECK(sb_encode_end(encoder, add, &file, &err) == SB_OK);
+    CHECK(sb_encode_begin(encoder, -1) == SB_OK);
+    CHECK(sb_encode_more(encoder, "abc", 3, add, &file) == SB_OK);
+    CHECK(sb_encode_end(encoder, add, &file) == SB_OK);
     add_limit(&limits, file.size);
     CHECK(sb_buf_add(&file, limits.data, limits.size) == SB_OK);
     write_file("z.bagz", file.data, file.size);
     bag = open_bag("z.bagz,tail.bag", NULL);
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
     CHECK(sb_bag_shard(bag, 0)->zstd && !sb_bag_shard(bag, 1)->zstd);
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 3, extents, &good, &err) == SB_OK);
-    CHECK(sb_bag_load(reader, &extents[0], data, sizeof(data), &size, &err) == SB_LIMIT);
-    CHECK(sb_bag_stream(reader, &extents[0], add, &out, &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, 0}, 3, extents, &good) == SB_OK);
+    CHECK(sb_bag_load(reader, &extents[0], data, sizeof(data), &size) == SB_LIMIT);
+    CHECK(sb_bag_stream(reader, &extents[0], add, &out) == SB_OK);
     CHECK(out.size == record.size && memcmp(out.data, record.data, out.size) == 0);
-    CHECK(sb_bag_load(reader, &extents[1], data, sizeof(data), &size, &err) == SB_OK && size == 0);
-    CHECK(sb_bag_load(reader, &extents[2], data, sizeof(data), &size, &err) == SB_OK && size == 3);
-    CHECK(sb_bag_record_size(reader, &extents[0], &whole, &err) == SB_OK);
+    CHECK(sb_bag_load(reader, &extents[1], data, sizeof(data), &size) == SB_OK && size == 0);
+    CHECK(sb_bag_load(reader, &extents[2], data, sizeof(data), &size) == SB_OK && size == 3);
+    CHECK(sb_bag_record_size(reader, &extents[0], &whole) == SB_OK);
     CHECK(whole == (int64_t)record.size);
-    CHECK(sb_bag_record_size(reader, &extents[1], &whole, &err) == SB_OK && whole == 0);
-    CHECK(sb_bag_record_size(reader, &extents[2], &whole, &err) == SB_OK && whole == 3);
+    CHECK(sb_bag_record_size(reader, &extents[1], &whole) == SB_OK && whole == 0);
+    CHECK(sb_bag_record_size(reader, &extents[2], &whole) == SB_OK && whole == 3);
     extents[2].size--;
-    CHECK(sb_bag_load(reader, &extents[2], data, sizeof(data), &size, &err) == SB_DAMAGED);
-    CHECK(strstr(err.text, "its zstd data are cut short (shard z.bagz, offset "));
+    CHECK(sb_bag_load(reader, &extents[2], data, sizeof(data), &size) == SB_DAMAGED);
+    CHECK(strstr(sb_error()->text, "its zstd data are cut short (shard z.bagz, offset "));
     sb_bag_reader_free(reader);
     sb_bag_free(bag);
     sb_encoder_free(encoder);
@@ -485,11 +482,11 @@ static void a_count_of_many(void)
     write_file("holes.bag", "", 0);
     CHECK(truncate("holes.bag", INT64_C(1) << 42) == 0);
     bag = open_bag("holes.bag", NULL);
-    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag, &err) == SB_OK))
+    if (!CHECK(bag) || !CHECK(sb_bag_reader_new(&reader, bag) == SB_OK))
         return;
     CHECK(sb_bag_count(bag) == INT64_C(1) << 39);
-    CHECK(sb_bag_extents(reader, (struct sb_place){0, (INT64_C(1) << 39) - 1}, 1, &extent, &good,
-                         &err) == SB_OK);
+    CHECK(sb_bag_extents(reader, (struct sb_place){0, (INT64_C(1) << 39) - 1}, 1, &extent, &good) ==
+          SB_OK);
     CHECK(extent.size == 0);
     sb_bag_reader_free(reader);
     sb_bag_free(bag);

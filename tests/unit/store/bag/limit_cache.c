@@ -15,10 +15,9 @@ static void keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block, ui
 static void what_was_kept_is_there(void)
 {
     struct sb_limit_cache *cache;
-    struct sb_error err;
     uint64_t got[2] = {0};
 
-    CHECK(!sb_limit_cache_new(&cache, &err));
+    CHECK(!sb_limit_cache_new(&cache));
     CHECK(!sb_limit_cache_get(cache, 0, 0, 0, got, 1));
     keep(cache, 0, 0, 1000, SB_LIMIT_BLOCK);
     keep(cache, 3, 7, 5000, 10);
@@ -32,10 +31,9 @@ static void what_was_kept_is_there(void)
 static void another_shard_block_or_place_is_not(void)
 {
     struct sb_limit_cache *cache;
-    struct sb_error err;
     uint64_t got[2] = {0};
 
-    CHECK(!sb_limit_cache_new(&cache, &err));
+    CHECK(!sb_limit_cache_new(&cache));
     keep(cache, 1, 5, 1, 10);
     CHECK(!sb_limit_cache_get(cache, 2, 5, 0, got, 1));
     CHECK(!sb_limit_cache_get(cache, 1, 6, 0, got, 1));
@@ -47,10 +45,9 @@ static void another_shard_block_or_place_is_not(void)
 static void the_last_one_takes_the_place(void)
 {
     struct sb_limit_cache *cache;
-    struct sb_error err;
     uint64_t got = 0;
 
-    CHECK(!sb_limit_cache_new(&cache, &err));
+    CHECK(!sb_limit_cache_new(&cache));
     keep(cache, 0, 1, 100, SB_LIMIT_BLOCK);
     keep(cache, 0, 1 + 2048, 200, 4);
     CHECK(!sb_limit_cache_get(cache, 0, 1, 0, &got, 1));

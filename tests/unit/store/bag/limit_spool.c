@@ -10,12 +10,11 @@ static int64_t fed;
 static bool wrong;
 
 /* A sb_each_block: limits from `fed` on, less 7. */
-static enum sb_code compare(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code compare(void *context, const void *data, size_t size)
 {
     const uint64_t *limits = data;
 
     (void)context;
-    (void)err;
     for (size_t i = 0; i < size / sizeof(*limits); i++, fed++)
         wrong = wrong || le64toh(limits[i]) != (uint64_t)(fed * 3 - 7);
     return SB_OK;
@@ -23,10 +22,9 @@ static enum sb_code compare(void *context, const void *data, size_t size, struct
 
 static void fill(struct sb_limit_spool *spool, int64_t count)
 {
-    struct sb_error err = {0};
 
     for (int64_t i = 0; i < count; i++)
-        CHECK(sb_limit_spool_add(spool, &(int64_t){i * 3}, 1, &err) == SB_OK);
+        CHECK(sb_limit_spool_add(spool, &(int64_t){i * 3}, 1) == SB_OK);
     CHECK(sb_limit_spool_count(spool) == count);
 }
 
@@ -34,16 +32,15 @@ static void what_was_added_comes_back_from_memory_and_file(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     int64_t limits[10], spilled;
-    struct sb_error err = {0};
 
     fill(&spool, MANY);
     CHECK(spool.bytes.fd >= 0);
     for (int64_t first = 0; first + 10 <= MANY; first += 101) {
-        CHECK(sb_limit_spool_get(&spool, first, 10, limits, &err) == SB_OK);
+        CHECK(sb_limit_spool_get(&spool, first, 10, limits) == SB_OK);
         CHECK(limits[0] == first * 3 && limits[9] == (first + 9) * 3);
     }
     spilled = spool.bytes.in_file / (int64_t)sizeof(*limits);
-    CHECK(sb_limit_spool_get(&spool, spilled - 5, 10, limits, &err) == SB_OK);
+    CHECK(sb_limit_spool_get(&spool, spilled - 5, 10, limits) == SB_OK);
     CHECK(limits[4] == spilled * 3 - 3 && limits[5] == spilled * 3);
     sb_limit_spool_release(&spool);
 }
@@ -51,12 +48,11 @@ static void what_was_added_comes_back_from_memory_and_file(void)
 static void limits_are_fed_as_a_bag_has_them(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
-    struct sb_error err = {0};
 
     fill(&spool, MANY);
     fed = 1000;
     wrong = false;
-    CHECK(sb_limit_spool_feed(&spool, fed, MANY - 2000, 7, compare, NULL, &err) == SB_OK);
+    CHECK(sb_limit_spool_feed(&spool, fed, MANY - 2000, 7, compare, NULL) == SB_OK);
     CHECK(!wrong && fed == MANY - 1000);
     sb_limit_spool_release(&spool);
 }
@@ -65,12 +61,11 @@ static void one_that_is_cleared_begins_anew(void)
 {
     struct sb_limit_spool spool = SB_LIMIT_SPOOL("/tmp/x");
     int64_t limits[3];
-    struct sb_error err = {0};
 
     fill(&spool, MANY);
     sb_limit_spool_clear(&spool);
     fill(&spool, 3);
-    CHECK(sb_limit_spool_get(&spool, 0, 3, limits, &err) == SB_OK && limits[2] == 6);
+    CHECK(sb_limit_spool_get(&spool, 0, 3, limits) == SB_OK && limits[2] == 6);
     sb_limit_spool_release(&spool);
 }
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct sb_error err;
-
 /* The name of a record by a format; a failure's text. */
 static const char *name(const char *format, int64_t record)
 {
@@ -15,10 +13,10 @@ static const char *name(const char *format, int64_t record)
     struct sb_record_names *names;
     struct sb_buf out = {0};
 
-    if (sb_record_names_by_format(&names, format, &err))
-        return err.text;
+    if (sb_record_names_by_format(&names, format))
+        return sb_error()->text;
     CHECK(sb_record_names_count(names) == -1);
-    CHECK(sb_record_name(names, record, &out, &err) == SB_OK);
+    CHECK(sb_record_name(names, record, &out) == SB_OK);
     CHECK(out.size == strlen(out.data));
     snprintf(text, sizeof(text), "%s", out.data);
     sb_record_names_free(names);
@@ -49,7 +47,7 @@ static void what_is_no_format(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct sb_record_names *names;
 
-        if (!CHECK(sb_record_names_by_format(&names, bad[i], &err) == SB_INVALID))
+        if (!CHECK(sb_record_names_by_format(&names, bad[i]) == SB_INVALID))
             printf("# %s\n", bad[i]);
     }
     CHECK_TEXT(
@@ -63,11 +61,11 @@ static void several_inputs_are_numbered_on(void)
     struct sb_record_names *names;
     struct sb_buf out = {0};
 
-    CHECK(sb_record_names_by_format(&names, "%d", &err) == SB_OK);
+    CHECK(sb_record_names_by_format(&names, "%d") == SB_OK);
     sb_record_names_place(names, 1000, 4);
-    CHECK(sb_record_name(names, 3, &out, &err) == SB_OK);
+    CHECK(sb_record_name(names, 3, &out) == SB_OK);
     CHECK_TEXT(out.data, "1012");
-    CHECK(sb_record_name(names, INT64_MAX / 2, &out, &err) == SB_LIMIT);
+    CHECK(sb_record_name(names, INT64_MAX / 2, &out) == SB_LIMIT);
     sb_record_names_free(names);
     sb_buf_release(&out);
 }
@@ -83,21 +81,21 @@ static void keys(void)
 
     if (!CHECK(fd >= 0 && write(fd, bag, sizeof(bag) - 1) == sizeof(bag) - 1))
         return;
-    CHECK(sb_record_names_by_keys(&names, path, NULL, NULL, &err) == SB_OK);
+    CHECK(sb_record_names_by_keys(&names, path, NULL, NULL) == SB_OK);
     CHECK(sb_record_names_count(names) == 3);
-    CHECK(sb_record_name(names, 2, &out, &err) == SB_OK);
+    CHECK(sb_record_name(names, 2, &out) == SB_OK);
     CHECK_TEXT(out.data, "c");
-    CHECK(sb_record_name(names, 1, &out, &err) == SB_OK);
+    CHECK(sb_record_name(names, 1, &out) == SB_OK);
     CHECK(out.size == 0);
-    CHECK(sb_record_name(names, 0, &out, &err) == SB_OK);
+    CHECK(sb_record_name(names, 0, &out) == SB_OK);
     CHECK_TEXT(out.data, "a");
-    CHECK(sb_record_name(names, 3, &out, &err) == SB_LIMIT);
-    CHECK(strstr(err.text, ": has 3 keys; there is none for record 3"));
+    CHECK(sb_record_name(names, 3, &out) == SB_LIMIT);
+    CHECK(strstr(sb_error()->text, ": has 3 keys; there is none for record 3"));
     CHECK(ftruncate(fd, 1) == 0);
-    CHECK(sb_record_name(names, 2, &out, &err) == SB_DAMAGED);
+    CHECK(sb_record_name(names, 2, &out) == SB_DAMAGED);
     sb_record_names_free(names);
     sb_buf_release(&out);
-    CHECK(sb_record_names_by_keys(&names, "/no/such.bag", NULL, NULL, &err) == SB_NOENT);
+    CHECK(sb_record_names_by_keys(&names, "/no/such.bag", NULL, NULL) == SB_NOENT);
     close(fd);
     unlink(path);
 }

@@ -6,7 +6,7 @@ static int64_t value_at(struct sb_cache_reader *reader, struct sb_cache_place pl
     struct sb_cache_value value;
     int64_t number = -1;
 
-    if (!CHECK(sb_cache_value(reader, place, 0, &value, &err) == SB_OK))
+    if (!CHECK(sb_cache_value(reader, place, 0, &value) == SB_OK))
         return -1;
     CHECK(value.array.dtype == SB_DTYPE_INT64 && value.array.dims == 1 &&
           value.array.shape[0] == 1 && value.array.data_size == 8);
@@ -24,8 +24,8 @@ static const char *rows_of(struct sb_cache *cache)
     size_t size = 0;
 
     text[0] = '\0';
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
-    while ((code = sb_cache_next(cache, &row, &err)) == SB_OK)
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
+    while ((code = sb_cache_next(cache, &row)) == SB_OK)
         size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s%.*s=%ld", size ? " " : "",
                                  row.superseded ? "-" : "", (int)row.key.size, row.key.text,
                                  (long)value_at(reader, row.place));
@@ -47,8 +47,8 @@ static const char *find(struct sb_cache *cache, const char *names)
     text[0] = '\0';
     for (char *rest = copy, *name; (name = strtok_r(NULL, " ", &rest));)
         keys[count++] = (struct sb_row_key){name, strlen(name)};
-    CHECK(sb_cache_find(cache, keys, count, places, &err) == SB_OK);
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
+    CHECK(sb_cache_find(cache, keys, count, places) == SB_OK);
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
     for (size_t i = 0; i < count; i++) {
         size +=
             (size_t)snprintf(text + size, sizeof(text) - size, "%s%s=", i ? " " : "", keys[i].text);
@@ -81,7 +81,7 @@ static void segments_come_by_number(void)
     CHECK_TEXT(rows_of(cache), "c=3 d=4");
     sb_cache_rewind(cache);
     CHECK_TEXT(rows_of(cache), "a=1 b=2 c=3 d=4");
-    CHECK(sb_cache_count(cache, &rows, &live, &err) == SB_OK && rows == 4 && live == 4);
+    CHECK(sb_cache_count(cache, &rows, &live) == SB_OK && rows == 4 && live == 4);
     CHECK_TEXT(told, "");
     sb_cache_free(cache);
 }
@@ -97,7 +97,7 @@ static void the_last_row_of_a_key_counts(void)
     make_segment("twice", 2, "b=5 d=6 d=7");
     cache = open_cache("twice");
     CHECK_TEXT(rows_of(cache), "-a=1 -b=2 a=3 c=4 b=5 -d=6 d=7");
-    CHECK(sb_cache_count(cache, &rows, &live, &err) == SB_OK && rows == 7 && live == 4);
+    CHECK(sb_cache_count(cache, &rows, &live) == SB_OK && rows == 7 && live == 4);
     CHECK_TEXT(find(cache, "d c b a x a"), "d=7 c=4 b=5 a=3 x=none a=3");
     sb_cache_free(cache);
 }
@@ -189,7 +189,7 @@ static void several_directories_are_one_cache(void)
     make_segment("rank1", 7, "c=4");
     make_index("rank0", "a=0:0 b=0:1", 0);
     make_index("rank1", "b=0:0 c=7:0", 0);
-    CHECK(sb_cache_open(&cache, dirs, 2, &notify, &err) == SB_OK);
+    CHECK(sb_cache_open(&cache, dirs, 2, &notify) == SB_OK);
     CHECK_TEXT(rows_of(cache), "-b=3 c=4 a=1 b=2");
     CHECK_TEXT(find(cache, "a b c"), "a=1 b=2 c=4");
     sb_cache_free(cache);
@@ -227,9 +227,9 @@ static void segments_that_were_passed_over_take_no_memory(void)
     for (int i = 0; i < 50; i++)
         make_segment("memory", i, "a=1 b=2");
     cache = open_cache("memory");
-    CHECK(sb_cache_count(cache, &rows, &live, &err) == SB_OK && rows == 100 && live == 2);
+    CHECK(sb_cache_count(cache, &rows, &live) == SB_OK && rows == 100 && live == 2);
     CHECK(bytes_in_memory() == 0);
-    while (sb_cache_next(cache, &row, &err) == SB_OK)
+    while (sb_cache_next(cache, &row) == SB_OK)
         continue;
     CHECK(bytes_in_memory() <= 64 << 10); /* the last one, in pages of any machine */
     CHECK_TEXT(find(cache, "c"), "c=none");

@@ -31,7 +31,7 @@ static void make_columns(const char *dir, int number, const char *spec, bool dic
     }
     schema.columns = columns;
     schema.column_count = count;
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     for (size_t i = 0; i < count; i++) {
         static const int64_t one = 1;
         static const float half = 0.5F;
@@ -58,7 +58,7 @@ static const char *form_of(struct sb_cache *cache, uint32_t number)
     struct sb_cache_segment segment;
     size_t size;
 
-    CHECK(sb_cache_segment(cache, number, &segment, &err) == SB_OK);
+    CHECK(sb_cache_segment(cache, number, &segment) == SB_OK);
     if (segment.damaged)
         return "damaged";
     size = (size_t)snprintf(text, sizeof(text), "%s", sb_cache_structure_words[segment.structure]);
@@ -173,7 +173,7 @@ static const char *keys_of(struct sb_cache *cache)
     size_t size = 0;
 
     text[0] = '\0';
-    while ((code = sb_cache_next(cache, &row, &err)) == SB_OK)
+    while ((code = sb_cache_next(cache, &row)) == SB_OK)
         size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s%.*s", size ? " " : "",
                                  row.superseded ? "-" : "", (int)row.key.size, row.key.text);
     CHECK(code == SB_END);
@@ -196,10 +196,10 @@ static void damaged_segments_among_sound_ones_are_told_once(void)
     write_file("damage", "segments/segment_000001.arrow", "", 0);
     make_index("damage", "a=2:1 b=2:0 c=3:0", 0);
     cache = open_cache("damage");
-    CHECK(sb_cache_find(cache, &key, 1, &place, &err) == SB_OK);
+    CHECK(sb_cache_find(cache, &key, 1, &place) == SB_OK);
     CHECK(place.segment == 0 && place.row == 1);
     CHECK_TEXT(keys_of(cache), "a b c");
-    CHECK(sb_cache_count(cache, &rows, &live, &err) == SB_OK && rows == 3 && live == 3);
+    CHECK(sb_cache_count(cache, &rows, &live) == SB_OK && rows == 3 && live == 3);
     CHECK_TEXT(told, "damaged: damage/segments/segment_000002.arrow: is an Arrow file without an "
                      "end; left out\n"
                      "damaged: damage/segments/segment_000001.arrow: is not an Arrow file; left "
@@ -245,28 +245,28 @@ static void values_come_with_their_shapes(void)
     make_cache("values");
     make_columns("values", 0, "key t x_data f x_shape i m_data B m_shape i y_blob b", true);
     cache = open_cache("values");
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
-    CHECK(sb_cache_value(reader, place, 0, &value, &err) == SB_OK);
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
+    CHECK(sb_cache_value(reader, place, 0, &value) == SB_OK);
     memcpy(&number, value.data, sizeof(number));
     CHECK(number == 0.5F && value.array.dims == 1 && value.array.shape[0] == 1);
     CHECK(value.offset > 0 && value.shape_offset > value.offset);
-    CHECK(sb_cache_value(reader, place, 1, &value, &err) == SB_OK);
+    CHECK(sb_cache_value(reader, place, 1, &value) == SB_OK);
     CHECK(value.array.dtype == SB_DTYPE_BOOL && value.array.data_size == 1 && value.data[0] == 1);
     CHECK(value.offset == -1 && value.shape_offset > 0);
-    CHECK(sb_cache_copy(reader, place, 0, 0, sizeof(number), &number, &err) == SB_OK);
+    CHECK(sb_cache_copy(reader, place, 0, 0, sizeof(number), &number) == SB_OK);
     CHECK(number == 0.5F);
-    CHECK(sb_cache_copy(reader, place, 1, 0, 1, &byte, &err) == SB_OK && byte == 1);
-    CHECK(sb_cache_copy(reader, place, 1, 1, 0, &byte, &err) == SB_OK);
-    CHECK(sb_cache_copy(reader, place, 1, 1, 1, &byte, &err) == SB_DAMAGED);
-    CHECK(sb_cache_copy(reader, place, 0, 2, SIZE_MAX, &byte, &err) == SB_DAMAGED);
-    CHECK(sb_cache_value(reader, place, 2, &value, &err) == SB_OK);
+    CHECK(sb_cache_copy(reader, place, 1, 0, 1, &byte) == SB_OK && byte == 1);
+    CHECK(sb_cache_copy(reader, place, 1, 1, 0, &byte) == SB_OK);
+    CHECK(sb_cache_copy(reader, place, 1, 1, 1, &byte) == SB_DAMAGED);
+    CHECK(sb_cache_copy(reader, place, 0, 2, SIZE_MAX, &byte) == SB_DAMAGED);
+    CHECK(sb_cache_value(reader, place, 2, &value) == SB_OK);
     CHECK(value.array.data_size == 1 && value.data[0] == 'k' && value.offset > 0);
-    CHECK(sb_cache_key_at(reader, place, &key, &err) == SB_OK && key.size == 1 && *key.text == 'k');
-    CHECK(sb_cache_value(reader, place, 3, &value, &err) == SB_DAMAGED);
+    CHECK(sb_cache_key_at(reader, place, &key) == SB_OK && key.size == 1 && *key.text == 'k');
+    CHECK(sb_cache_value(reader, place, 3, &value) == SB_DAMAGED);
     place.row = 1;
-    CHECK(sb_cache_value(reader, place, 0, &value, &err) == SB_DAMAGED);
+    CHECK(sb_cache_value(reader, place, 0, &value) == SB_DAMAGED);
     place.segment = 1;
-    CHECK(sb_cache_key_at(reader, place, &key, &err) == SB_DAMAGED);
+    CHECK(sb_cache_key_at(reader, place, &key) == SB_DAMAGED);
     sb_cache_reader_free(reader);
     sb_cache_free(cache);
 }
@@ -288,7 +288,7 @@ static void bools_are_copied_from_anywhere(void)
     struct sb_cache *cache;
 
     make_cache("bools");
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     for (int64_t count = 3; count <= 21; count += 18) {
         add(writer, 0, "k", 1);
         add(writer, 1, bools, (size_t)count);
@@ -297,12 +297,12 @@ static void bools_are_copied_from_anywhere(void)
     }
     finish(writer, segment_path("bools", 0));
     cache = open_cache("bools");
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
     for (size_t at = 0; at <= sizeof(bools); at++) {
         for (size_t size = 0; size <= sizeof(bools) - at; size++) {
             unsigned char copy[sizeof(bools)];
 
-            CHECK(sb_cache_copy(reader, place, 0, (int64_t)at, size, copy, &err) == SB_OK);
+            CHECK(sb_cache_copy(reader, place, 0, (int64_t)at, size, copy) == SB_OK);
             CHECK(memcmp(copy, bools + at, size) == 0);
         }
     }
@@ -343,7 +343,7 @@ static void shapes_must_fit(void)
     struct sb_cache *cache;
 
     make_cache("shapes");
-    CHECK(sb_arrow_writer_new(&writer, &schema, &err) == SB_OK);
+    CHECK(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     for (size_t i = 0; i <= sizeof(cases) / sizeof(*cases); i++) {
         bool last = i == sizeof(cases) / sizeof(*cases);
 
@@ -354,15 +354,16 @@ static void shapes_must_fit(void)
     }
     finish(writer, segment_path("shapes", 0));
     cache = open_cache("shapes");
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
     for (; place.row < (int64_t)(sizeof(cases) / sizeof(*cases)); place.row++) {
-        enum sb_code code = sb_cache_value(reader, place, 0, &value, &err);
+        enum sb_code code = sb_cache_value(reader, place, 0, &value);
 
         if (!CHECK(code == (cases[place.row].fits ? SB_OK : SB_DAMAGED)))
             printf("# case %ld\n", (long)place.row);
     }
-    CHECK(sb_cache_value(reader, place, 0, &value, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "shapes/segments/segment_000000.arrow: a shape has too many dimensions");
+    CHECK(sb_cache_value(reader, place, 0, &value) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text,
+               "shapes/segments/segment_000000.arrow: a shape has too many dimensions");
     sb_cache_reader_free(reader);
     sb_cache_free(cache);
 }
@@ -379,14 +380,15 @@ static void a_segment_may_shrink_while_it_is_mapped(void)
     make_segment("shrinks", 1, "c=3");
     cache = open_cache("shrinks");
     CHECK_TEXT(keys_of(cache), "a b c");
-    CHECK(sb_cache_reader_new(&reader, cache, &err) == SB_OK);
+    CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
     CHECK(truncate(segment_path("shrinks", 0), 0) == 0);
-    if (sb_cache_value(reader, place, 0, &value, &err) == SB_OK)
-        CHECK(sb_cache_reader_check(reader, &err) == SB_DAMAGED);
+    if (sb_cache_value(reader, place, 0, &value) == SB_OK)
+        CHECK(sb_cache_reader_check(reader) == SB_DAMAGED);
     else
-        CHECK(err.code == SB_DAMAGED);
-    CHECK_TEXT(err.text, "shrinks/segments/segment_000000.arrow: has become shorter, or cannot be "
-                         "read");
+        CHECK(sb_error()->code == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text,
+               "shrinks/segments/segment_000000.arrow: has become shorter, or cannot be "
+               "read");
     sb_cache_rewind(cache);
     CHECK_TEXT(keys_of(cache), "c");
     CHECK_TEXT(told,
@@ -410,15 +412,14 @@ static void *read_values(void *argument)
     struct reading *reading = argument;
     struct sb_cache_reader *reader;
     struct sb_cache_value value;
-    struct sb_error error;
 
-    if (sb_cache_reader_new(&reader, reading->cache, &error))
+    if (sb_cache_reader_new(&reader, reading->cache))
         return NULL;
     for (uint32_t i = 0; i < SEGMENTS; i++) {
         struct sb_cache_place place = {.segment = i * 7 % SEGMENTS};
         int64_t number = -1;
 
-        if (sb_cache_value(reader, place, 0, &value, &error) == SB_OK)
+        if (sb_cache_value(reader, place, 0, &value) == SB_OK)
             memcpy(&number, value.data, sizeof(number));
         if (number != place.segment % DISTINCT)
             reading->wrong++;
@@ -453,12 +454,11 @@ static void readers_on_threads_share_what_is_mapped(void)
 
 static char listed[200];
 
-static enum sb_code list(void *context, const char *path, const char *name, struct sb_error *error)
+static enum sb_code list(void *context, const char *path, const char *name)
 {
     size_t size = strlen(listed);
 
     (void)context;
-    (void)error;
     snprintf(listed + size, sizeof(listed) - size, "%s=%s ", name, path);
     return SB_OK;
 }
@@ -466,16 +466,16 @@ static enum sb_code list(void *context, const char *path, const char *name, stru
 static void caches_in_a_directory_are_listed(void)
 {
     CHECK(mkdir("parent", 0700) == 0 && mkdir("parent/other", 0700) == 0);
-    CHECK(sb_cache_list("parent", list, NULL, &err) == SB_END);
+    CHECK(sb_cache_list("parent", list, NULL) == SB_END);
     make_cache("parent/b");
     make_segment("parent/b", 0, "a=1");
     make_cache("parent/a");
     make_index("parent/a", "", 0);
     make_cache("parent/empty");
     write_file("parent", "file", "x", 1);
-    CHECK(sb_cache_list("parent", list, NULL, &err) == SB_OK);
+    CHECK(sb_cache_list("parent", list, NULL) == SB_OK);
     CHECK_TEXT(listed, "a=parent/a b=parent/b ");
-    CHECK(sb_cache_list("nowhere", list, NULL, &err) == SB_NOENT);
+    CHECK(sb_cache_list("nowhere", list, NULL) == SB_NOENT);
 }
 
 static void what_has_no_segments_is_no_cache(void)
@@ -483,8 +483,9 @@ static void what_has_no_segments_is_no_cache(void)
     const char *dir = "parent/other";
     struct sb_cache *cache;
 
-    CHECK(sb_cache_open(&cache, &dir, 1, &notify, &err) == SB_FORMAT);
-    CHECK_TEXT(err.text, "parent/other: is no cache of torchcachex: it has no directory segments");
+    CHECK(sb_cache_open(&cache, &dir, 1, &notify) == SB_FORMAT);
+    CHECK_TEXT(sb_error()->text,
+               "parent/other: is no cache of torchcachex: it has no directory segments");
     cache = open_cache("parent/a");
     CHECK(sb_cache_segment_count(cache) == 0);
     CHECK_TEXT(keys_of(cache), "");

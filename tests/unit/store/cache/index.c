@@ -3,13 +3,11 @@
 
 #include "store/cache/index.h"
 
-static enum sb_code add_entry(void *context, const struct sb_pickle_entry *entry,
-                              struct sb_error *error)
+static enum sb_code add_entry(void *context, const struct sb_pickle_entry *entry)
 {
     char *text = context;
     size_t size = strlen(text);
 
-    (void)error;
     snprintf(text + size, 1000 - size, "%s%.*s=%ld:%ld", size ? " " : "", (int)entry->key_size,
              entry->key, (long)entry->segment, (long)entry->row);
     return SB_OK;
@@ -26,9 +24,9 @@ static const char *index_of(const char *dir)
     snprintf(path, sizeof(path), "%s/index.pkl", dir);
     text[0] = '\0';
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0 && sb_read_full(fd, data, sizeof(data), &got, path, &err) == SB_OK);
+    CHECK(fd >= 0 && sb_read_full(fd, data, sizeof(data), &got, path) == SB_OK);
     CHECK(close(fd) == 0);
-    CHECK(sb_pickle_index_read(data, got, add_entry, text, &err) == SB_OK);
+    CHECK(sb_pickle_index_read(data, got, add_entry, text) == SB_OK);
     return text;
 }
 
@@ -42,9 +40,9 @@ static void keys_lead_to_where_they_count(void)
     make_segment("a", 3, "x=1 y=2");
     make_segment("a", 12, "y=3 z=4 y=5");
     cache = open_cache("a");
-    CHECK(sb_cache_write_index(cache, "a", &done, &err) == SB_OK && done);
+    CHECK(sb_cache_write_index(cache, "a", &done) == SB_OK && done);
     CHECK_TEXT(index_of("a"), "x=3:0 z=12:1 y=12:2");
-    CHECK(sb_cache_write_index(cache, "a", &done, &err) == SB_OK);
+    CHECK(sb_cache_write_index(cache, "a", &done) == SB_OK);
     CHECK_TEXT(index_of("a"), "x=3:0 z=12:1 y=12:2");
     sb_cache_free(cache);
 }
@@ -59,7 +57,7 @@ static void the_mode_of_the_one_before_is_kept(void)
     make_index("b", "", 0);
     CHECK(chmod("b/index.pkl", 0640) == 0);
     cache = open_cache("b");
-    CHECK(sb_cache_write_index(cache, "b", &done, &err) == SB_OK);
+    CHECK(sb_cache_write_index(cache, "b", &done) == SB_OK);
     CHECK(stat("b/index.pkl", &st) == 0 && (st.st_mode & 07777) == 0640);
     CHECK_TEXT(index_of("b"), "x=0:0");
     sb_cache_free(cache);
@@ -74,12 +72,13 @@ static void what_a_job_writes_meanwhile_stays(void)
     make_index("c", "", 0);
     cache = open_cache("c");
     make_segment("c", 1, "y=1");
-    CHECK(sb_cache_write_index(cache, "c", &done, &err) == SB_CHANGED && !done);
-    CHECK(strstr(err.text, "c: is being written to, and its index.pkl was left alone") != NULL);
+    CHECK(sb_cache_write_index(cache, "c", &done) == SB_CHANGED && !done);
+    CHECK(strstr(sb_error()->text, "c: is being written to, and its index.pkl was left alone") !=
+          NULL);
     CHECK_TEXT(index_of("c"), "");
     sb_cache_free(cache);
     cache = open_cache("c");
-    CHECK(sb_cache_write_index(cache, "c", &done, &err) == SB_OK);
+    CHECK(sb_cache_write_index(cache, "c", &done) == SB_OK);
     CHECK_TEXT(index_of("c"), "x=0:0 y=1:0");
     sb_cache_free(cache);
 }
@@ -93,7 +92,7 @@ static void damaged_segments_are_left_out(void)
     make_segment("d", 1, "x=2");
     CHECK(truncate(segment_path("d", 1), 100) == 0);
     cache = open_cache("d");
-    CHECK(sb_cache_write_index(cache, "d", &done, &err) == SB_OK);
+    CHECK(sb_cache_write_index(cache, "d", &done) == SB_OK);
     CHECK_TEXT(index_of("d"), "x=0:0 y=0:1");
     sb_cache_free(cache);
 }

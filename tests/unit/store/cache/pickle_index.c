@@ -30,16 +30,14 @@ static const struct sample pythons[] = {
     SAMPLE("\x80\5" NEW_TABLE),
 };
 
-static struct sb_error err;
 static char told[512];
 static int told_entries;
 
-static enum sb_code tell(void *context, const struct sb_pickle_entry *entry, struct sb_error *error)
+static enum sb_code tell(void *context, const struct sb_pickle_entry *entry)
 {
     size_t size = strlen(told);
 
     (void)context;
-    (void)error;
     told_entries++;
     if (sizeof(told) - size > entry->key_size + 50)
         snprintf(told + size, sizeof(told) - size, "%.*s=%lld:%lld ", (int)entry->key_size,
@@ -58,7 +56,7 @@ static enum sb_code read_bytes(const void *data, size_t size)
     memcpy(copy, data, size);
     told[0] = '\0';
     told_entries = 0;
-    code = sb_pickle_index_read(copy, size, tell, NULL, &err);
+    code = sb_pickle_index_read(copy, size, tell, NULL);
     free(copy);
     return code;
 }
@@ -104,7 +102,8 @@ static void what_would_run_code_is_refused(void)
     for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++)
         CHECK(read_bytes(hostile[i].data, hostile[i].size) == SB_FORMAT);
     read_bytes(hostile[4].data, hostile[4].size);
-    CHECK_TEXT(err.text, "has opcode 0x63 at byte 2, where a table of keys and places has another");
+    CHECK_TEXT(sb_error()->text,
+               "has opcode 0x63 at byte 2, where a table of keys and places has another");
 }
 
 static void anything_else_is_refused(void)
@@ -143,19 +142,18 @@ static void what_is_cut_short_is_refused_wherever(void)
     }
 }
 
-static enum sb_code stop(void *context, const struct sb_pickle_entry *entry, struct sb_error *error)
+static enum sb_code stop(void *context, const struct sb_pickle_entry *entry)
 {
     (void)entry;
     ++*(int *)context;
-    return sb_fail(error, SB_INTERRUPT, "enough");
+    return sb_fail(SB_INTERRUPT, "enough");
 }
 
 static void who_takes_entries_may_end_it(void)
 {
     int calls = 0;
 
-    CHECK(sb_pickle_index_read(pythons[0].data, pythons[0].size, stop, &calls, &err) ==
-          SB_INTERRUPT);
+    CHECK(sb_pickle_index_read(pythons[0].data, pythons[0].size, stop, &calls) == SB_INTERRUPT);
     CHECK(calls == 1);
 }
 
@@ -178,14 +176,12 @@ static size_t make_key(char *key, int64_t number)
     return number == 3 ? 300 : strlen(key);
 }
 
-static enum sb_code compare(void *context, const struct sb_pickle_entry *entry,
-                            struct sb_error *error)
+static enum sb_code compare(void *context, const struct sb_pickle_entry *entry)
 {
     struct expected *expected = context;
     char key[400] = "";
     size_t size = make_key(key, expected->entries);
 
-    (void)error;
     if (entry->key_size != size || memcmp(entry->key, key, size) != 0 ||
         entry->segment != place_of(expected->entries) ||
         entry->row != place_of(expected->entries + 1))
@@ -194,9 +190,9 @@ static enum sb_code compare(void *context, const struct sb_pickle_entry *entry,
     return SB_OK;
 }
 
-static enum sb_code collect(void *out, const void *data, size_t size, struct sb_error *error)
+static enum sb_code collect(void *out, const void *data, size_t size)
 {
-    return sb_buf_add(out, data, size) ? sb_fail_memory(error) : SB_OK;
+    return sb_buf_add(out, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 static void what_is_written_is_read(void)
@@ -209,14 +205,14 @@ static void what_is_written_is_read(void)
         struct sb_buf out = {0};
         char key[400] = "";
 
-        CHECK(sb_pickle_index_begin(&writer, collect, &out, &err) == SB_OK);
+        CHECK(sb_pickle_index_begin(&writer, collect, &out) == SB_OK);
         for (int64_t n = 0; n < counts[i]; n++) {
             struct sb_pickle_entry entry = {key, make_key(key, n), place_of(n), place_of(n + 1)};
 
-            CHECK(sb_pickle_index_add(&writer, &entry, &err) == SB_OK);
+            CHECK(sb_pickle_index_add(&writer, &entry) == SB_OK);
         }
-        CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
-        CHECK(sb_pickle_index_read(out.data, out.size, compare, &expected, &err) == SB_OK);
+        CHECK(sb_pickle_index_end(&writer) == SB_OK);
+        CHECK(sb_pickle_index_read(out.data, out.size, compare, &expected) == SB_OK);
         CHECK(expected.entries == counts[i] && !expected.differs);
         sb_buf_release(&out);
     }
@@ -228,11 +224,10 @@ static void what_is_written_is_what_python_reads(void)
     struct sb_pickle_writer writer;
     struct sb_buf out = {0};
 
-    CHECK(sb_pickle_index_begin(&writer, collect, &out, &err) == SB_OK);
-    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:a", 3, 0, 1}, &err) == SB_OK);
-    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:b", 3, 300, 70000}, &err) ==
-          SB_OK);
-    CHECK(sb_pickle_index_end(&writer, &err) == SB_OK);
+    CHECK(sb_pickle_index_begin(&writer, collect, &out) == SB_OK);
+    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:a", 3, 0, 1}) == SB_OK);
+    CHECK(sb_pickle_index_add(&writer, &(struct sb_pickle_entry){"m:b", 3, 300, 70000}) == SB_OK);
+    CHECK(sb_pickle_index_end(&writer) == SB_OK);
     CHECK(out.size == sizeof(bytes) - 1 && memcmp(out.data, bytes, out.size) == 0);
     sb_buf_release(&out);
 }

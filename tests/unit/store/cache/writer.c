@@ -20,7 +20,7 @@ static struct sb_cache_writer *open_writer(const char *path, int64_t rows)
         .path = path, .segment_rows = rows, .notify = &notify};
     struct sb_cache_writer *writer = NULL;
 
-    CHECK(sb_cache_writer_open(&writer, &options, &err) == SB_OK);
+    CHECK(sb_cache_writer_open(&writer, &options) == SB_OK);
     return writer;
 }
 
@@ -29,7 +29,7 @@ static enum sb_code begin(struct sb_cache_writer *writer, const struct sb_cache_
 {
     struct sb_row_key key = {text, strlen(text)};
 
-    return sb_cache_writer_begin_row(writer, of, &key, 10, order, &err);
+    return sb_cache_writer_begin_row(writer, of, &key, 10, order);
 }
 
 /* a is 1, 2; b is the key. */
@@ -43,15 +43,15 @@ static void put(struct sb_cache_writer *writer, const struct sb_cache_form *of, 
     CHECK(begin(writer, of, key, &order) == SB_OK);
     for (size_t i = 0; i < 2; i++) {
         if (of->fields[order[i]].blob) {
-            CHECK(sb_cache_writer_value(writer, &blob, &err) == SB_OK);
-            CHECK(sb_cache_writer_write(writer, key, strlen(key), &err) == SB_OK);
+            CHECK(sb_cache_writer_value(writer, &blob) == SB_OK);
+            CHECK(sb_cache_writer_write(writer, key, strlen(key)) == SB_OK);
         } else {
-            CHECK(sb_cache_writer_value(writer, &array, &err) == SB_OK);
-            CHECK(sb_cache_writer_write(writer, numbers, 3, &err) == SB_OK);
-            CHECK(sb_cache_writer_write(writer, (const char *)numbers + 3, 1, &err) == SB_OK);
+            CHECK(sb_cache_writer_value(writer, &array) == SB_OK);
+            CHECK(sb_cache_writer_write(writer, numbers, 3) == SB_OK);
+            CHECK(sb_cache_writer_write(writer, (const char *)numbers + 3, 1) == SB_OK);
         }
     }
-    CHECK(sb_cache_writer_end_row(writer, &err) == SB_OK);
+    CHECK(sb_cache_writer_end_row(writer) == SB_OK);
 }
 
 static void expect(const char *dir, const char *keys, uint32_t segments)
@@ -61,7 +61,7 @@ static void expect(const char *dir, const char *keys, uint32_t segments)
     struct sb_buf found = {0};
 
     CHECK(sb_cache_segment_count(cache) == segments);
-    while (sb_cache_next(cache, &row, &err) == SB_OK)
+    while (sb_cache_next(cache, &row) == SB_OK)
         CHECK(sb_buf_add(&found, row.key.text, row.key.size) == SB_OK &&
               sb_buf_add_char(&found, ' ') == SB_OK);
     CHECK_TEXT(found.data, keys);
@@ -80,7 +80,7 @@ static void segments_end_by_their_rows(void)
     counts = sb_cache_writer_counts(writer);
     CHECK(counts.rows == 3 && counts.segments == 2 && counts.foreign_keys == 1);
     CHECK(counts.bytes == 3 * 4 + 6 + 6 + 1);
-    CHECK(sb_cache_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_cache_writer_commit(writer) == SB_OK);
     sb_cache_writer_free(writer);
     expect("rows", "rows:1 rows:2 3 ", 2);
 }
@@ -91,7 +91,7 @@ static void fields_come_in_the_order_of_the_first_row(void)
 
     put(writer, &form, "turned:1");
     put(writer, &turned_form, "turned:2");
-    CHECK(sb_cache_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_cache_writer_commit(writer) == SB_OK);
     sb_cache_writer_free(writer);
     expect("turned", "turned:1 turned:2 ", 1);
 }
@@ -104,12 +104,12 @@ static void a_row_that_is_dropped_leaves_nothing(void)
 
     put(writer, &form, "dropped:1");
     CHECK(begin(writer, &form, "dropped:2", &order) == SB_OK);
-    CHECK(sb_cache_writer_value(writer, &array, &err) == SB_OK);
-    CHECK(sb_cache_writer_write(writer, "xy", 2, &err) == SB_OK);
+    CHECK(sb_cache_writer_value(writer, &array) == SB_OK);
+    CHECK(sb_cache_writer_write(writer, "xy", 2) == SB_OK);
     sb_cache_writer_drop_row(writer);
     sb_cache_writer_drop_row(writer);
     put(writer, &form, "dropped:3");
-    CHECK(sb_cache_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_cache_writer_commit(writer) == SB_OK);
     sb_cache_writer_free(writer);
     expect("dropped", "dropped:1 dropped:3 ", 1);
 }
@@ -121,10 +121,10 @@ static void bytes_must_be_as_many_as_was_said(void)
     const size_t *order;
 
     CHECK(begin(writer, &form, "short:1", &order) == SB_OK);
-    CHECK(sb_cache_writer_value(writer, &array, &err) == SB_OK);
-    CHECK(sb_cache_writer_write(writer, "xy", 2, &err) == SB_OK);
-    CHECK(sb_cache_writer_value(writer, &array, &err) == SB_CHANGED);
-    CHECK_TEXT(err.text, "short:1: 'a' has not as many bytes as its shape says");
+    CHECK(sb_cache_writer_value(writer, &array) == SB_OK);
+    CHECK(sb_cache_writer_write(writer, "xy", 2) == SB_OK);
+    CHECK(sb_cache_writer_value(writer, &array) == SB_CHANGED);
+    CHECK_TEXT(sb_error()->text, "short:1: 'a' has not as many bytes as its shape says");
     sb_cache_writer_free(writer);
     CHECK(access("short", F_OK) != 0 && access(".short.shardbox-new", F_OK) != 0);
 }
@@ -136,9 +136,10 @@ static void what_a_segment_cannot_hold_is_refused(void)
     const size_t *order;
 
     CHECK(begin(writer, &form, "large:1", &order) == SB_OK);
-    CHECK(sb_cache_writer_value(writer, &array, &err) == SB_LIMIT);
-    CHECK_TEXT(err.text, "large:1: 'a' has more than the 2147483647 values that a cache can hold; "
-                         "cut it into pieces");
+    CHECK(sb_cache_writer_value(writer, &array) == SB_LIMIT);
+    CHECK_TEXT(sb_error()->text,
+               "large:1: 'a' has more than the 2147483647 values that a cache can hold; "
+               "cut it into pieces");
     sb_cache_writer_free(writer);
 }
 
@@ -147,7 +148,7 @@ static void two_writers_of_one_cache_exclude_each_other(void)
     struct sb_cache_writer *writer = open_writer("locked", 0), *other;
     struct sb_cache_writer_options options = {.path = "locked", .notify = &notify};
 
-    CHECK(sb_cache_writer_open(&other, &options, &err) == SB_LOCKED);
+    CHECK(sb_cache_writer_open(&other, &options) == SB_LOCKED);
     sb_cache_writer_free(writer);
     CHECK(access(".locked.shardbox-lock", F_OK) != 0);
 }

@@ -3,18 +3,17 @@
 #include "check.h"
 
 static struct sb_buf out;
-static struct sb_error err;
 
 /* In pieces of `step` bytes. */
 static enum sb_code frame(struct sb_framer *framer, const char *name, int64_t index,
                           const char *data, size_t size, size_t step)
 {
     struct sb_framed record = {.name = name, .index = index, .size = (int64_t)size};
-    enum sb_code code = sb_framer_begin(framer, &record, &out, &err);
+    enum sb_code code = sb_framer_begin(framer, &record, &out);
 
     for (size_t at = 0; !code && at < size; at += step)
-        code = sb_framer_data(framer, data + at, size - at < step ? size - at : step, &out, &err);
-    return code ? code : sb_framer_end(framer, &out, &err);
+        code = sb_framer_data(framer, data + at, size - at < step ? size - at : step, &out);
+    return code ? code : sb_framer_end(framer, &out);
 }
 
 /* "first" as 7, then an empty one as 8. */
@@ -26,11 +25,11 @@ static bool frames_as(enum sb_framing framing, const char *wanted, size_t size)
         struct sb_framer *framer;
 
         sb_buf_clear(&out);
-        if (!CHECK(sb_framer_new(&framer, framing, &err) == SB_OK))
+        if (!CHECK(sb_framer_new(&framer, framing) == SB_OK))
             return false;
         CHECK(frame(framer, "a/b", 7, "first", 5, step) == SB_OK);
         CHECK(frame(framer, NULL, 8, "", 0, step) == SB_OK);
-        CHECK(sb_framer_finish(framer, &out, &err) == SB_OK);
+        CHECK(sb_framer_finish(framer, &out) == SB_OK);
         sb_framer_free(framer);
         same = same && CHECK(out.size == size) && CHECK(memcmp(out.data, wanted, size) == 0);
     }
@@ -78,7 +77,7 @@ static enum sb_code frame_once(enum sb_framing framing, const char *name, const 
                                size_t size)
 {
     struct sb_framer *framer;
-    enum sb_code code = sb_framer_new(&framer, framing, &err);
+    enum sb_code code = sb_framer_new(&framer, framing);
 
     sb_buf_clear(&out);
     if (!code)
@@ -102,10 +101,10 @@ static void a_tar_has_whole_blocks(void)
     struct sb_framer *framer;
 
     sb_buf_clear(&out);
-    CHECK(sb_framer_new(&framer, SB_FRAMING_TAR, &err) == SB_OK);
+    CHECK(sb_framer_new(&framer, SB_FRAMING_TAR) == SB_OK);
     CHECK(frame(framer, "a", 0, "first", 5, 2) == SB_OK && out.size == 1024);
     CHECK(memcmp(out.data, "a\0", 2) == 0 && memcmp(out.data + 512, "first\0", 6) == 0);
-    CHECK(sb_framer_finish(framer, &out, &err) == SB_OK && out.size == 2048);
+    CHECK(sb_framer_finish(framer, &out) == SB_OK && out.size == 2048);
     sb_framer_free(framer);
     CHECK(frame_once(SB_FRAMING_TAR, "/a//./b", "", 0) == SB_OK);
     CHECK(memcmp(out.data, "a/b\0", 4) == 0);
@@ -115,8 +114,9 @@ static void a_tar_has_whole_blocks(void)
 static void what_would_end_a_record_is_refused(void)
 {
     CHECK(frame_once(SB_FRAMING_LINE, NULL, "a\nb", 3) == SB_INVALID);
-    CHECK_TEXT(err.text, "holds a newline, which would end it too early; choose a framing with "
-                         "lengths, such as u32");
+    CHECK_TEXT(sb_error()->text,
+               "holds a newline, which would end it too early; choose a framing with "
+               "lengths, such as u32");
     CHECK(frame_once(SB_FRAMING_NUL, NULL, "a\0b", 3) == SB_INVALID);
     CHECK(frame_once(SB_FRAMING_LINE, NULL, "a\0b", 3) == SB_OK);
     CHECK(frame_once(SB_FRAMING_NUL, NULL, "a\nb", 3) == SB_OK);
@@ -135,11 +135,11 @@ static void u32_has_an_end(void)
     struct sb_framed record = {.size = (int64_t)1 << 32};
     struct sb_framer *framer;
 
-    CHECK(sb_framer_new(&framer, SB_FRAMING_U32, &err) == SB_OK);
-    CHECK(sb_framer_begin(framer, &record, &out, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "has 4294967296 bytes, too many for u32; choose u64");
+    CHECK(sb_framer_new(&framer, SB_FRAMING_U32) == SB_OK);
+    CHECK(sb_framer_begin(framer, &record, &out) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "has 4294967296 bytes, too many for u32; choose u64");
     record.size--;
-    CHECK(sb_framer_begin(framer, &record, &out, &err) == SB_OK);
+    CHECK(sb_framer_begin(framer, &record, &out) == SB_OK);
     sb_framer_free(framer);
 }
 
@@ -148,11 +148,11 @@ static void bytes_are_as_many_as_the_frame_tells(void)
     struct sb_framed record = {.size = 3};
     struct sb_framer *framer;
 
-    CHECK(sb_framer_new(&framer, SB_FRAMING_U64, &err) == SB_OK);
-    CHECK(sb_framer_begin(framer, &record, &out, &err) == SB_OK);
-    CHECK(sb_framer_data(framer, "ab", 2, &out, &err) == SB_OK);
-    CHECK(sb_framer_end(framer, &out, &err) == SB_CHANGED);
-    CHECK(sb_framer_data(framer, "cd", 2, &out, &err) == SB_CHANGED);
+    CHECK(sb_framer_new(&framer, SB_FRAMING_U64) == SB_OK);
+    CHECK(sb_framer_begin(framer, &record, &out) == SB_OK);
+    CHECK(sb_framer_data(framer, "ab", 2, &out) == SB_OK);
+    CHECK(sb_framer_end(framer, &out) == SB_CHANGED);
+    CHECK(sb_framer_data(framer, "cd", 2, &out) == SB_CHANGED);
     sb_framer_free(framer);
 }
 
@@ -161,7 +161,7 @@ static void a_line_of_batch_may_end_in_nul(void)
     struct sb_framer *framer;
 
     sb_buf_clear(&out);
-    CHECK(sb_framer_new(&framer, SB_FRAMING_BATCH, &err) == SB_OK);
+    CHECK(sb_framer_new(&framer, SB_FRAMING_BATCH) == SB_OK);
     sb_framer_set_line_end(framer, '\0');
     CHECK(frame(framer, "a\nb", 0, "x", 1, 1) == SB_OK);
     CHECK(out.size == 8 && memcmp(out.data, "a\nb 1\0x\n", 8) == 0);

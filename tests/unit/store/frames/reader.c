@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct sb_error err;
 static struct sb_buf framed;
 static struct sb_buf got; /* records, each with its size before it */
 static int64_t told;
@@ -39,17 +38,17 @@ static enum sb_code read_all(struct sb_input *input, enum sb_framing framing, in
     struct sb_buf record = {0};
     struct sb_frame frame;
     enum sb_code code =
-        sb_frame_reader_open(&reader, input, framing, &(struct sb_feed_options){0}, &notify, &err);
+        sb_frame_reader_open(&reader, input, framing, &(struct sb_feed_options){0}, &notify);
 
     sb_buf_clear(&got);
-    while (!code && (code = sb_frame_reader_next(reader, &frame, &err)) == SB_OK) {
+    while (!code && (code = sb_frame_reader_next(reader, &frame)) == SB_OK) {
         const void *data;
         size_t size;
 
         sb_buf_clear(&record);
         if (passed && frame.number % passed == passed - 1)
             continue;
-        while ((code = sb_frame_reader_block(reader, &data, &size, &err)) == SB_OK) {
+        while ((code = sb_frame_reader_block(reader, &data, &size)) == SB_OK) {
             CHECK(size > 0);
             CHECK(sb_buf_add(&record, data, size) == SB_OK);
         }
@@ -75,7 +74,7 @@ static enum sb_code read_pipe(const char *data, size_t size, size_t head, enum s
     CHECK(pipe(ends) == 0);
     CHECK(size == head || write(ends[1], data + head, size - head) == (ssize_t)(size - head));
     close(ends[1]);
-    CHECK(sb_file_take(&input.pipe, ends[0], "input", &err) == SB_OK);
+    CHECK(sb_file_take(&input.pipe, ends[0], "input") == SB_OK);
     CHECK(sb_buf_set(&input.head, data, head) == SB_OK);
     code = read_all(&input, framing, passed);
     sb_input_close(&input);
@@ -90,7 +89,7 @@ static enum sb_code read_file(const char *data, size_t size, enum sb_framing fra
     enum sb_code code;
 
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    CHECK(sb_file_take(&input.file, fd, "input", &err) == SB_OK);
+    CHECK(sb_file_take(&input.file, fd, "input") == SB_OK);
     code = read_all(&input, framing, passed);
     sb_input_close(&input);
     return code;
@@ -100,9 +99,9 @@ static void frame(struct sb_framer *framer, int64_t index, const void *data, siz
 {
     struct sb_framed record = {.name = "name", .index = index, .size = (int64_t)size};
 
-    CHECK(sb_framer_begin(framer, &record, &framed, &err) == SB_OK);
-    CHECK(sb_framer_data(framer, data, size, &framed, &err) == SB_OK);
-    CHECK(sb_framer_end(framer, &framed, &err) == SB_OK);
+    CHECK(sb_framer_begin(framer, &record, &framed) == SB_OK);
+    CHECK(sb_framer_data(framer, data, size, &framed) == SB_OK);
+    CHECK(sb_framer_end(framer, &framed) == SB_OK);
 }
 
 static const char *const records[] = {"one", "", "three, and some more of it", "", "", "x"};
@@ -116,7 +115,7 @@ static void frame_records(enum sb_framing framing, struct sb_buf *wanted, size_t
 
     sb_buf_clear(&framed);
     sb_buf_clear(wanted);
-    CHECK(sb_framer_new(&framer, framing, &err) == SB_OK);
+    CHECK(sb_framer_new(&framer, framing) == SB_OK);
     for (size_t i = 0; i < RECORDS; i++) {
         frame(framer, (int64_t)i, records[i], strlen(records[i]));
         if (i < count && !(passed && (int64_t)i % passed == passed - 1))
@@ -211,7 +210,7 @@ static void large_records_come_back(void)
 
         sb_buf_clear(&framed);
         sb_buf_clear(&wanted);
-        CHECK(sb_framer_new(&framer, (enum sb_framing)framing, &err) == SB_OK);
+        CHECK(sb_framer_new(&framer, (enum sb_framing)framing) == SB_OK);
         for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
             frame(framer, (int64_t)i, data, sizes[i]);
             CHECK(add_record(&wanted, data, sizes[i]));
@@ -235,7 +234,7 @@ static enum sb_code read_text(enum sb_framing framing, const char *text, size_t 
 
 static bool refuses(enum sb_framing framing, const char *text, size_t size, const char *why)
 {
-    return CHECK(read_text(framing, text, size) == SB_DAMAGED) && CHECK_TEXT(err.text, why);
+    return CHECK(read_text(framing, text, size) == SB_DAMAGED) && CHECK_TEXT(sb_error()->text, why);
 }
 
 #define REFUSES(framing, text, why) refuses(framing, text, sizeof(text) - 1, why)
@@ -345,7 +344,7 @@ static void depth_of_json_is_bounded(void)
 
     memset(line + 5, '[', sizeof(line) - 6);
     CHECK(read_text(SB_FRAMING_JSONL, line, 60000) == SB_DAMAGED);
-    CHECK(strstr(err.text, "more than 64 values within each other") != NULL);
+    CHECK(strstr(sb_error()->text, "more than 64 values within each other") != NULL);
 }
 
 int main(void)

@@ -29,12 +29,12 @@ static const enum sb_filter_kind kinds[] = {SB_FILTER_GZIP, SB_FILTER_ZSTD};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* A sb_each_block. */
-static enum sb_code keep(void *context, const void *bytes, size_t size, struct sb_error *err)
+static enum sb_code keep(void *context, const void *bytes, size_t size)
 {
     struct output *output = context;
 
     if (output->size + size > output->most)
-        return sb_fail(err, SB_SYSTEM, "full");
+        return sb_fail(SB_SYSTEM, "full");
     memcpy(output->data + output->size, bytes, size);
     output->size += size;
     return SB_OK;
@@ -46,13 +46,12 @@ static enum sb_code filter(enum sb_filter_kind kind, unsigned threads, const cha
     struct sb_outfilter_options options = {
         .kind = kind, .level = 1, .threads = threads, .each = keep, .context = output};
     struct sb_outfilter *filter;
-    struct sb_error err;
-    enum sb_code code = sb_outfilter_open(&filter, &options, &err);
+    enum sb_code code = sb_outfilter_open(&filter, &options);
 
     for (size_t at = 0; code == SB_OK && at < size; at += step)
-        code = sb_outfilter_write(filter, bytes + at, size - at < step ? size - at : step, &err);
+        code = sb_outfilter_write(filter, bytes + at, size - at < step ? size - at : step);
     if (code == SB_OK)
-        code = sb_outfilter_finish(filter, &err);
+        code = sb_outfilter_finish(filter);
     sb_outfilter_free(filter);
     return code;
 }
@@ -67,14 +66,13 @@ static bool is_compressed_of(const struct output *output, enum sb_filter_kind ki
                              .out = room[2],
                              .capacity = sizeof(room[2])};
     struct sb_codec *codec;
-    struct sb_error err;
-    enum sb_code code = sb_codec_new(&codec, &options, &err);
+    enum sb_code code = sb_codec_new(&codec, &options);
 
     if (code == SB_OK)
-        code = sb_codec_begin(codec, -1, &err);
+        code = sb_codec_begin(codec, -1);
     do {
         if (code == SB_OK)
-            code = sb_codec_step(codec, &io, &err);
+            code = sb_codec_step(codec, &io);
         io.out += io.made;
         io.capacity -= io.made;
     } while (code == SB_OK && (io.in_size > 0 || io.more));
@@ -217,11 +215,10 @@ static void what_is_given_up_ends(void)
             struct sb_outfilter_options options = {
                 .kind = kinds[i], .level = 1, .threads = 3, .each = keep, .context = &output};
             struct sb_outfilter *given_up;
-            struct sb_error err;
 
-            if (!CHECK(sb_outfilter_open(&given_up, &options, &err) == SB_OK))
+            if (!CHECK(sb_outfilter_open(&given_up, &options) == SB_OK))
                 return;
-            CHECK(sb_outfilter_write(given_up, data, size, &err) == SB_OK);
+            CHECK(sb_outfilter_write(given_up, data, size) == SB_OK);
             sb_outfilter_free(given_up);
         }
     }

@@ -11,8 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct sb_error err;
-
 static void add_int64(struct sb_buf *out, int64_t value)
 {
     uint64_t stored = htole64((uint64_t)value);
@@ -24,7 +22,7 @@ static int file_of(const void *data, size_t size)
 {
     int fd = memfd_create("syrah", MFD_CLOEXEC);
 
-    CHECK(fd >= 0 && sb_write_full(fd, data, size, "x.syr", &err) == SB_OK);
+    CHECK(fd >= 0 && sb_write_full(fd, data, size, "x.syr") == SB_OK);
     return fd;
 }
 
@@ -79,11 +77,11 @@ static void add_array(bson_t *to, const char *name, const char *dtype, const int
 static enum sb_code open_syrah(struct sb_syrah **out, int fd)
 {
     struct sb_file *file;
-    enum sb_code code = sb_file_take(&file, fd, "x.syr", &err);
+    enum sb_code code = sb_file_take(&file, fd, "x.syr");
 
     *out = NULL;
     if (!code)
-        code = sb_syrah_open(out, file, &err);
+        code = sb_syrah_open(out, file);
     sb_file_free(file);
     return code;
 }
@@ -104,7 +102,7 @@ static const char *why_not_fd(int fd)
 
     sb_syrah_free(syrah);
     CHECK(code == SB_FORMAT || code == SB_OK);
-    return code ? err.text : "it was opened";
+    return code ? sb_error()->text : "it was opened";
 }
 
 static const char *why_not(bson_t *document)
@@ -146,13 +144,13 @@ static void arrays_and_extents(void)
     CHECK(sb_syrah_find(syrah, "x\0y", 3) == -1);
     CHECK(sb_syrah_find(syrah, "", 0) == -1);
     CHECK(sb_syrah_data_end(syrah) == 38);
-    CHECK(sb_syrah_extents(syrah, 1, 0, 2, extents, &good, &err) == SB_OK && good == 2);
+    CHECK(sb_syrah_extents(syrah, 1, 0, 2, extents, &good) == SB_OK && good == 2);
     CHECK(extents[0].offset == 30 && extents[0].size == 1);
     CHECK(extents[1].offset == 35 && extents[1].size == 3);
-    CHECK(sb_syrah_read(syrah, 23, data, 2, &err) == SB_OK);
+    CHECK(sb_syrah_read(syrah, 23, data, 2) == SB_OK);
     CHECK(data[0] == 1 && data[1] == 2);
-    CHECK(sb_syrah_read(syrah, 37, data, 2, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "lies outside the data section (offset 37, 2 bytes)");
+    CHECK(sb_syrah_read(syrah, 37, data, 2) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "lies outside the data section (offset 37, 2 bytes)");
     sb_syrah_free(syrah);
 }
 
@@ -182,14 +180,14 @@ static const char *bad_extent(int64_t offset, int64_t size)
     syrah = open_document(&document, 16);
     if (!CHECK(syrah))
         return NULL;
-    CHECK(sb_syrah_extents(syrah, 0, 2, 1, extents, &good, &err) == SB_OK && good == 1);
+    CHECK(sb_syrah_extents(syrah, 0, 2, 1, extents, &good) == SB_OK && good == 1);
     CHECK(extents[0].offset == 26);
-    if (!sb_syrah_extents(syrah, 0, 0, 3, extents, &good, &err))
-        err.text[0] = '\0';
+    if (!sb_syrah_extents(syrah, 0, 0, 3, extents, &good))
+        sb_error()->text[0] = '\0';
     else
-        CHECK(good == 1 && err.code == SB_DAMAGED);
+        CHECK(good == 1 && sb_error()->code == SB_DAMAGED);
     sb_syrah_free(syrah);
-    return err.text;
+    return sb_error()->text;
 }
 
 static void extents_outside(void)
@@ -450,9 +448,9 @@ static void shrinks_while_it_is_open(void)
     if (!CHECK(other >= 0 && open_syrah(&syrah, fd) == SB_OK))
         return;
     CHECK(ftruncate(other, 22) == 0);
-    CHECK(sb_syrah_extents(syrah, 0, 0, 1, &extent, &good, &err) == SB_CHANGED && good == 0);
-    CHECK(sb_syrah_read(syrah, 22, data, 1, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "x.syr: ends before byte 23; it was longer before");
+    CHECK(sb_syrah_extents(syrah, 0, 0, 1, &extent, &good) == SB_CHANGED && good == 0);
+    CHECK(sb_syrah_read(syrah, 22, data, 1) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "x.syr: ends before byte 23; it was longer before");
     sb_syrah_free(syrah);
     close(other);
 }

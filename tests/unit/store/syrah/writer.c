@@ -17,33 +17,30 @@ static struct sb_syrah_writer *begin(void)
 {
     struct sb_stream_sink_options options = {.path = path, .force = true};
     struct sb_syrah_writer *writer;
-    struct sb_error err;
 
-    CHECK(sb_syrah_writer_open(&writer, &options, &err) == SB_OK);
+    CHECK(sb_syrah_writer_open(&writer, &options) == SB_OK);
     return writer;
 }
 
 static enum sb_code add(struct sb_syrah_writer *writer, const char *name, enum sb_dtype dtype,
-                        const void *data, size_t size, struct sb_error *err)
+                        const void *data, size_t size)
 {
-    enum sb_code code =
-        sb_syrah_writer_array(writer, name, strlen(name), dtype, (int64_t)size, err);
+    enum sb_code code = sb_syrah_writer_array(writer, name, strlen(name), dtype, (int64_t)size);
 
-    return code ? code : sb_syrah_writer_write(writer, data, size, err);
+    return code ? code : sb_syrah_writer_write(writer, data, size);
 }
 
 static struct sb_syrah *finish(struct sb_syrah_writer *writer)
 {
     struct sb_syrah *syrah = NULL;
     struct sb_file *file;
-    struct sb_error err;
 
-    if (!CHECK(sb_syrah_writer_commit(writer, &err) == SB_OK))
-        printf("# %s\n", err.text);
+    if (!CHECK(sb_syrah_writer_commit(writer) == SB_OK))
+        printf("# %s\n", sb_error()->text);
     sb_syrah_writer_free(writer);
-    if (!CHECK(sb_file_open(&file, path, "Syrah file", &err) == SB_OK) ||
-        !CHECK(sb_syrah_open(&syrah, file, &err) == SB_OK))
-        printf("# %s\n", err.text);
+    if (!CHECK(sb_file_open(&file, path, "Syrah file") == SB_OK) ||
+        !CHECK(sb_syrah_open(&syrah, file) == SB_OK))
+        printf("# %s\n", sb_error()->text);
     sb_file_free(file);
     return syrah;
 }
@@ -52,14 +49,13 @@ static bool holds(const struct sb_syrah *syrah, const char *array, int64_t item,
                   size_t size)
 {
     struct sb_extent extent;
-    struct sb_error err;
     char bytes[64];
     size_t good;
 
     return CHECK(sb_syrah_extents(syrah, (uint32_t)sb_syrah_find(syrah, array, strlen(array)), item,
-                                  1, &extent, &good, &err) == SB_OK) &&
+                                  1, &extent, &good) == SB_OK) &&
            extent.size == (int64_t)size &&
-           sb_syrah_read(syrah, extent.offset, bytes, size, &err) == SB_OK &&
+           sb_syrah_read(syrah, extent.offset, bytes, size) == SB_OK &&
            memcmp(bytes, data, size) == 0;
 }
 
@@ -67,16 +63,15 @@ static void items_come_back(void)
 {
     struct sb_syrah_writer *writer = begin();
     struct sb_syrah *syrah;
-    struct sb_error err;
 
-    CHECK(add(writer, "x", SB_DTYPE_INT16, "abcd", 4, &err) == SB_OK);
-    CHECK(add(writer, "text", SB_DTYPE_STR, "hello", 5, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "text", SB_DTYPE_STR, "", 0, &err) == SB_OK);
-    CHECK(sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_INT16, -1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_write(writer, "e", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_write(writer, "f", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT16, "abcd", 4) == SB_OK);
+    CHECK(add(writer, "text", SB_DTYPE_STR, "hello", 5) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
+    CHECK(add(writer, "text", SB_DTYPE_STR, "", 0) == SB_OK);
+    CHECK(sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_INT16, -1) == SB_OK);
+    CHECK(sb_syrah_writer_write(writer, "e", 1) == SB_OK);
+    CHECK(sb_syrah_writer_write(writer, "f", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     CHECK(sb_syrah_writer_count(writer) == 2);
     syrah = finish(writer);
     CHECK(sb_syrah_count(syrah) == 2 && sb_syrah_array_count(syrah) == 2);
@@ -93,13 +88,12 @@ static void many_items_come_back(void)
 {
     struct sb_syrah_writer *writer = begin();
     struct sb_syrah *syrah;
-    struct sb_error err;
     const int64_t count = 300000;
 
     for (int64_t i = 0; i < count; i++) {
-        CHECK(add(writer, "a", SB_DTYPE_INT64, &i, sizeof(i), &err) == SB_OK);
-        CHECK(add(writer, "b", SB_DTYPE_UINT8, &i, (size_t)(i % 3), &err) == SB_OK);
-        CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+        CHECK(add(writer, "a", SB_DTYPE_INT64, &i, sizeof(i)) == SB_OK);
+        CHECK(add(writer, "b", SB_DTYPE_UINT8, &i, (size_t)(i % 3)) == SB_OK);
+        CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     }
     syrah = finish(writer);
     CHECK(sb_syrah_count(syrah) == count);
@@ -112,7 +106,6 @@ static void arrays_by_the_thousand_come_back_in_any_order(void)
 {
     struct sb_syrah_writer *writer = begin();
     struct sb_syrah *syrah;
-    struct sb_error err;
     char name[16];
 
     for (int item = 0; item < 4; item++) {
@@ -120,9 +113,9 @@ static void arrays_by_the_thousand_come_back_in_any_order(void)
             int array = item % 2 ? 2999 - i : i, value = item * 10000 + array;
 
             snprintf(name, sizeof(name), "%d", array);
-            CHECK(add(writer, name, SB_DTYPE_INT32, &value, sizeof(value), &err) == SB_OK);
+            CHECK(add(writer, name, SB_DTYPE_INT32, &value, sizeof(value)) == SB_OK);
         }
-        CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+        CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     }
     syrah = finish(writer);
     CHECK(sb_syrah_array_count(syrah) == 3000);
@@ -139,14 +132,13 @@ static void the_metadata_are_bson(void)
 {
     struct sb_syrah_writer *writer = begin();
     struct stat st;
-    struct sb_error err;
     unsigned char *file;
     bson_t document;
     int fd;
 
-    CHECK(add(writer, "ü", SB_DTYPE_FLOAT128, "0123456789abcdef", 16, &err) == SB_OK);
-    CHECK(add(writer, "", SB_DTYPE_BOOL, "\1", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+    CHECK(add(writer, "ü", SB_DTYPE_FLOAT128, "0123456789abcdef", 16) == SB_OK);
+    CHECK(add(writer, "", SB_DTYPE_BOOL, "\1", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     sb_syrah_free(finish(writer));
     fd = open(path, O_RDONLY | O_CLOEXEC);
     CHECK(fstat(fd, &st) == 0);
@@ -162,48 +154,46 @@ static void the_metadata_are_bson(void)
 static void items_that_differ_are_refused(void)
 {
     struct sb_syrah_writer *writer = begin();
-    struct sb_error err;
 
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "has no arrays");
-    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2, &err) == SB_OK);
-    CHECK(add(writer, "y", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "has no arrays");
+    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2) == SB_OK);
+    CHECK(add(writer, "y", SB_DTYPE_INT8, "a", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
 
-    CHECK(add(writer, "z", SB_DTYPE_INT16, "ab", 2, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'z': the first item has none of that name");
-    CHECK(add(writer, "x", SB_DTYPE_INT32, "abcd", 4, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': is of type int32, but int16 in the first item");
-    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': it comes twice");
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "has no array 'y', as the first item has");
+    CHECK(add(writer, "z", SB_DTYPE_INT16, "ab", 2) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'z': the first item has none of that name");
+    CHECK(add(writer, "x", SB_DTYPE_INT32, "abcd", 4) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': is of type int32, but int16 in the first item");
+    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT16, "ab", 2) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': it comes twice");
+    CHECK(sb_syrah_writer_end_item(writer) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "has no array 'y', as the first item has");
     sb_syrah_writer_free(writer);
 }
 
 static void bytes_must_be_as_many_as_was_said(void)
 {
     struct sb_syrah_writer *writer = begin();
-    struct sb_error err;
 
-    CHECK(sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_INT16, 4, &err) == SB_OK);
-    CHECK(sb_syrah_writer_write(writer, "abcde", 5, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': its bytes are more than its size");
-    CHECK(sb_syrah_writer_write(writer, "ab", 2, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': its bytes are not as many as its size");
-    CHECK(sb_syrah_writer_drop_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT16, "abc", 3, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': its 3 bytes are no multiple of a int16");
-    CHECK(sb_syrah_writer_drop_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_INVALID);
-    CHECK_TEXT(err.text, "array 'x': it comes twice");
-    CHECK(add(writer, "\xff", SB_DTYPE_INT8, "a", 1, &err) == SB_INVALID);
-    CHECK(sb_syrah_writer_commit(writer, &err) == SB_INVALID);
+    CHECK(sb_syrah_writer_array(writer, "x", 1, SB_DTYPE_INT16, 4) == SB_OK);
+    CHECK(sb_syrah_writer_write(writer, "abcde", 5) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': its bytes are more than its size");
+    CHECK(sb_syrah_writer_write(writer, "ab", 2) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': its bytes are not as many as its size");
+    CHECK(sb_syrah_writer_drop_item(writer) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT16, "abc", 3) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': its 3 bytes are no multiple of a int16");
+    CHECK(sb_syrah_writer_drop_item(writer) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_INVALID);
+    CHECK_TEXT(sb_error()->text, "array 'x': it comes twice");
+    CHECK(add(writer, "\xff", SB_DTYPE_INT8, "a", 1) == SB_INVALID);
+    CHECK(sb_syrah_writer_commit(writer) == SB_INVALID);
     sb_syrah_writer_free(writer);
 }
 
@@ -211,16 +201,15 @@ static void an_item_that_is_dropped_leaves_nothing(void)
 {
     struct sb_syrah_writer *writer = begin();
     struct sb_syrah *syrah;
-    struct sb_error err;
 
-    CHECK(add(writer, "other", SB_DTYPE_INT8, "abcdef", 6, &err) == SB_OK);
-    CHECK(sb_syrah_writer_drop_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "bcd", 3, &err) == SB_OK);
-    CHECK(sb_syrah_writer_drop_item(writer, &err) == SB_OK);
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "e", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+    CHECK(add(writer, "other", SB_DTYPE_INT8, "abcdef", 6) == SB_OK);
+    CHECK(sb_syrah_writer_drop_item(writer) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "bcd", 3) == SB_OK);
+    CHECK(sb_syrah_writer_drop_item(writer) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "e", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     syrah = finish(writer);
     CHECK(sb_syrah_count(syrah) == 2 && sb_syrah_data_end(syrah) == SB_SYRAH_HEADER + 2);
     CHECK(holds(syrah, "x", 0, "a", 1) && holds(syrah, "x", 1, "e", 1));
@@ -234,7 +223,6 @@ static void the_document_ends_at_its_limit(void)
     struct sb_syrah_written array = {.name = (char *)"x", .dtype = SB_DTYPE_INT8};
     struct sb_syrah_writer *writer = begin();
     struct sb_syrah *syrah;
-    struct sb_error err;
 
     CHECK(sb_syrah_document_size(&array, 1, 3) == frame + 48);
     CHECK(sb_syrah_document_capacity(&array, 1, frame + 48) == 3);
@@ -242,14 +230,15 @@ static void the_document_ends_at_its_limit(void)
     CHECK(sb_syrah_document_capacity(&array, 1, SB_SYRAH_DOCUMENT_MOST) == 134217724);
     sb_syrah_writer_set_limit(writer, frame + 48);
     for (int i = 0; i < 3; i++) {
-        CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-        CHECK(sb_syrah_writer_end_item(writer, &err) == SB_OK);
+        CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1) == SB_OK);
+        CHECK(sb_syrah_writer_end_item(writer) == SB_OK);
     }
-    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1, &err) == SB_OK);
-    CHECK(sb_syrah_writer_end_item(writer, &err) == SB_LIMIT);
-    CHECK(strstr(err.text, ": at most 3 items with these arrays fit, for the metadata of a Syrah "
-                           "file end at 2 GiB; make several files") != NULL);
-    CHECK(sb_syrah_writer_drop_item(writer, &err) == SB_OK);
+    CHECK(add(writer, "x", SB_DTYPE_INT8, "a", 1) == SB_OK);
+    CHECK(sb_syrah_writer_end_item(writer) == SB_LIMIT);
+    CHECK(strstr(sb_error()->text,
+                 ": at most 3 items with these arrays fit, for the metadata of a Syrah "
+                 "file end at 2 GiB; make several files") != NULL);
+    CHECK(sb_syrah_writer_drop_item(writer) == SB_OK);
     syrah = finish(writer);
     CHECK(sb_syrah_count(syrah) == 3);
     sb_syrah_free(syrah);

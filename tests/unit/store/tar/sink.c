@@ -31,12 +31,11 @@ struct script {
     int64_t at;
 };
 
-static enum sb_code next(struct sb_source *source, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct script *script = (struct script *)source;
     const struct scripted *given = &script->members[script->next];
 
-    (void)err;
     if (script->next == script->count)
         return SB_END;
     *member = (struct sb_member){
@@ -54,13 +53,11 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member, str
     return SB_OK;
 }
 
-static enum sb_code next_block(struct sb_source *source, const void **data, size_t *size,
-                               struct sb_error *err)
+static enum sb_code next_block(struct sb_source *source, const void **data, size_t *size)
 {
     struct script *script = (struct script *)source;
     int64_t left = script->members[script->next - 1].size - script->at;
 
-    (void)err;
     if (left == 0)
         return SB_END;
     *data = block;
@@ -70,11 +67,10 @@ static enum sb_code next_block(struct sb_source *source, const void **data, size
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err)
+                         size_t room, struct sb_events *events)
 {
     (void)loader;
     (void)events;
-    (void)err;
     if (member->entry.size > (int64_t)room || member->entry.size > MIB)
         return SB_LIMIT;
     memcpy(data, block, (size_t)member->entry.size);
@@ -82,7 +78,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, voi
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     const struct script *script = (const struct script *)loader->source;
     enum course course = script->members[member->place[0]].course;
@@ -90,11 +86,11 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
     enum sb_code code = SB_OK;
 
     if (course != SOUND)
-        code = sb_events_add(events, SB_PROBLEM, "checksum", member->entry.path, "is bad", err);
+        code = sb_events_add(events, SB_PROBLEM, "checksum", member->entry.path, "is bad");
     if (course == DAMAGED_AT_ONCE)
         return code ? code : SB_END;
     for (int64_t at = 0; code == SB_OK && at < fed; at += PIECE)
-        code = each(context, block, (size_t)(fed - at < PIECE ? fed - at : PIECE), err);
+        code = each(context, block, (size_t)(fed - at < PIECE ? fed - at : PIECE));
     return code == SB_OK && course == DAMAGED_LATE ? SB_END : code;
 }
 
@@ -120,7 +116,7 @@ struct run {
 };
 
 static enum sb_code write_tar(const char *path, const struct scripted *members, size_t count,
-                              struct run how, struct sb_error *err)
+                              struct run how)
 {
     struct sb_notify notify = {.call = count_problems};
     struct script script = {
@@ -141,12 +137,12 @@ static enum sb_code write_tar(const char *path, const struct scripted *members, 
     enum sb_code code;
 
     problems = 0;
-    code = sb_sink_open_tar(&sink, &options, err);
+    code = sb_sink_open_tar(&sink, &options);
     if (code)
         return code;
-    code = sb_transfer(&script.source, sink, &transfer, &taken, err);
+    code = sb_transfer(&script.source, sink, &transfer, &taken);
     if (code == SB_OK)
-        code = sb_sink_commit(sink, err);
+        code = sb_sink_commit(sink);
     sb_sink_free(sink);
     return code;
 }
@@ -174,19 +170,16 @@ static const struct scripted sound[] = {
 
 static void the_bytes_do_not_depend_on_how_they_come(void)
 {
-    struct sb_error err;
     struct stat st;
 
     for (unsigned threads = 1; threads < 4; threads++) {
-        CHECK(write_tar("a.tar", sound, COUNT(sound), (struct run){true, threads, 0}, &err) ==
-              SB_OK);
-        CHECK(write_tar("b.tar", sound, COUNT(sound), (struct run){false, threads, 0}, &err) ==
-              SB_OK);
+        CHECK(write_tar("a.tar", sound, COUNT(sound), (struct run){true, threads, 0}) == SB_OK);
+        CHECK(write_tar("b.tar", sound, COUNT(sound), (struct run){false, threads, 0}) == SB_OK);
         CHECK(problems == 0);
         shell("cmp a.tar b.tar && if [ -e c.tar ]; then cmp a.tar c.tar; else mv b.tar c.tar; fi");
     }
     CHECK(stat("a.tar", &st) == 0 && st.st_size % 10240 == 0);
-    CHECK(write_tar("a.tar.gz", sound, COUNT(sound), (struct run){true, 2, SB_FILTER_GZIP}, &err) ==
+    CHECK(write_tar("a.tar.gz", sound, COUNT(sound), (struct run){true, 2, SB_FILTER_GZIP}) ==
           SB_OK);
     shell("gzip -dc a.tar.gz | cmp - a.tar");
 }
@@ -205,9 +198,8 @@ static void a_socket_is_told_and_left_out(void)
 {
     static const struct scripted members[] = {{"socket", 0, SOUND, NULL, S_IFSOCK},
                                               {"file", 3, SOUND, NULL, 0}};
-    struct sb_error err;
 
-    CHECK(write_tar("s.tar", members, 2, (struct run){true, 1, 0}, &err) == SB_OK);
+    CHECK(write_tar("s.tar", members, 2, (struct run){true, 1, 0}) == SB_OK);
     CHECK(problems == 1);
     shell("test \"$(tar tf s.tar)\" = file");
 }
@@ -217,9 +209,8 @@ static void a_file_that_shrinks_is_filled_up(void)
 {
     static const struct scripted members[] = {{"first", 4 * MIB + 3, SHRINKS, NULL, 0},
                                               {"second", 3, SOUND, NULL, 0}};
-    struct sb_error err;
 
-    CHECK(write_tar("s.tar", members, 2, (struct run){true, 2, 0}, &err) == SB_OK);
+    CHECK(write_tar("s.tar", members, 2, (struct run){true, 2, 0}) == SB_OK);
     CHECK(problems == 2);
     shell("test \"$(tar xOf s.tar second)\" = abc");
     shell("test \"$(tar xOf s.tar first | wc -c)\" = 4194307");
@@ -233,17 +224,16 @@ static void damage_is_left_out_where_it_can_be_taken_back(void)
                                               {"second", 4 * MIB, DAMAGED_LATE, NULL, 0},
                                               {"third", 3, SOUND, NULL, 0}};
     struct run compressed = {true, 2, SB_FILTER_GZIP};
-    struct sb_error err;
 
-    CHECK(write_tar("d.tar", members, 4, (struct run){true, 2, 0}, &err) == SB_OK);
+    CHECK(write_tar("d.tar", members, 4, (struct run){true, 2, 0}) == SB_OK);
     CHECK(problems == 2);
     shell("test \"$(tar tf d.tar | tr '\\n' ' ')\" = 'before third '");
     shell("test \"$(tar xOf d.tar third)\" = abc");
 
-    CHECK(write_tar("d.tar.gz", members, 2, compressed, &err) == SB_OK);
+    CHECK(write_tar("d.tar.gz", members, 2, compressed) == SB_OK);
     shell("test \"$(tar tf d.tar.gz)\" = before");
-    CHECK(write_tar("e.tar.gz", members, 4, compressed, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text,
+    CHECK(write_tar("e.tar.gz", members, 4, compressed) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text,
                "second: is damaged, and the output has its beginning already; leave it out");
     CHECK(access("e.tar.gz", F_OK) != 0);
 }

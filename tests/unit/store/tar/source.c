@@ -217,13 +217,12 @@ static const struct sb_notify notify = {.call = note};
 
 static void list_bytes(struct sb_source *source, const struct sb_member *member)
 {
-    struct sb_error err;
     const void *data;
     int64_t total = 0;
     enum sb_code code;
     size_t size;
 
-    while (!(code = sb_source_block(source, &data, &size, &err))) {
+    while (!(code = sb_source_block(source, &data, &size))) {
         CHECK(size > 0);
         total += (int64_t)size;
         if (member->entry.size <= 40)
@@ -267,7 +266,7 @@ static void put_in_file(struct reading *reading)
     int fd = memfd_create("tar", MFD_CLOEXEC);
 
     CHECK(fd >= 0 && write(fd, made.data, made.size) == (ssize_t)made.size);
-    CHECK(sb_file_take(&reading->input.file, fd, "x", &(struct sb_error){0}) == SB_OK);
+    CHECK(INTO(&(struct sb_error){0}, sb_file_take(&reading->input.file, fd, "x")) == SB_OK);
 }
 
 static void put_in_pipe(struct reading *reading)
@@ -280,7 +279,7 @@ static void put_in_pipe(struct reading *reading)
     CHECK(sb_buf_add(&reading->input.head, made.data, head) == SB_OK);
     CHECK(write(ends[1], made.data + head, made.size - head) == (ssize_t)(made.size - head));
     close(ends[1]);
-    CHECK(sb_file_take(&reading->input.pipe, ends[0], "x", &(struct sb_error){0}) == SB_OK);
+    CHECK(INTO(&(struct sb_error){0}, sb_file_take(&reading->input.pipe, ends[0], "x")) == SB_OK);
 }
 
 static void open_made(struct reading *reading, bool pipe)
@@ -296,13 +295,11 @@ static void open_made(struct reading *reading, bool pipe)
 static void start(struct reading *reading, int64_t max_size)
 {
     struct sb_source_options source_options = {.max_size = max_size};
-    struct sb_error err;
 
     said[0] = 0;
-    reading->code =
-        sb_source_open_tar(&reading->source, &reading->input, &source_options, &notify, &err);
+    reading->code = sb_source_open_tar(&reading->source, &reading->input, &source_options, &notify);
     if (reading->code)
-        memcpy(said, err.text, sizeof(said));
+        memcpy(said, sb_error()->text, sizeof(said));
 }
 
 static void stop(struct reading *reading)
@@ -331,16 +328,15 @@ static const char *list_with(bool pipe, bool bytes, int64_t max_size)
 {
     struct reading reading;
     struct sb_member member;
-    struct sb_error err;
 
     open_made(&reading, pipe);
     start(&reading, max_size);
     while (!reading.code) {
-        reading.code = sb_source_next(reading.source, &member, &err);
+        reading.code = sb_source_next(reading.source, &member);
         if (!reading.code)
             list_member(reading.source, &member, bytes);
         else if (reading.code != SB_END)
-            memcpy(said, err.text, sizeof(said));
+            memcpy(said, sb_error()->text, sizeof(said));
     }
     CHECK(sb_buf_add_text(&listed, end_word(reading.code)) == SB_OK);
     stop(&reading);
@@ -360,12 +356,11 @@ static const char *list_names(void)
 /* The first member, until stop. */
 static void first(struct reading *reading, struct sb_member *member)
 {
-    struct sb_error err;
 
     *member = (struct sb_member){0};
     open_made(reading, false);
     start(reading, 0);
-    CHECK(reading->code == SB_OK && sb_source_next(reading->source, member, &err) == SB_OK);
+    CHECK(reading->code == SB_OK && sb_source_next(reading->source, member) == SB_OK);
 }
 
 /* Tests */
@@ -643,7 +638,6 @@ static void what_lies_in_the_file_has_a_place(void)
 {
     struct sb_member member;
     struct reading reading;
-    struct sb_error err;
 
     begin();
     add_file("f", "bytes");
@@ -658,12 +652,12 @@ static void what_lies_in_the_file_has_a_place(void)
     end_tar();
     first(&reading, &member);
     check_place(&member, "bytes");
-    CHECK(sb_source_next(reading.source, &member, &err) == SB_OK);
+    CHECK(sb_source_next(reading.source, &member) == SB_OK);
     check_place(&member, "target");
-    CHECK(sb_source_next(reading.source, &member, &err) == SB_OK);
+    CHECK(sb_source_next(reading.source, &member) == SB_OK);
     check_place(&member, "elsewhere");
     for (int i = 0; i < 3; i++)
-        CHECK(sb_source_next(reading.source, &member, &err) == SB_OK && !member.located);
+        CHECK(sb_source_next(reading.source, &member) == SB_OK && !member.located);
     stop(&reading);
     compress_as(ARCHIVE_FILTER_GZIP);
     first(&reading, &member);
@@ -886,11 +880,10 @@ static void a_source_may_be_freed_at_any_time(void)
     for (int members = 0; members < 50; members += 7) {
         struct sb_member member;
         struct reading reading;
-        struct sb_error err;
 
         first(&reading, &member);
         for (int i = 0; i < members; i++)
-            CHECK(sb_source_next(reading.source, &member, &err) == SB_OK);
+            CHECK(sb_source_next(reading.source, &member) == SB_OK);
         stop(&reading);
     }
 }

@@ -40,18 +40,15 @@ static void make_files(const struct sb_target *target, mode_t unknown)
     struct sb_entry entry = {.type = SB_FILE, .has = SB_HAS_MODE, .mode = 0666};
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
-    struct sb_error err;
 
     sb_target_attributes(target, &entry, false, &attributes);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &attributes, false, NULL, &err) ==
-          SB_OK);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &attributes, false, NULL) == SB_OK);
     CHECK(mode_of(target->fd, "known") == 0666);
-    CHECK(sb_newcomer_finish(&newcomer, &attributes, false, &err) == SB_OK);
+    CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);
     entry.has = 0;
     sb_target_attributes(target, &entry, false, &attributes);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &attributes, false, NULL, &err) ==
-          SB_OK);
-    CHECK(sb_newcomer_finish(&newcomer, &attributes, false, &err) == SB_OK);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &attributes, false, NULL) == SB_OK);
+    CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);
     CHECK(mode_of(target->fd, "unknown") == unknown);
 }
 
@@ -60,7 +57,6 @@ static void *make_tree(void *argument)
     const struct tree *tree = argument;
     struct sb_context context;
     struct sb_target target;
-    struct sb_error err;
     int fd = open(top, O_RDONLY | O_DIRECTORY);
     char *path = NULL;
 
@@ -68,7 +64,7 @@ static void *make_tree(void *argument)
     context.umask = tree->umask;
     sb_context_enter(&context);
     CHECK(asprintf(&path, "%s/%s", top, tree->name) > 0);
-    CHECK(sb_target_open(&target, path, false, &err) == SB_OK);
+    CHECK(sb_target_open(&target, path, false) == SB_OK);
     CHECK(mode_of(fd, tree->name) == (0777 & ~tree->umask));
     pthread_barrier_wait(tree->met);
     pthread_barrier_wait(tree->met);

@@ -63,16 +63,15 @@ static void walk_once(const struct sb_tree_options *options, const char *path, c
 {
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
     enum sb_code code;
 
     sb_buf_clear(&walked);
-    CHECK(sb_tree_new(&tree, options, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, path, name, strlen(name), &err) == SB_OK);
-    while (!(code = sb_tree_next(tree, &item, &err)))
+    CHECK(sb_tree_new(&tree, options) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, path, name, strlen(name)) == SB_OK);
+    while (!(code = sb_tree_next(tree, &item)))
         add_item(&item);
     CHECK(code == SB_END);
-    CHECK(sb_tree_next(tree, &item, &err) == SB_END);
+    CHECK(sb_tree_next(tree, &item) == SB_END);
     sb_tree_free(tree);
 }
 
@@ -151,7 +150,6 @@ static void a_start_that_is_not_there_is_told(void)
 {
     static const struct sb_tree_options plain = {.notify = &notify};
     struct sb_tree *tree;
-    struct sb_error err;
 
     begin("absent");
     make_file("f");
@@ -159,8 +157,8 @@ static void a_start_that_is_not_there_is_told(void)
     CHECK_TEXT(walk_named(&plain, "no/such", "x"), "!missing ");
     CHECK_TEXT(walk_named(&plain, "f/such", "x"), "!missing ");
     CHECK_TEXT(walk_named(&plain, "f/", "x"), "f:x ");
-    CHECK(sb_tree_new(&tree, &plain, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "", "x", 1, &err) == SB_INVALID);
+    CHECK(sb_tree_new(&tree, &plain) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "", "x", 1) == SB_INVALID);
     sb_tree_free(tree);
 }
 
@@ -208,15 +206,14 @@ static void another_file_system_is_not_entered(void)
     struct stat dev, pts;
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
 
     if (stat("/dev", &dev) || stat("/dev/pts", &pts) || dev.st_dev == pts.st_dev) {
         printf("# skipped: /dev/pts is no file system of its own\n");
         return;
     }
-    CHECK(sb_tree_new(&tree, &one, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "/dev", "", 0, &err) == SB_OK);
-    while (!sb_tree_next(tree, &item, &err)) {
+    CHECK(sb_tree_new(&tree, &one) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "/dev", "", 0) == SB_OK);
+    while (!sb_tree_next(tree, &item)) {
         entries += strcmp(item.name, "pts") == 0;
         below += strncmp(item.name, "pts/", 4) == 0;
     }
@@ -301,13 +298,12 @@ static size_t threads_of_walk(const struct sb_tree_options *options)
 {
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
     DIR *tasks;
     size_t count = 0;
 
-    CHECK(sb_tree_new(&tree, options, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, &err) == SB_OK);
-    while (!sb_tree_next(tree, &item, &err))
+    CHECK(sb_tree_new(&tree, options) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
+    while (!sb_tree_next(tree, &item))
         ;
     tasks = opendir("/proc/self/task");
     CHECK(tasks != NULL);
@@ -336,14 +332,13 @@ static void a_walk_is_given_up_while_directories_are_listed(void)
     static const struct sb_tree_options threaded = {.threads = 8, .notify = &notify};
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
 
     CHECK(chdir(top) == 0 && chdir("bushes") == 0);
-    CHECK(sb_tree_new(&tree, &threaded, &err) == SB_OK);
+    CHECK(sb_tree_new(&tree, &threaded) == SB_OK);
     for (int i = 0; i < 20; i++) {
-        CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, &err) == SB_OK);
+        CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
         for (int j = 0; j < 9 * i; j++)
-            CHECK(sb_tree_next(tree, &item, &err) == SB_OK);
+            CHECK(sb_tree_next(tree, &item) == SB_OK);
     }
     sb_tree_free(tree);
 }
@@ -354,15 +349,14 @@ static void a_directory_handle_outlives_the_walk(void)
     struct sb_tree_dir *kept = NULL;
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
     struct stat st;
 
     begin("handle");
     make_dir("d");
     make_file("d/f");
-    CHECK(sb_tree_new(&tree, &plain, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, "d", "d", 1, &err) == SB_OK);
-    while (!sb_tree_next(tree, &item, &err)) {
+    CHECK(sb_tree_new(&tree, &plain) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, "d", "d", 1) == SB_OK);
+    while (!sb_tree_next(tree, &item)) {
         if (item.node == SB_NODE_FILE)
             kept = sb_tree_dir_ref(item.dir);
     }
@@ -377,21 +371,20 @@ static void a_tree_that_vanishes_ends_the_walk(void)
     static const struct sb_tree_options plain = {.notify = &notify};
     struct sb_tree_item item;
     struct sb_tree *tree;
-    struct sb_error err;
     enum sb_code code;
 
     begin("vanish");
     make_dir("a");
     make_dir("b");
     sb_buf_clear(&walked);
-    CHECK(sb_tree_new(&tree, &plain, &err) == SB_OK);
-    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0, &err) == SB_OK);
-    CHECK(sb_tree_next(tree, &item, &err) == SB_OK);
-    CHECK(sb_tree_next(tree, &item, &err) == SB_OK);
+    CHECK(sb_tree_new(&tree, &plain) == SB_OK);
+    CHECK(sb_tree_start(tree, AT_FDCWD, ".", "", 0) == SB_OK);
+    CHECK(sb_tree_next(tree, &item) == SB_OK);
+    CHECK(sb_tree_next(tree, &item) == SB_OK);
     CHECK_TEXT(item.name, "a");
     CHECK(rmdir("b") == 0);
     make_link("a", "b");
-    code = sb_tree_next(tree, &item, &err);
+    code = sb_tree_next(tree, &item);
     CHECK(code == SB_END);
     CHECK_TEXT(walked.data, "!changed ");
     sb_tree_free(tree);

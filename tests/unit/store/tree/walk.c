@@ -12,12 +12,11 @@ static int root;
 
 static enum sb_code go(struct sb_walk *walk, const char *dir, mode_t make, struct stat *st)
 {
-    struct sb_error err;
     int fd;
-    enum sb_code code = sb_walk_to(walk, dir, strlen(dir), make, &fd, &err);
+    enum sb_code code = sb_walk_to(walk, dir, strlen(dir), make, &fd);
 
     if (code)
-        CHECK(err.code == code && err.text[0]);
+        CHECK(sb_error()->code == code && sb_error()->text[0]);
     else
         CHECK(fstat(fd, st) == 0);
     return code;
@@ -56,15 +55,14 @@ static void every_way_between_directories(void)
 static void the_parent_of_a_name(void)
 {
     struct sb_walk walk;
-    struct sb_error err;
     const char *component;
     int fd;
 
     sb_walk_init(&walk, root);
-    CHECK(sb_walk_to_parent(&walk, "top", 3, SB_WALK_NO_MAKING, &fd, &component, &err) == SB_OK);
+    CHECK(sb_walk_to_parent(&walk, "top", 3, SB_WALK_NO_MAKING, &fd, &component) == SB_OK);
     CHECK(fd == root);
     CHECK_TEXT(component, "top");
-    CHECK(sb_walk_to_parent(&walk, "p/q/name", 8, 0700, &fd, &component, &err) == SB_OK);
+    CHECK(sb_walk_to_parent(&walk, "p/q/name", 8, 0700, &fd, &component) == SB_OK);
     CHECK_TEXT(component, "name");
     CHECK(fd != root);
     sb_walk_release(&walk);

@@ -19,11 +19,10 @@ struct packed {
     size_t piece;
 };
 
-static enum sb_code take(void *context, const uint8_t **data, size_t *size, struct sb_error *err)
+static enum sb_code take(void *context, const uint8_t **data, size_t *size)
 {
     struct packed *packed = context;
 
-    (void)err;
     *data = packed->data;
     *size = packed->piece < packed->size ? packed->piece : packed->size;
     packed->data += *size;
@@ -32,19 +31,18 @@ static enum sb_code take(void *context, const uint8_t **data, size_t *size, stru
 }
 
 static enum sb_code unpack(const struct sb_buf *from, size_t piece, size_t capacity,
-                           struct sb_buf *out, struct sb_error *err)
+                           struct sb_buf *out)
 {
     struct packed packed = {(const uint8_t *)from->data, from->size, piece};
     struct sb_zip_deflate64 *inflater;
     size_t got = capacity;
-    enum sb_code code = sb_zip_deflate64_new(&inflater, take, &packed, err);
+    enum sb_code code = sb_zip_deflate64_new(&inflater, take, &packed);
 
     sb_buf_clear(out);
     while (!code && got == capacity) {
         if (sb_buf_reserve(out, capacity))
             abort();
-        code =
-            sb_zip_deflate64_read(inflater, (uint8_t *)out->data + out->size, capacity, &got, err);
+        code = sb_zip_deflate64_read(inflater, (uint8_t *)out->data + out->size, capacity, &got);
         out->size += code ? 0 : got;
     }
     sb_zip_deflate64_free(inflater);
@@ -56,10 +54,9 @@ static void check_unpacks(const struct sb_buf *packed, const void *text, size_t 
 {
     static const size_t sizes[] = {1, 7, 8, 1000, (size_t)1 << 20};
     struct sb_buf out = {.size = 0};
-    struct sb_error err;
 
     for (size_t i = 0; i < 5; i++) {
-        CHECK(unpack(packed, sizes[i], sizes[4 - i], &out, &err) == SB_OK);
+        CHECK(unpack(packed, sizes[i], sizes[4 - i], &out) == SB_OK);
         CHECK(out.size == size && memcmp(out.data, text, size) == 0);
     }
     sb_buf_release(&out);
@@ -68,10 +65,9 @@ static void check_unpacks(const struct sb_buf *packed, const void *text, size_t 
 static void check_fails(const struct sb_buf *packed, const char *text)
 {
     struct sb_buf out = {.size = 0};
-    struct sb_error err = {.text = ""};
 
-    CHECK(unpack(packed, packed->size, REACH, &out, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, text);
+    CHECK(unpack(packed, packed->size, REACH, &out) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, text);
     sb_buf_release(&out);
 }
 

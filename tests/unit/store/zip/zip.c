@@ -162,11 +162,11 @@ static void note(void *context, enum sb_level level, const char *kind, const cha
         abort();
 }
 
-static enum sb_code collect(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code collect(void *context, const void *data, size_t size)
 {
     struct reading *reading = context;
 
-    return sb_buf_add(&reading->all, data, size) ? sb_fail_memory(err) : SB_OK;
+    return sb_buf_add(&reading->all, data, size) ? sb_fail_memory() : SB_OK;
 }
 
 static void read_member(struct reading *reading, struct sb_loader *loader, struct sb_member *member,
@@ -174,7 +174,6 @@ static void read_member(struct reading *reading, struct sb_loader *loader, struc
 {
     struct sb_events events = {.text = {0}};
     char data[ROOM];
-    struct sb_error err;
     enum sb_code code;
 
     sb_buf_clear(&reading->all);
@@ -184,9 +183,9 @@ static void read_member(struct reading *reading, struct sb_loader *loader, struc
         return;
     }
     if (stream)
-        code = sb_loader_stream(loader, member, collect, reading, &events, &err);
+        code = sb_loader_stream(loader, member, collect, reading, &events);
     else
-        code = sb_loader_load(loader, member, data, sizeof(data), &events, &err);
+        code = sb_loader_load(loader, member, data, sizeof(data), &events);
     if (code == SB_OK && !stream)
         append(&reading->all, data, (size_t)member->entry.size);
     sb_events_report(&events, notify);
@@ -207,12 +206,11 @@ static enum sb_code read_source(struct reading *reading, struct sb_source *sourc
 {
     struct sb_loader *loader;
     struct sb_member member;
-    struct sb_error err;
     enum sb_code code;
 
-    if (sb_loader_open(source, &loader, &err))
+    if (sb_loader_open(source, &loader))
         abort();
-    while ((code = sb_source_next(source, &member, &err)) == SB_OK) {
+    while ((code = sb_source_next(source, &member)) == SB_OK) {
         if (member.located && sb_buf_add_format(&reading->text, "at %lld: ", (long long)member.at))
             abort();
         read_member(reading, loader, &member, how->stream, notify);
@@ -246,12 +244,11 @@ static char *read_bytes(const char *data, size_t size, const struct how *how)
         .max_size = how->max_size, .no_check = how->no_check, .locate = how->locate};
     struct sb_input input = {.path = "zip", .name = "zip"};
     struct sb_source *source;
-    struct sb_error err;
     enum sb_code code;
 
-    CHECK(sb_file_take(how->pipe ? &input.pipe : &input.file, give(data, size, how->pipe), "zip",
-                       &err) == SB_OK);
-    code = sb_source_open_zip(&source, &input, &source_options, &notify, &err);
+    CHECK(sb_file_take(how->pipe ? &input.pipe : &input.file, give(data, size, how->pipe), "zip") ==
+          SB_OK);
+    code = sb_source_open_zip(&source, &input, &source_options, &notify);
     if (code == SB_OK)
         code = read_source(&reading, source, how, &notify);
     sb_source_free(source);
@@ -571,15 +568,13 @@ static struct sb_member first_member(const struct part *part, struct sb_source *
     const struct sb_source_options source_options = {.max_size = 0};
     struct zip zip = {.count = 0};
     struct sb_member member;
-    struct sb_error err;
 
     add(&zip, part);
     finish(&zip);
     sb_file_free(input.file);
-    CHECK(sb_file_take(&input.file, give(zip.bytes.data, zip.bytes.size, false), "zip", &err) ==
-          SB_OK);
-    if (sb_source_open_zip(source, &input, &source_options, NULL, &err) ||
-        sb_source_next(*source, &member, &err))
+    CHECK(sb_file_take(&input.file, give(zip.bytes.data, zip.bytes.size, false), "zip") == SB_OK);
+    if (sb_source_open_zip(source, &input, &source_options, NULL) ||
+        sb_source_next(*source, &member))
         abort();
     release(&zip);
     return member;

@@ -9,12 +9,11 @@ static const struct sb_gap behind_all = {.shard = 99999, .offset = INT64_MAX};
 static struct sb_gap_table *table_of(const struct sb_gap *gaps, size_t count)
 {
     struct sb_gap_table *table;
-    struct sb_error err;
 
-    CHECK(sb_gap_table_new(&table, &err) == SB_OK);
+    CHECK(sb_gap_table_new(&table) == SB_OK);
     for (size_t i = 0; i < count; i++)
-        CHECK(sb_gap_table_add(table, &gaps[i], &err) == SB_OK);
-    CHECK(sb_gap_table_finish(table, &err) == SB_OK);
+        CHECK(sb_gap_table_add(table, &gaps[i]) == SB_OK);
+    CHECK(sb_gap_table_finish(table) == SB_OK);
     return table;
 }
 
@@ -134,17 +133,16 @@ static void as_a_search_one_by_one(void)
 static void those_behind_the_first_million_are_passed_over(void)
 {
     struct sb_gap_table *table;
-    struct sb_error err;
     struct sb_gap taken;
 
-    CHECK(sb_gap_table_new(&table, &err) == SB_OK);
+    CHECK(sb_gap_table_new(&table) == SB_OK);
     for (size_t i = 0; i <= SB_GAPS_MOST; i++) {
         struct sb_gap gap = {0, (int64_t)i * 10, i < SB_GAPS_MOST ? 1 : 2};
 
-        if (!CHECK(sb_gap_table_add(table, &gap, &err) == SB_OK))
+        if (!CHECK(sb_gap_table_add(table, &gap) == SB_OK))
             break;
     }
-    CHECK(sb_gap_table_finish(table, &err) == SB_OK);
+    CHECK(sb_gap_table_finish(table) == SB_OK);
     CHECK(!sb_gap_table_take(table, 2, &behind_all, &taken));
     expect(table, 1, 0, 0);
     expect(table, 1, 0, 10);

@@ -10,8 +10,6 @@
 
 #define LARGE ((size_t)(SB_RESTORE_WHOLE + 1000003))
 
-static struct sb_error err;
-
 static unsigned char *make_bytes(size_t size)
 {
     unsigned char *bytes = malloc(size);
@@ -25,8 +23,8 @@ static void add_in_blocks(struct sb_restore_piece *piece, const unsigned char *b
                           size_t block)
 {
     for (size_t at = 0; at < size; at += block)
-        CHECK(sb_restore_piece_add(piece, bytes + at, size - at < block ? size - at : block,
-                                   &err) == SB_OK);
+        CHECK(sb_restore_piece_add(piece, bytes + at, size - at < block ? size - at : block) ==
+              SB_OK);
 }
 
 /* What a file has between two marks. */
@@ -36,7 +34,7 @@ static bool holds(int fd, const unsigned char *bytes, size_t size, int64_t offse
     size_t got = 0;
     bool same;
 
-    CHECK(sb_pread_full(fd, back, size + 1, offset, &got, "file", &err) == SB_OK);
+    CHECK(sb_pread_full(fd, back, size + 1, offset, &got, "file") == SB_OK);
     same = got == size && memcmp(back, bytes, size) == 0;
     free(back);
     return same;
@@ -47,11 +45,10 @@ struct place {
     int64_t at;
 };
 
-static enum sb_code write_block(void *context, const void *data, size_t size,
-                                struct sb_error *error)
+static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct place *place = context;
-    enum sb_code code = sb_pwrite_full(place->fd, data, size, place->at, "file", error);
+    enum sb_code code = sb_pwrite_full(place->fd, data, size, place->at, "file");
 
     place->at += (int64_t)size;
     return code;
@@ -61,7 +58,7 @@ static enum sb_code write_to(struct sb_restore_piece *piece, int fd, int64_t off
 {
     struct place place = {.fd = fd, .at = offset};
 
-    return sb_restore_piece_feed(piece, write_block, &place, &err);
+    return sb_restore_piece_feed(piece, write_block, &place);
 }
 
 static void writes(size_t size, size_t block)
@@ -70,7 +67,7 @@ static void writes(size_t size, size_t block)
     unsigned char *bytes = make_bytes(size);
     int fd = -1;
 
-    CHECK(sb_temp_file(&fd, "/tmp/x", &err) == SB_OK);
+    CHECK(sb_temp_file(&fd, "/tmp/x") == SB_OK);
     sb_restore_piece_begin(&piece, (int64_t)size);
     add_in_blocks(&piece, bytes, size, block);
     CHECK(sb_restore_piece_is(&piece, (int64_t)size, sb_crc32c(0, bytes, size)));
@@ -103,9 +100,9 @@ static void more_bytes_than_expected_are_refused(void)
     struct sb_restore_piece piece = SB_RESTORE_PIECE("/tmp/x");
 
     sb_restore_piece_begin(&piece, 3);
-    CHECK(sb_restore_piece_add(&piece, "ab", 2, &err) == SB_OK);
+    CHECK(sb_restore_piece_add(&piece, "ab", 2) == SB_OK);
     CHECK(!sb_restore_piece_is(&piece, 3, sb_crc32c(0, "ab", 2)));
-    CHECK(sb_restore_piece_add(&piece, "cd", 2, &err) == SB_LIMIT);
+    CHECK(sb_restore_piece_add(&piece, "cd", 2) == SB_LIMIT);
     CHECK(!piece.lost);
     sb_restore_piece_release(&piece);
 }
@@ -116,11 +113,11 @@ static void a_piece_is_used_again(void)
     unsigned char *bytes = make_bytes(LARGE);
     int fd = -1;
 
-    CHECK(sb_temp_file(&fd, "/tmp/x", &err) == SB_OK);
+    CHECK(sb_temp_file(&fd, "/tmp/x") == SB_OK);
     sb_restore_piece_begin(&piece, (int64_t)LARGE);
     add_in_blocks(&piece, bytes, LARGE, 1000000);
     sb_restore_piece_begin(&piece, 4);
-    CHECK(sb_restore_piece_add(&piece, "four", 4, &err) == SB_OK);
+    CHECK(sb_restore_piece_add(&piece, "four", 4) == SB_OK);
     CHECK(write_to(&piece, fd, 0) == SB_OK);
     CHECK(holds(fd, (const unsigned char *)"four", 4, 0));
     close(fd);

@@ -13,15 +13,14 @@ struct file {
 static struct sb_shard_layout *layout_of(int64_t limit, const struct file *files, size_t count)
 {
     struct sb_shard_layout *layout;
-    struct sb_error err;
     struct sb_shard_place place;
 
-    CHECK(sb_shard_layout_new(&layout, limit, &err) == SB_OK);
+    CHECK(sb_shard_layout_new(&layout, limit) == SB_OK);
     for (size_t i = 0; i < count; i++) {
         struct sb_mover_file file = {
             .shard = files[i].shard, .offset = files[i].offset, .size = files[i].size};
 
-        CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_OK);
+        CHECK(sb_shard_layout_add(layout, &file, &place) == SB_OK);
         CHECK(place.shard == files[i].wanted.shard && place.offset == files[i].wanted.offset);
     }
     return layout;
@@ -126,15 +125,14 @@ static void more_shards_than_there_are_numbers(void)
     struct sb_mover_file file = {.size = 1};
     struct sb_shard_layout *layout;
     struct sb_shard_place place;
-    struct sb_error err;
 
-    CHECK(sb_shard_layout_new(&layout, 1, &err) == SB_OK);
+    CHECK(sb_shard_layout_new(&layout, 1) == SB_OK);
     for (int i = 0; i < 100000; i++) {
-        if (!CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_OK))
+        if (!CHECK(sb_shard_layout_add(layout, &file, &place) == SB_OK))
             break;
     }
-    CHECK(sb_shard_layout_add(layout, &file, &place, &err) == SB_LIMIT);
-    CHECK_TEXT(err.text, "more than 100000 shards; give a larger shard size");
+    CHECK(sb_shard_layout_add(layout, &file, &place) == SB_LIMIT);
+    CHECK_TEXT(sb_error()->text, "more than 100000 shards; give a larger shard size");
     sb_shard_layout_free(layout);
 }
 

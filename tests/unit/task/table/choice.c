@@ -15,8 +15,6 @@
 
 #define MOST 64
 
-static struct sb_error err;
-
 /* A column of int64 that are all 22, or 0: every array is empty, and lies where the data begin. */
 static void add_column(bson_t *to, const char *name, int64_t value, size_t items)
 {
@@ -48,13 +46,12 @@ static struct sb_syrah *file_of(const char *arrays, size_t items)
         bson_append_document_end(&document, &columns);
     }
     size = htole64(document.len);
-    CHECK(sb_write_full(fd, "GS\0\0\2\0", 6, "x.syr", &err) == SB_OK);
-    CHECK(sb_write_full(fd, &place, sizeof(place), "x.syr", &err) == SB_OK);
-    CHECK(sb_write_full(fd, &size, sizeof(size), "x.syr", &err) == SB_OK);
-    CHECK(sb_write_full(fd, bson_get_data(&document), document.len, "x.syr", &err) == SB_OK);
+    CHECK(sb_write_full(fd, "GS\0\0\2\0", 6, "x.syr") == SB_OK);
+    CHECK(sb_write_full(fd, &place, sizeof(place), "x.syr") == SB_OK);
+    CHECK(sb_write_full(fd, &size, sizeof(size), "x.syr") == SB_OK);
+    CHECK(sb_write_full(fd, bson_get_data(&document), document.len, "x.syr") == SB_OK);
     bson_destroy(&document);
-    if (!CHECK(sb_file_take(&file, fd, "x.syr", &err) == SB_OK) ||
-        sb_syrah_open(&syrah, file, &err))
+    if (!CHECK(sb_file_take(&file, fd, "x.syr") == SB_OK) || sb_syrah_open(&syrah, file))
         syrah = NULL;
     sb_file_free(file);
     return syrah;
@@ -66,9 +63,9 @@ static struct sb_table *table_of(const char *arrays, size_t items)
     struct sb_syrah_set *set;
     struct sb_table *table;
 
-    if (!syrah || sb_syrah_set_of(&set, syrah, &err))
+    if (!syrah || sb_syrah_set_of(&set, syrah))
         return NULL;
-    return sb_table_of_syrah(&table, set, &err) == SB_OK ? table : NULL;
+    return sb_table_of_syrah(&table, set) == SB_OK ? table : NULL;
 }
 
 static bool add_cell(struct sb_buf *out, struct sb_table *table, const struct sb_cell_run *run,
@@ -91,10 +88,10 @@ static const char *chosen(struct sb_table *table, const struct sb_table_choice_o
     int given = 0;
 
     sb_buf_clear(&out);
-    if (sb_buf_add_text(&out, "") || sb_table_choice_new(&choice, table, options, NULL, &err))
+    if (sb_buf_add_text(&out, "") || sb_table_choice_new(&choice, table, options, NULL))
         return "refused";
     feed = sb_table_choice_feed(choice);
-    while (given < MOST && (code = feed.next(feed.context, &run, &err)) != SB_END) {
+    while (given < MOST && (code = feed.next(feed.context, &run)) != SB_END) {
         if (code &&
             sb_buf_add_format(&out, " (%s)", run.rows.count < 0 ? "-" : feed.missing(feed.context)))
             break;
@@ -129,7 +126,7 @@ static void ask(struct asked *asked, const char *first, const char *second)
         slash = strchr(slice, '/');
         if (slash)
             *slash = '\0';
-        CHECK(sb_slice_parse(&asked->slices[i], slice, &err) == SB_OK);
+        CHECK(sb_slice_parse(&asked->slices[i], slice) == SB_OK);
         asked->groups[i] =
             (struct sb_row_group){.words = asked->words[i],
                                   .slice_count = 1,
@@ -181,7 +178,7 @@ static void chosen_arrays_keep_the_order_of_the_file(void)
     asked.options.columns = none;
     asked.options.column_count = 1;
     CHECK_TEXT(chosen(table, &asked.options), "refused");
-    CHECK_TEXT(err.text, "x.syr: has no array 'x'");
+    CHECK_TEXT(sb_error()->text, "x.syr: has no array 'x'");
     sb_table_free(table);
 }
 
@@ -190,7 +187,7 @@ static int pipe_with(const char *text, char path[32])
     int fds[2];
 
     CHECK(pipe(fds) == 0);
-    CHECK(sb_write_full(fds[1], text, strlen(text), "a pipe", &err) == SB_OK);
+    CHECK(sb_write_full(fds[1], text, strlen(text), "a pipe") == SB_OK);
     close(fds[1]);
     snprintf(path, 32, "/dev/fd/%d", fds[0]);
     return fds[0];
@@ -205,7 +202,7 @@ static const char *listed(struct sb_table *table, const char *text, struct sb_sh
 
     ask(&asked, NULL, NULL);
     asked.options.share = share;
-    CHECK(sb_list_open(&asked.options.rows.list, path, '\n', &err) == SB_OK);
+    CHECK(sb_list_open(&asked.options.rows.list, path, '\n') == SB_OK);
     result = chosen(table, &asked.options);
     sb_list_free(asked.options.rows.list);
     close(fd);
@@ -263,8 +260,7 @@ static void totals(void)
     struct asked asked;
 
     ask(&asked, "0:2", "2/b");
-    if (!CHECK(table) ||
-        !CHECK(sb_table_choice_new(&choice, table, &asked.options, NULL, &err) == SB_OK))
+    if (!CHECK(table) || !CHECK(sb_table_choice_new(&choice, table, &asked.options, NULL) == SB_OK))
         return;
     feed = sb_table_choice_feed(choice);
     CHECK(feed.total(feed.context) == 5);

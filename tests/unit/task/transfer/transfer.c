@@ -42,12 +42,11 @@ static struct source *source_of(struct sb_source *base)
     return (struct source *)base;
 }
 
-static enum sb_code next(struct sb_source *base, struct sb_member *member, struct sb_error *err)
+static enum sb_code next(struct sb_source *base, struct sb_member *member)
 {
     struct source *source = source_of(base);
     const struct given *given = &source->given[source->at];
 
-    (void)err;
     if (source->at == source->count)
         return SB_END;
     *member = (struct sb_member){
@@ -66,13 +65,11 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member, struc
     return SB_OK;
 }
 
-static enum sb_code block(struct sb_source *base, const void **data, size_t *size,
-                          struct sb_error *err)
+static enum sb_code block(struct sb_source *base, const void **data, size_t *size)
 {
     struct source *source = source_of(base);
     int64_t left = source->given[source->at - 1].size - source->done;
 
-    (void)err;
     if (left == 0)
         return SB_END;
     *size = left < (int64_t)sizeof(source->block) ? (size_t)left : sizeof(source->block);
@@ -84,14 +81,14 @@ static enum sb_code block(struct sb_source *base, const void **data, size_t *siz
 }
 
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
-                         size_t room, struct sb_events *events, struct sb_error *err)
+                         size_t room, struct sb_events *events)
 {
     const struct given *given = &source_of(loader->source)->given[member->place[0]];
     char *to = data;
 
     if (strcmp(given->name, "damaged") == 0)
-        return sb_events_add(events, SB_PROBLEM, "damaged", given->name, "is damaged", err)
-                   ? err->code
+        return sb_events_add(events, SB_PROBLEM, "damaged", given->name, "is damaged")
+                   ? sb_error()->code
                    : SB_END;
     member->entry.size = given->size;
     if ((size_t)given->size > room)
@@ -102,7 +99,7 @@ static enum sb_code load(struct sb_loader *loader, struct sb_member *member, voi
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
-                           void *context, struct sb_events *events, struct sb_error *err)
+                           void *context, struct sb_events *events)
 {
     const struct given *given = &source_of(loader->source)->given[member->place[0]];
     enum sb_code code = SB_OK;
@@ -115,7 +112,7 @@ static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, s
 
         for (size_t i = 0; i < size; i++)
             bytes[i] = (char)byte_of(member->place[0], at + (int64_t)i);
-        code = each(context, bytes, size, err);
+        code = each(context, bytes, size);
     }
     return code;
 }
@@ -146,26 +143,23 @@ struct sink {
 };
 
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
-                           struct sb_item *item, struct sb_error *err)
+                           struct sb_item *item)
 {
     const struct sink *sink = (struct sink *)base;
 
     (void)item;
-    (void)err;
     return sink->refuses && strcmp(member->entry.path, sink->refuses) == 0 ? SB_END : SB_OK;
 }
 
-static enum sb_code add_block(void *context, const void *data, size_t size, struct sb_error *err)
+static enum sb_code add_block(void *context, const void *data, size_t size)
 {
     uint32_t *crc = context;
 
-    (void)err;
     *crc = sb_crc32c(*crc, data, size);
     return SB_OK;
 }
 
-static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns,
-                          struct sb_error *err)
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns)
 {
     (void)base;
     (void)turns;
@@ -176,8 +170,8 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
         if (item->state == SB_ITEM_READ || item->state == SB_ITEM_PART)
             item->member.entry.crc32c = sb_crc32c(0, batch->data + item->data_at, item->data_size);
         else if (item->state == SB_ITEM_LARGE &&
-                 sb_item_stream(batch, item, add_block, &item->member.entry.crc32c, err))
-            return err->code;
+                 sb_item_stream(batch, item, add_block, &item->member.entry.crc32c))
+            return sb_error()->code;
     }
     return SB_OK;
 }
@@ -201,11 +195,10 @@ static void keep(struct sink *sink, const struct sb_item *item, const struct sb_
                     : item->member.entry.crc32c;
 }
 
-static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch, struct sb_error *err)
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 {
     struct sink *sink = (struct sink *)base;
 
-    (void)err;
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->items[i].state != SB_ITEM_FAILED)
             keep(sink, &batch->items[i], batch);
@@ -233,7 +226,7 @@ static void tell(void *context, enum sb_level level, const char *kind, const cha
 static const struct sb_notify notify = {.call = tell};
 
 static enum sb_code transfer(const struct given *given, size_t count, bool loads,
-                             struct sb_transfer_options options, struct sb_error *err)
+                             struct sb_transfer_options options)
 {
     struct source source = {
         .base = {.ops = &source_ops, .name = "source", .loads = loads},
@@ -246,7 +239,7 @@ static enum sb_code transfer(const struct given *given, size_t count, bool loads
     told[0] = '\0';
     options.notify = &notify;
     options.problems = &problems;
-    return sb_transfer(&source.base, &sink.base, &options, &members, err);
+    return sb_transfer(&source.base, &sink.base, &options, &members);
 }
 
 static uint32_t crc_of(size_t i, int64_t size)
@@ -290,12 +283,10 @@ static const struct given sizes[] = {
 
 static void bytes_arrive_whole_and_in_order(void)
 {
-    struct sb_error err;
 
     for (unsigned threads = 1; threads <= 4; threads += 3) {
         for (int loads = 0; loads <= 1; loads++) {
-            CHECK(!transfer(sizes, SIZES, loads, (struct sb_transfer_options){.threads = threads},
-                            &err));
+            CHECK(!transfer(sizes, SIZES, loads, (struct sb_transfer_options){.threads = threads}));
             CHECK(all_kept(sizes, SIZES));
             CHECK(members == (int64_t)SIZES);
         }
@@ -304,9 +295,8 @@ static void bytes_arrive_whole_and_in_order(void)
 
 static void only_what_a_pipe_has_too_much_of_comes_in_parts(void)
 {
-    struct sb_error err;
 
-    CHECK(!transfer(sizes, SIZES, false, (struct sb_transfer_options){.threads = 2}, &err));
+    CHECK(!transfer(sizes, SIZES, false, (struct sb_transfer_options){.threads = 2}));
     CHECK(sink.kept[3].parts == 1 && sink.kept[5].parts == 4 && sink.kept[6].parts == 2);
     CHECK(sink.kept[7].parts == 1);
 }
@@ -315,15 +305,13 @@ static void many_members_keep_their_order(void)
 {
     static char names[MEMBERS_MAX][16];
     static struct given given[MEMBERS_MAX];
-    struct sb_error err;
 
     for (size_t i = 0; i < MEMBERS_MAX; i++) {
         snprintf(names[i], sizeof(names[i]), "f%zu", i);
         given[i] = (struct given){.name = names[i], .size = (int64_t)(i * 7919 % 3000)};
     }
     for (int loads = 0; loads <= 1; loads++) {
-        CHECK(
-            !transfer(given, MEMBERS_MAX, loads, (struct sb_transfer_options){.threads = 3}, &err));
+        CHECK(!transfer(given, MEMBERS_MAX, loads, (struct sb_transfer_options){.threads = 3}));
         CHECK(all_kept(given, MEMBERS_MAX));
     }
 }
@@ -335,9 +323,8 @@ static void names_become_stored_names(void)
         {.name = "/x/../y"},
         {.name = "./a/b/./c", .hard_link = "./a/z"},
     };
-    struct sb_error err;
 
-    CHECK(!transfer(given, 3, false, (struct sb_transfer_options){.threads = 1}, &err));
+    CHECK(!transfer(given, 3, false, (struct sb_transfer_options){.threads = 1}));
     CHECK(sink.count == 2 && problems == 1);
     CHECK_TEXT(sink.kept[0].name, "a/b");
     CHECK_TEXT(sink.kept[1].name, "a/b/c");
@@ -348,13 +335,11 @@ static void names_are_mapped_after_they_are_chosen(void)
     static const struct given given[] = {{.name = "a/b/c"}, {.name = "a"}, {.name = "d/e"}};
     char *arguments[] = {(char *)"a", (char *)"nothing"};
     struct sb_choice *choice;
-    struct sb_error err;
 
-    CHECK(!sb_choice_new(&choice, arguments, 2, &err));
+    CHECK(!sb_choice_new(&choice, arguments, 2));
     CHECK(!transfer(
         given, 3, false,
-        (struct sb_transfer_options){.threads = 1, .choice = choice, .strip = 1, .prefix = "new"},
-        &err));
+        (struct sb_transfer_options){.threads = 1, .choice = choice, .strip = 1, .prefix = "new"}));
     CHECK(sink.count == 1);
     CHECK_TEXT(sink.kept[0].name, "new/b/c");
     CHECK(!sb_choice_unmatched(choice, 0) && sb_choice_unmatched(choice, 1));
@@ -367,10 +352,9 @@ static void what_is_damaged_or_special_is_left_out(void)
                                          {.name = "damaged", .size = 4},
                                          {.name = "refused"},
                                          {.name = "good", .size = 4}};
-    struct sb_error err;
 
     sink.refuses = "refused";
-    CHECK(!transfer(given, 4, true, (struct sb_transfer_options){.threads = 2}, &err));
+    CHECK(!transfer(given, 4, true, (struct sb_transfer_options){.threads = 2}));
     sink.refuses = NULL;
     CHECK(sink.count == 1 && problems == 2);
     CHECK_TEXT(sink.kept[0].name, "good");
@@ -380,23 +364,19 @@ static void repeated_names(void)
 {
     static const struct given given[] = {
         {.name = "a"}, {.name = "a", .type = SB_DIR}, {.name = "a"}, {.name = "b"}};
-    struct sb_error err;
     struct sb_seen *seen;
 
     CHECK(!transfer(given, 4, false,
-                    (struct sb_transfer_options){.threads = 1, .duplicates = SB_DUPLICATE_LAST},
-                    &err));
+                    (struct sb_transfer_options){.threads = 1, .duplicates = SB_DUPLICATE_LAST}));
     CHECK(sink.count == 4);
-    CHECK(!sb_seen_new(&seen, ".", &err));
-    CHECK(!transfer(
-        given, 4, false,
-        (struct sb_transfer_options){.threads = 1, .duplicates = SB_DUPLICATE_FIRST, .seen = seen},
-        &err));
+    CHECK(!sb_seen_new(&seen, "."));
+    CHECK(!transfer(given, 4, false,
+                    (struct sb_transfer_options){
+                        .threads = 1, .duplicates = SB_DUPLICATE_FIRST, .seen = seen}));
     CHECK(sink.count == 3 && problems == 0 && sink.base.counts.left == 1);
-    CHECK(!transfer(
-        given, 4, false,
-        (struct sb_transfer_options){.threads = 1, .duplicates = SB_DUPLICATE_ERROR, .seen = seen},
-        &err));
+    CHECK(!transfer(given, 4, false,
+                    (struct sb_transfer_options){
+                        .threads = 1, .duplicates = SB_DUPLICATE_ERROR, .seen = seen}));
     CHECK(sink.count == 1 && problems == 3);
     CHECK_TEXT(told, "duplicate b");
     sb_seen_free(seen);
@@ -405,21 +385,19 @@ static void repeated_names(void)
 static void strict_ends_at_the_first_problem(void)
 {
     static const struct given given[] = {{.name = "a"}, {.name = "../b"}, {.name = "c"}};
-    struct sb_error err;
 
-    CHECK(transfer(given, 3, false, (struct sb_transfer_options){.threads = 1, .strict = true},
-                   &err) == SB_INVALID);
+    CHECK(transfer(given, 3, false, (struct sb_transfer_options){.threads = 1, .strict = true}) ==
+          SB_INVALID);
     CHECK(problems == 1);
 }
 
 static void a_limit_of_bytes_ends_it(void)
 {
-    struct sb_error err;
 
     for (int loads = 0; loads <= 1; loads++) {
         CHECK(transfer(sizes, SIZES, loads,
-                       (struct sb_transfer_options){.threads = 2, .max_size = 3000000},
-                       &err) == SB_LIMIT);
+                       (struct sb_transfer_options){.threads = 2, .max_size = 3000000}) ==
+              SB_LIMIT);
     }
 }
 
@@ -427,20 +405,16 @@ static void a_member_shorter_than_it_declares_ends_it(void)
 {
     static const struct given given[] = {{.name = "a", .size = 10, .declared = 12}};
     static const struct given large[] = {{.name = "a", .size = 5000000, .declared = 5000001}};
-    struct sb_error err;
 
-    CHECK(transfer(given, 1, false, (struct sb_transfer_options){.threads = 1}, &err) ==
-          SB_DAMAGED);
-    CHECK(transfer(large, 1, false, (struct sb_transfer_options){.threads = 1}, &err) ==
-          SB_DAMAGED);
+    CHECK(transfer(given, 1, false, (struct sb_transfer_options){.threads = 1}) == SB_DAMAGED);
+    CHECK(transfer(large, 1, false, (struct sb_transfer_options){.threads = 1}) == SB_DAMAGED);
 }
 
 static void a_dry_run_stores_nothing(void)
 {
-    struct sb_error err;
 
     CHECK(!transfer(sizes, SIZES, false,
-                    (struct sb_transfer_options){.threads = 2, .dry_run = true}, &err));
+                    (struct sb_transfer_options){.threads = 2, .dry_run = true}));
     CHECK(sink.count == 0 && members == (int64_t)SIZES);
     CHECK_TEXT(told, "would-store last");
 }

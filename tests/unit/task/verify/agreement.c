@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 static char top[] = "/tmp/verify-agreement-test-XXXXXX";
-static struct sb_error err;
 
 static void run_sql(const char *sql)
 {
@@ -25,8 +24,8 @@ static void make_archive(void)
     const struct sb_writer_options options = {.mode = SB_REPLACE};
     struct sb_writer *writer = NULL;
 
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
     run_sql("INSERT INTO files (path, shard, offset, size, crc32c)"
             " VALUES ('f', 0, 0, 10, 1), ('sub/f', 0, 10, 10, 1), ('sub/g', 0, 20, 10, NULL),"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 static char top[] = "/tmp/verify-plan-test-XXXXXX";
-static struct sb_error err;
 
 static struct sb_archive *archive;
 static struct sb_shards *shards;
@@ -35,8 +34,8 @@ static void make_archive(void)
     const struct sb_writer_options options = {.mode = SB_CREATE};
     struct sb_writer *writer = NULL;
 
-    CHECK(sb_writer_open(&writer, "a", &options, &err) == SB_OK);
-    CHECK(sb_writer_commit(writer, &err) == SB_OK);
+    CHECK(sb_writer_open(&writer, "a", &options) == SB_OK);
+    CHECK(sb_writer_commit(writer) == SB_OK);
     sb_writer_free(writer);
     run_sql("a", "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9)"
                  " INSERT INTO files (path, shard, offset, size, crc32c)"
@@ -58,16 +57,16 @@ static const char *dealt(const struct sb_verify_choice *choice, int64_t bad)
     size_t used = 0;
 
     text[0] = '\0';
-    CHECK(sb_verify_plan_open(&plan, choice, archive, &err) == SB_OK);
-    CHECK(sb_verify_plan_make(plan, archive, shards, &err) == SB_OK);
-    while ((code = sb_verify_plan_next(plan, &unit, &err)) == SB_OK && used < sizeof(text)) {
+    CHECK(sb_verify_plan_open(&plan, choice, archive) == SB_OK);
+    CHECK(sb_verify_plan_make(plan, archive, shards) == SB_OK);
+    while ((code = sb_verify_plan_next(plan, &unit)) == SB_OK && used < sizeof(text)) {
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%" PRIu32 ":%" PRId64 "%s ",
                                  unit.shard, unit.number, unit.was_bad ? "!" : "");
         if (bad >= 0)
-            CHECK(sb_verify_plan_read(plan, &unit, 0, unit.number == bad, &err) == SB_OK);
+            CHECK(sb_verify_plan_read(plan, &unit, 0, unit.number == bad) == SB_OK);
     }
     CHECK(code == SB_END);
-    CHECK(sb_verify_plan_end(plan, &progress, &err) == SB_OK);
+    CHECK(sb_verify_plan_end(plan, &progress) == SB_OK);
     sb_verify_plan_free(plan);
     return text;
 }
@@ -136,8 +135,8 @@ int main(void)
     if (!mkdtemp(top) || chdir(top))
         return 2;
     make_archive();
-    CHECK(sb_archive_open(&archive, "a", &err) == SB_OK);
-    CHECK(sb_shards_open(&shards, archive, &err) == SB_OK);
+    CHECK(sb_archive_open(&archive, "a") == SB_OK);
+    CHECK(sb_shards_open(&shards, archive) == SB_OK);
     RUN(a_unit_is_the_files_that_begin_in_it);
     RUN(shares_take_units_in_turn);
     RUN(of_some_shards_only_theirs_are_dealt_out);

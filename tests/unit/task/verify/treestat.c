@@ -18,12 +18,11 @@ struct world {
     char closed[4096]; /* what came out: "PATH subdirs files files_tree size[ no row];" */
 };
 
-static enum sb_code note(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+static enum sb_code note(void *context, const struct sb_treestat_dir *dir)
 {
     struct world *world = context;
     size_t used = strlen(world->closed);
 
-    (void)err;
     snprintf(world->closed + used, sizeof(world->closed) - used, "%.*s %d %d %d %d%s;",
              (int)dir->path_size, dir->path, (int)dir->computed.num_subdirs,
              (int)dir->computed.num_files, (int)dir->computed.num_files_tree,
@@ -31,7 +30,7 @@ static enum sb_code note(void *context, const struct sb_treestat_dir *dir, struc
     return SB_OK;
 }
 
-static enum sb_code feed(struct world *world, sb_treestat_closed *closed, struct sb_error *err)
+static enum sb_code feed(struct world *world, sb_treestat_closed *closed)
 {
     static const struct sb_tree_sums zeros;
     struct sb_treestat *tree = sb_treestat_new(closed, world);
@@ -39,12 +38,11 @@ static enum sb_code feed(struct world *world, sb_treestat_closed *closed, struct
 
     for (size_t i = 0; code == SB_OK && i < world->count; i++) {
         const struct row *row = &world->rows[i];
-        code = row->is_dir
-                   ? sb_treestat_dir(tree, row->path, strlen(row->path), &zeros, (int64_t)i, err)
-                   : sb_treestat_file(tree, row->path, strlen(row->path), row->size, err);
+        code = row->is_dir ? sb_treestat_dir(tree, row->path, strlen(row->path), &zeros, (int64_t)i)
+                           : sb_treestat_file(tree, row->path, strlen(row->path), row->size);
     }
     if (code == SB_OK)
-        code = sb_treestat_end(tree, err);
+        code = sb_treestat_end(tree);
     sb_treestat_free(tree);
     return code;
 }
@@ -61,16 +59,14 @@ static void add(struct world *world, bool is_dir, const char *path, int64_t size
 static void an_empty_archive_is_its_root(void)
 {
     struct world world = {0};
-    struct sb_error err;
 
-    CHECK(feed(&world, note, &err) == SB_OK);
+    CHECK(feed(&world, note) == SB_OK);
     CHECK_TEXT(world.closed, " 0 0 0 0 no row;");
 }
 
 static void strangers_may_sort_between_a_directory_and_its_files(void)
 {
     struct world world = {0};
-    struct sb_error err;
 
     add(&world, true, "", 0);
     add(&world, true, "a", 0);
@@ -78,18 +74,17 @@ static void strangers_may_sort_between_a_directory_and_its_files(void)
     add(&world, false, "a-b/y", 5);
     add(&world, false, "a.txt", 7);
     add(&world, false, "a/x", 11);
-    CHECK(feed(&world, note, &err) == SB_OK);
+    CHECK(feed(&world, note) == SB_OK);
     CHECK_TEXT(world.closed, "a-b 0 1 1 5;a 0 1 1 11; 2 1 3 23;");
 }
 
 static void directories_without_a_row_are_told(void)
 {
     struct world world = {0};
-    struct sb_error err;
 
     add(&world, false, "a/b/c/f", 1);
     add(&world, true, "a/d", 0);
-    CHECK(feed(&world, note, &err) == SB_OK);
+    CHECK(feed(&world, note) == SB_OK);
     CHECK_TEXT(world.closed, "a/b/c 0 1 1 1 no row;a/b 1 0 1 1 no row;a/d 0 0 0 0;"
                              "a 2 0 1 1 no row; 1 0 1 1 no row;");
 }
@@ -97,12 +92,11 @@ static void directories_without_a_row_are_told(void)
 static void names_of_no_sense_have_the_parent_that_sqlite_computes(void)
 {
     struct world world = {0};
-    struct sb_error err;
 
     add(&world, false, "/etc/x", 1);
     add(&world, false, "a//b", 2);
     add(&world, true, "a/c/", 0);
-    CHECK(feed(&world, note, &err) == SB_OK);
+    CHECK(feed(&world, note) == SB_OK);
     CHECK_TEXT(world.closed, "/etc 0 1 1 1 no row;a/c/ 0 0 0 0;a/c 1 0 0 0 no row;"
                              "a 1 1 1 2 no row; 2 0 2 3 no row;");
 }
@@ -110,12 +104,11 @@ static void names_of_no_sense_have_the_parent_that_sqlite_computes(void)
 static void a_sum_beyond_63_bits_stays_at_the_top(void)
 {
     struct world world = {0};
-    struct sb_error err;
     struct sb_treestat *tree = sb_treestat_new(note, &world);
 
-    CHECK(sb_treestat_file(tree, "a", 1, INT64_MAX, &err) == SB_OK);
-    CHECK(sb_treestat_file(tree, "b", 1, INT64_MAX, &err) == SB_OK);
-    CHECK(sb_treestat_end(tree, &err) == SB_OK);
+    CHECK(sb_treestat_file(tree, "a", 1, INT64_MAX) == SB_OK);
+    CHECK(sb_treestat_file(tree, "b", 1, INT64_MAX) == SB_OK);
+    CHECK(sb_treestat_end(tree) == SB_OK);
     CHECK_TEXT(world.closed, " 0 2 2 -1 no row;"); /* (int)INT64_MAX */
     sb_treestat_free(tree);
 }
@@ -123,12 +116,11 @@ static void a_sum_beyond_63_bits_stays_at_the_top(void)
 static void rows_out_of_order_are_damage(void)
 {
     struct world world = {0};
-    struct sb_error err;
 
     add(&world, false, "b", 1);
     add(&world, false, "a", 1);
-    CHECK(feed(&world, note, &err) == SB_DAMAGED);
-    CHECK_TEXT(err.text, "rows are out of order: 'a' comes after 'b'");
+    CHECK(feed(&world, note) == SB_DAMAGED);
+    CHECK_TEXT(sb_error()->text, "rows are out of order: 'a' comes after 'b'");
 }
 
 /* The slow way: every row against every directory. */
@@ -150,14 +142,13 @@ static bool is_below(const char *path, const char *dir)
     return *path && (size == 0 || (strncmp(path, dir, size) == 0 && path[size] == '/'));
 }
 
-static enum sb_code compare(void *context, const struct sb_treestat_dir *dir, struct sb_error *err)
+static enum sb_code compare(void *context, const struct sb_treestat_dir *dir)
 {
     const struct world *world = context;
     struct sb_tree_sums sums = {0};
     char name[32];
     bool has_row = false;
 
-    (void)err;
     snprintf(name, sizeof(name), "%.*s", (int)dir->path_size, dir->path);
     for (size_t i = 0; i < world->count; i++) {
         const struct row *row = &world->rows[i];
@@ -212,12 +203,11 @@ static void random_trees_match_the_slow_way(void)
 
     for (int round = 0; round < 2000; round++) {
         struct world world = {0};
-        struct sb_error err;
         add(&world, true, "", 0);
         for (int i = 0; i < ROWS_MAX - 2; i++)
             grow(&world, &seed);
         qsort(world.rows, world.count, sizeof(world.rows[0]), by_path);
-        if (!CHECK(feed(&world, compare, &err) == SB_OK))
+        if (!CHECK(feed(&world, compare) == SB_OK))
             return;
     }
 }
