@@ -245,11 +245,11 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
-    enum sb_code code = sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts);
 
-    if (!code && settings->framing == SB_FRAMING_BATCH)
+    TRY(sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts));
+    if (settings->framing == SB_FRAMING_BATCH)
         report_batch(&counts);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option)
@@ -318,18 +318,15 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
     const struct sb_source_options how = {.no_check = settings->no_check,
                                           .threads = (unsigned)settings->threads,
                                           .max_size = settings->max_size};
-    struct wanted wanted = {0};
+    CLEANUP(wanted_end) struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
-    enum sb_code code;
 
     if (names->list || names_all(names) || sb_store_is_stream(store))
         return catalog_store(store, archive, &how, &selection, result);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
     selection.metadata = settings->framing == SB_FRAMING_TAR;
-    code = catalog_store(store, archive, &how, &selection, result);
-    wanted_end(&wanted);
-    return code;
+    return catalog_store(store, archive, &how, &selection, result);
 }
 
 /* Without an archive, requested names must be read in sequence. */
@@ -436,17 +433,14 @@ static int check_files(const struct settings *settings, const struct cat_request
 
 static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request)
 {
+    CLEANUP(given_names_release)
     struct given_names names = {.operands = request->operands,
                                 .end = request->operands + request->operand_count,
                                 .share = request->share};
-    enum sb_code code = SB_OK;
 
     if (request->files_from)
-        code = sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n');
-    if (!code)
-        code = fetch(settings, request->store, &names);
-    given_names_release(&names);
-    return code;
+        TRY(sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n'));
+    return fetch(settings, request->store, &names);
 }
 
 static int cat_files(const struct settings *settings, const struct cat_request *request)

@@ -296,13 +296,12 @@ static struct sb_container_type output_type(const struct convert_settings *setti
 static enum sb_code describe(const struct convert_settings *settings, struct sb_buf *out)
 {
     static const char *const except[] = {"part", NULL};
-    enum sb_code code = resume_add_options(out, except);
 
-    if (!code)
-        code = part_add_line(out, settings->share);
-    for (size_t i = 0; !code && i < settings->input_count; i++)
-        code = resume_add_line(out, NULL, settings->inputs[i]);
-    return code;
+    TRY(resume_add_options(out, except));
+    TRY(part_add_line(out, settings->share));
+    for (size_t i = 0; i < settings->input_count; i++)
+        TRY(resume_add_line(out, NULL, settings->inputs[i]));
+    return SB_OK;
 }
 
 static struct sb_convert_options options_of(const struct convert_settings *settings)

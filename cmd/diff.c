@@ -346,14 +346,12 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     const struct sb_source_options source = {.threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
 
-    if (open_store(&side->store, path, opening))
-        return sb_error()->code;
+    TRY(open_store(&side->store, path, opening));
     if (sb_store_can(side->store, SB_CAN_WALK))
         return sb_hierarchy_open_tree(&side->hierarchy, path, own);
-    if (sb_own_files_add(own, path, sb_store_archive(side->store)) ||
-        catalog_store(side->store, &side->archive, &source, &catalog, &result) ||
-        sb_shards_open(&side->shards, side->archive))
-        return sb_error()->code;
+    TRY(sb_own_files_add(own, path, sb_store_archive(side->store)));
+    TRY(catalog_store(side->store, &side->archive, &source, &catalog, &result));
+    TRY(sb_shards_open(&side->shards, side->archive));
     return sb_hierarchy_open_archive(&side->hierarchy, side->archive, side->shards);
 }
 
@@ -400,8 +398,7 @@ static enum sb_code enter_only_child(struct sb_hierarchy *hierarchy, struct sb_b
     struct sb_child child;
     enum sb_code code;
 
-    if (sb_hierarchy_list(hierarchy, dir->data ? dir->data : "", dir->size, &listing))
-        return sb_error()->code;
+    TRY(sb_hierarchy_list(hierarchy, dir->data ? dir->data : "", dir->size, &listing));
     code = sb_listing_next(hierarchy, listing, &child);
     if (!code && (child.entry.type != SB_DIR || child.entry.defect))
         code = SB_END;
@@ -545,7 +542,6 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
 
 static int run(void *settings, char **operands, int count)
 {
-
     if (diff(settings, operands[0], operands + 1, (size_t)count - 1)) {
         message_failure(sb_error());
         /* 1 says that they differ, which is not what was found. */

@@ -234,8 +234,7 @@ static enum sb_code open_mount(struct job *job, struct sb_mount **mount)
 static enum sb_code find_dir(struct job *job)
 {
     if (!job->dir) {
-        if (child_make_directory(&job->made))
-            return sb_error()->code;
+        TRY(child_make_directory(&job->made));
         job->dir = job->made;
     }
     if (strncmp(job->dir, "/dev/fd/", 8) == 0) { /* a device */
@@ -263,15 +262,11 @@ static enum sb_code heed_signals(const sigset_t *usual)
 /* A signal cancels until it is mounted, but does not cut the mounting itself in two. */
 static enum sb_code attach(struct job *job, struct sb_mount *mount)
 {
-    enum sb_code code;
-
     sb_mount_block_signals(NULL);
-    code = sb_heed_interrupt();
-    if (!code)
-        code = sb_mount_attach(mount, job->absolute);
-    if (!code)
-        code = sb_mount_start(mount);
-    return code ? code : heed_signals(&job->mask);
+    TRY(sb_heed_interrupt());
+    TRY(sb_mount_attach(mount, job->absolute));
+    TRY(sb_mount_start(mount));
+    return heed_signals(&job->mask);
 }
 
 static enum sb_code serve(struct job *job, struct background *background, int *status)

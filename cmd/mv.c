@@ -73,8 +73,7 @@ struct sources {
 
 static enum sb_code add_source(struct sources *sources, const char *name)
 {
-    if (sb_grow(&sources->names, &sources->capacity, sources->count, sizeof(char *)))
-        return sb_error()->code;
+    TRY(sb_grow(&sources->names, &sources->capacity, sources->count, sizeof(char *)));
     sources->names[sources->count] = strdup(name);
     return sources->names[sources->count++] ? SB_OK : sb_fail_memory();
 }
@@ -101,18 +100,16 @@ static enum sb_code add_matches(struct sources *sources, struct sb_archive *arch
 static enum sb_code take_sources(struct sources *sources, const char *path, char *const *names,
                                  size_t count)
 {
-    struct sb_archive *archive = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
     bool has_globs = false;
 
     for (size_t i = 0; i < count; i++)
         has_globs |= sb_is_glob(names[i]);
     if (has_globs)
-        code = sb_archive_open(&archive, path);
-    for (size_t i = 0; !code && i < count; i++)
-        code = add_matches(sources, archive, names[i]);
-    sb_archive_free(archive);
-    return code;
+        TRY(sb_archive_open(&archive, path));
+    for (size_t i = 0; i < count; i++)
+        TRY(add_matches(sources, archive, names[i]));
+    return SB_OK;
 }
 
 static void release(struct sources *sources)

@@ -246,19 +246,18 @@ static const char *misuse(struct settings *settings)
 static enum sb_code describe(const struct settings *settings, struct sb_buf *out)
 {
     static const char *const except[] = {"directory", "files-from", "part", NULL};
-    enum sb_code code = resume_add_options(out, except);
 
-    if (!code)
-        code = part_add_line(out, settings->share);
-    for (size_t i = 0; !code && i < settings->input_count; i++) {
+    TRY(resume_add_options(out, except));
+    TRY(part_add_line(out, settings->share));
+    for (size_t i = 0; i < settings->input_count; i++) {
         const struct sb_pack_input *input = &settings->inputs[i];
         const char *option = input->kind == SB_INPUT_DIRECTORY ? "--directory"
                              : input->kind == SB_INPUT_PATH    ? NULL
                                                                : "--files-from";
 
-        code = resume_add_line(out, option, input->text);
+        TRY(resume_add_line(out, option, input->text));
     }
-    return code;
+    return SB_OK;
 }
 
 static void show_progress(int64_t bytes, int64_t files)

@@ -301,22 +301,20 @@ static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *s
     struct sb_source_options reading = {
         .bag = records->read, .records = records->choice, .threads = (unsigned)settings->threads};
     struct sb_catalog_result result;
-    enum sb_code code = open_store(out, path, &settings->opening);
 
-    if (code)
-        return code;
+    TRY(open_store(out, path, &settings->opening));
     if (settings->symlink && !sb_store_archive(*out))
         return sb_fail(SB_INVALID,
                        "%s: is no archive, and has no shards to link to; leave out --symlink",
                        path);
     split->streamed = sb_store_is_stream(*out);
-    code = catalog_store(*out, &split->archive, &reading, &wanted, &result);
-    if (!code && result.in_sequence)
-        code = sb_fail(SB_INVALID,
+    TRY(catalog_store(*out, &split->archive, &reading, &wanted, &result));
+    if (result.in_sequence)
+        return sb_fail(SB_INVALID,
                        "%s: can only be read in sequence, not part by part; 'shardbox convert' "
                        "makes an archive of it, which can be split",
                        path);
-    return code;
+    return SB_OK;
 }
 
 static void conclude(const struct split_settings *settings, const struct sb_split_result *result,

@@ -394,17 +394,14 @@ static bool needs_names_first(const struct syncing *syncing)
 static enum sb_code open_sides(struct syncing *syncing, char **operands)
 {
     const struct opening *opening = &syncing->settings->opening;
-    enum sb_code code = parse_side(&syncing->source, operands[0]);
 
-    if (!code)
-        code = parse_side(&syncing->target, operands[1]);
-    if (!code)
-        code = open_store(&syncing->store, syncing->source.path, opening);
-    if (!code)
-        code = refuse_target(syncing);
-    if (!code && needs_names_first(syncing))
-        code = open_store(&syncing->again, syncing->source.path, opening);
-    return code;
+    TRY(parse_side(&syncing->source, operands[0]));
+    TRY(parse_side(&syncing->target, operands[1]));
+    TRY(open_store(&syncing->store, syncing->source.path, opening));
+    TRY(refuse_target(syncing));
+    if (needs_names_first(syncing))
+        TRY(open_store(&syncing->again, syncing->source.path, opening));
+    return SB_OK;
 }
 
 static enum sb_code sync_sides(struct syncing *syncing, struct sb_sync_counts *counts)

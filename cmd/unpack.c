@@ -149,12 +149,10 @@ static enum sb_code open_members(struct work *work)
                                                .paths = work->paths,
                                                .path_count = work->path_count};
 
-    if (open_store(&work->store, work->path, &settings->opening))
-        return sb_error()->code;
+    TRY(open_store(&work->store, work->path, &settings->opening));
     work->name = sb_store_name(work->store);
-    if (sb_store_refuse_tree(work->store) ||
-        sb_store_source(work->store, &work->members, &source_options, &work->notify))
-        return sb_error()->code;
+    TRY(sb_store_refuse_tree(work->store));
+    TRY(sb_store_source(work->store, &work->members, &source_options, &work->notify));
     if (work->path_count == 0 || sb_store_archive(work->store))
         return SB_OK;
     return sb_choice_new(&work->choice, work->paths, work->path_count);
@@ -194,15 +192,15 @@ static enum sb_code unpack_members(struct work *work)
         .lost = report_lost,
         .context = &work->report,
     };
-    enum sb_code code = sb_unpack(work->members, &wanted, &work->result);
 
-    for (size_t i = 0; !code && work->choice && i < work->path_count; i++) {
+    TRY(sb_unpack(work->members, &wanted, &work->result));
+    for (size_t i = 0; work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
             sb_report(&work->notify, SB_PROBLEM, "missing", work->paths[i],
                       "no such file or directory in the archive%s",
                       sb_unmatched_hint(work->paths[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The last lines on stderr, after the names of what was not unpacked. */

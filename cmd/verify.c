@@ -98,13 +98,12 @@ static enum sb_code verify_files(struct verify_run *run, struct sb_store *whole,
                                  const struct sb_verify_options *wanted,
                                  struct sb_verify_syrah_result *sum)
 {
-    struct sb_syrah_set *set;
-    enum sb_code code = sb_store_syrah(whole, &set);
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
 
-    for (uint32_t i = 0; !code && i < sb_syrah_set_file_count(set); i++)
-        code = verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum);
-    sb_syrah_set_free(set);
-    return code;
+    TRY(sb_store_syrah(whole, &set));
+    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++)
+        TRY(verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum));
+    return SB_OK;
 }
 
 /* Verifies Syrah files that are one container and says how it went. */
@@ -113,14 +112,12 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
 {
     struct sb_verify_syrah_result counts = {0};
     struct sb_file *file;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (run->name_count > 0)
         return sb_fail(SB_INVALID, "%s: has items, not names, and is verified as a whole",
                        run->name);
-    code = sb_store_file(store, &file);
-    if (code)
-        return code;
+    TRY(sb_store_file(store, &file));
     run->result = (struct sb_verify_result){0};
     message_progress_counts("arrays");
     code =
@@ -231,8 +228,7 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
 {
     const char *misused = verify_choice_not_of_bags(&run->settings->choice, &run->choice);
 
-    if (verify_repair_refuse(run, true))
-        return sb_error()->code;
+    TRY(verify_repair_refuse(run, true));
     if (misused)
         return sb_fail(SB_INVALID,
                        "%s: is a bag, whose records are chosen by --subset=I/N, --part and "
@@ -240,8 +236,7 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
                        run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
         return sb_fail(SB_INVALID, "%s: has records, not names; --records chooses them", run->path);
-    if (refuse_present(run))
-        return sb_error()->code;
+    TRY(refuse_present(run));
     return verify_records(run, store, options_of(run).threads);
 }
 
@@ -281,8 +276,9 @@ static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store)
 {
     struct sb_verify_options wanted = options_of(run);
 
-    if (refuse_choice(run) || verify_repair_refuse(run, false) || refuse_present(run))
-        return sb_error()->code;
+    TRY(refuse_choice(run));
+    TRY(verify_repair_refuse(run, false));
+    TRY(refuse_present(run));
     if (run->rows == SB_CAN_ITEMS)
         return verify_items(run, store, &wanted);
     return verify_members(run, store, &wanted);
@@ -312,14 +308,15 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
 {
     if (holds_caches(store))
         return verify_cache(run, true, options_of(run).threads);
-    if (sb_store_refuse_tree(store))
-        return sb_error()->code;
+    TRY(sb_store_refuse_tree(store));
     run->word = sb_store_word(store);
     run->rows = rows_of(store);
     if (run->rows == SB_CAN_KEYS)
         return verify_cache(run, false, options_of(run).threads);
-    if (verify_cache_refuse(run) || choose(run) || verify_repair_check(run) || refuse_records(run))
-        return sb_error()->code;
+    TRY(verify_cache_refuse(run));
+    TRY(choose(run));
+    TRY(verify_repair_check(run));
+    TRY(refuse_records(run));
     if (sb_store_archive(store))
         return verify_archive(run, store);
     return run->rows == SB_CAN_BAGS ? verify_bag(run, store) : verify_whole(run, store);
@@ -331,8 +328,9 @@ static enum sb_code verify_unopened(struct verify_run *run)
     struct sb_error damage = *sb_error();
 
     run->word = "archive";
-    if (verify_cache_refuse(run) || choose(run) || verify_repair_check(run))
-        return sb_error()->code;
+    TRY(verify_cache_refuse(run));
+    TRY(choose(run));
+    TRY(verify_repair_check(run));
     return end_archive(run, SB_DAMAGED, &damage);
 }
 
@@ -344,8 +342,7 @@ static enum sb_code verify(struct verify_run *run)
 
     if (run->settings->repair.undo)
         return verify_repair_undo(run);
-    if (verify_repair_begin(run))
-        return sb_error()->code;
+    TRY(verify_repair_begin(run));
     if (run->protect.remade > 0 && run->settings->repair.dry_run)
         return SB_OK;
     code = open_store_with(&store, run->path, opening, &run->notify);

@@ -54,11 +54,9 @@ static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t 
 {
     const struct cat_request *request = keyed->job->request;
     const char *keys = keyed->job->settings->keys;
-    struct sb_buf line = {0};
-    enum sb_code code = fetch_keyed(keyed, false);
+    CLEANUP(sb_buf_release) struct sb_buf line = {0};
 
-    if (code)
-        return code;
+    TRY(fetch_keyed(keyed, false));
     keyed->job->missing++;
     if (request->framing != SB_FRAMING_BATCH) {
         message_problem("%.*s: no such record in %s", (int)size, (const char *)key,
@@ -67,11 +65,8 @@ static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t 
     }
     if (sb_buf_add(&line, key, size) || sb_buf_add_text(&line, " missing") ||
         sb_buf_add_char(&line, request->nul ? '\0' : '\n'))
-        code = sb_fail_memory();
-    if (!code)
-        code = output_directly(&keyed->job->written, line.data, line.size);
-    sb_buf_release(&line);
-    return code;
+        return sb_fail_memory();
+    return output_directly(&keyed->job->written, line.data, line.size);
 }
 
 static enum sb_code take_found(void *context, const void *key, size_t key_size,
@@ -91,8 +86,7 @@ static enum sb_code open_keys(const struct cat_job *job, struct sb_bag **keys)
 {
     int64_t records = sb_bag_count(job->table->ops->records(job->table));
 
-    if (open_bag(keys, job->settings->keys, NULL))
-        return sb_error()->code;
+    TRY(open_bag(keys, job->settings->keys, NULL));
     if (sb_bag_count(*keys) == records)
         return SB_OK;
     return sb_fail(SB_INVALID,
@@ -106,20 +100,15 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
     const char *keys_spec = job->settings->keys;
     struct sb_record_index_options options = {.threads = job->request->threads};
     struct keyed keyed = {.job = job, .names = given_names_of(given)};
-    struct sb_bag *keys = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_bag_freep) struct sb_bag *keys = NULL;
 
     if (keys_spec)
-        code = open_keys(job, &keys);
-    if (!code && keys_spec && job->request->framing != SB_FRAMING_NONE)
-        code = sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify);
-    if (!code)
-        code = sb_record_index_find(keys ? keys : job->table->ops->records(job->table), &options,
-                                    &keyed.names, take_found, &keyed, &message_notify);
-    if (!code)
-        code = fetch_keyed(&keyed, true);
-    sb_bag_free(keys);
-    return code;
+        TRY(open_keys(job, &keys));
+    if (keys_spec && job->request->framing != SB_FRAMING_NONE)
+        TRY(sb_record_names_by_keys(&job->table->names, keys_spec, NULL, &message_notify));
+    TRY(sb_record_index_find(keys ? keys : job->table->ops->records(job->table), &options,
+                             &keyed.names, take_found, &keyed, &message_notify));
+    return fetch_keyed(&keyed, true);
 }
 
 /* Keys of --find come first, then operands, then the list. */

@@ -156,12 +156,8 @@ static enum sb_code name_members(struct cat_job *job)
 
 static enum sb_code open_and_fetch(struct cat_job *job)
 {
-    enum sb_code code = sb_store_table(job->request->store, &job->table);
-
-    if (!code)
-        code = name_members(job);
-    if (code)
-        return code;
+    TRY(sb_store_table(job->request->store, &job->table));
+    TRY(name_members(job));
     return is_by_key(job->settings) ? cat_by_key(job) : fetch_chosen(job);
 }
 

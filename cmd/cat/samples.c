@@ -30,12 +30,9 @@ static enum sb_code choose(struct cat_samples *samples, const struct cat_rows_se
                            const struct cat_request *request)
 {
     struct sb_table_choice_options *options = &samples->chosen.options;
-    enum sb_code code =
-        chosen_rows_open(&samples->chosen, samples->table, request->files_from,
-                         request->nul ? '\0' : '\n', request->operands, request->operand_count);
 
-    if (code)
-        return code;
+    TRY(chosen_rows_open(&samples->chosen, samples->table, request->files_from,
+                         request->nul ? '\0' : '\n', request->operands, request->operand_count));
     draw_as_set(&options->rows, settings);
     options->share = request->share;
     return chosen_rows_feed(&samples->chosen, samples->table, &samples->feed);
@@ -81,9 +78,8 @@ static enum sb_code next_with_files(struct cat_samples *samples)
 {
     const struct sb_cell_feed *feed = &samples->feed;
     int64_t round = feed->round ? feed->round(feed->context) : 0, silent = 0;
-    enum sb_code code = SB_OK;
 
-    while (!code && samples->next == samples->run.column_count) {
+    while (samples->next == samples->run.column_count) {
         if (sb_interrupted())
             return sb_fail_interrupt();
         if (round > 0 && silent++ > round)
@@ -91,9 +87,9 @@ static enum sb_code next_with_files(struct cat_samples *samples)
                            "%s: none of the requested samples has such a file, so that nothing "
                            "would ever be written",
                            samples->table->name);
-        code = next_sample(samples, feed);
+        TRY(next_sample(samples, feed));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code next(void *context, const char **name, size_t *size)

@@ -126,7 +126,6 @@ enum sb_code records_open(struct records *records, const struct record_settings 
 {
     bool to_bag = writes_bag(use);
     struct bag_words words = words_of_inputs(settings, to_bag);
-    enum sb_code code;
 
     *records = (struct records){
         .wanted = {.name_format = settings->name_format, .keys = settings->keys},
@@ -139,12 +138,12 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     }
     if (to_bag)
         fill_output(&records->wanted, settings, use);
-    code = chosen_records_open(&records->chosen, settings->files_from, '\n');
-    if (!code && records->chosen.options.list && use->force)
+    TRY(chosen_records_open(&records->chosen, settings->files_from, '\n'));
+    if (records->chosen.options.list && use->force)
         sb_list_must_name(records->chosen.options.list);
-    if (!code && records->chosen.given)
+    if (records->chosen.given)
         records->wanted.choice = &records->chosen.options;
-    return code ? code : bag_options_of(&words, use->from, &records->read);
+    return bag_options_of(&words, use->from, &records->read);
 }
 
 void records_release(struct records *records)

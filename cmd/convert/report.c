@@ -25,8 +25,7 @@ enum sb_code report_begin(struct report *report, const char *path, char *const *
 
 enum sb_code report_open(struct report *report, const char *path, struct sb_convert_options *wanted)
 {
-    if (report_begin(report, path, wanted->inputs, wanted->input_count, wanted->output))
-        return sb_error()->code;
+    TRY(report_begin(report, path, wanted->inputs, wanted->input_count, wanted->output));
     wanted->notify = &report->notify;
     wanted->lost = report_lost;
     report->samples = wanted->samples;
@@ -126,7 +125,6 @@ void report_summary(const struct report *report, const char *output, const char 
 
 void report_finish(struct report *report, const struct sb_error *failure)
 {
-
     if (failure && report->out.file) {
         failure_json(begin_line(report, NULL), failure);
         report_file_line(&report->out);

@@ -43,11 +43,9 @@ enum sb_code find_listed(struct finding *finding)
     const struct find_settings *settings = finding->settings;
     struct sb_listed *listed = NULL;
     struct sb_list *list;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n');
-    if (code)
-        return code;
+    TRY(sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n'));
     code = sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads);
     if (!code)
         code = consider_batches(finding, listed);

@@ -39,7 +39,6 @@ static bool lies_in_pruned(struct finding *finding, const struct sb_entry *entry
 
 static void prune(struct finding *finding, const struct sb_entry *entry)
 {
-
     output_need(sb_grow(&finding->pruned_sizes, &finding->pruned_capacity, finding->pruned_count,
                         sizeof(*finding->pruned_sizes)));
     output_need(sb_buf_set(&finding->pruned, entry->path, entry->path_size));
@@ -97,11 +96,9 @@ static enum sb_code find_by_address(struct finding *finding)
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_cursor_open(&cursor, finding->archive, &query);
-    if (code)
-        return code;
+    TRY(sb_cursor_open(&cursor, finding->archive, &query));
     while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry))) {
         if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
             find_consider(finding, &entry);
@@ -144,19 +141,18 @@ enum sb_code find_selected(struct finding *finding, char **paths, size_t count)
 {
     const struct find_settings *settings = finding->settings;
     bool shallow = settings->expression.max_depth == 1;
-    enum sb_code code;
 
-    code = sb_select_new(&finding->select, finding->archive, paths, count,
-                         shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE);
-    if (!code && settings->sort == FIND_BY_ADDRESS)
-        code = find_by_address(finding);
-    else if (!code && settings->sort == FIND_BY_SIZE)
-        code = find_by_size(finding);
-    else if (!code)
-        code = find_by_path(finding);
-    if (!code && !finding->visit.quit)
+    TRY(sb_select_new(&finding->select, finding->archive, paths, count,
+                      shallow ? SB_REACH_CHILDREN : SB_REACH_SUBTREE));
+    if (settings->sort == FIND_BY_ADDRESS)
+        TRY(find_by_address(finding));
+    else if (settings->sort == FIND_BY_SIZE)
+        TRY(find_by_size(finding));
+    else
+        TRY(find_by_path(finding));
+    if (!finding->visit.quit)
         complain_of_unmatched(finding->select, paths, count);
-    return code;
+    return SB_OK;
 }
 
 void finding_release(struct finding *finding)

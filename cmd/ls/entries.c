@@ -234,10 +234,8 @@ static bool is_shown_first(const struct list *list, const struct sb_entry *entry
 static enum sb_code list_root_itself(struct list *list)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(list->archive, "", 0, &entry);
 
-    if (code)
-        return code;
+    TRY(sb_archive_lookup(list->archive, "", 0, &entry));
     entry.path = ".";
     entry.path_size = 1;
     return take(list, &entry, 0);
@@ -248,11 +246,9 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
 {
     struct sb_select *select;
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF);
-    if (code)
-        return code;
+    TRY(sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF));
     if (sb_select_everything(select)) {
         if (!entries_themselves)
             code = show_directory(list, "", 0);
@@ -281,7 +277,6 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
 static enum sb_code list_arguments(struct list *list, char **args, size_t count)
 {
     static char dot[] = ".", *root[] = {dot};
-    enum sb_code code = SB_OK;
 
     if (count == 0) {
         args = root;
@@ -289,16 +284,13 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count)
     }
     list->headers = list->settings->recursive || count > 1 || sb_is_glob(args[0]);
     if (list->sort)
-        code = sb_entry_sort_begin(list->sort);
-    if (code)
-        return code;
+        TRY(sb_entry_sort_begin(list->sort));
     begin_block(list);
-    code = pass(list, args, count, true);
-    if (!code)
-        code = end_block(list, 0);
-    if (!code && !shows_directories_themselves(list))
-        code = pass(list, args, count, false);
-    return code;
+    TRY(pass(list, args, count, true));
+    TRY(end_block(list, 0));
+    if (!shows_directories_themselves(list))
+        TRY(pass(list, args, count, false));
+    return SB_OK;
 }
 
 static enum listing_form choose_form(const struct ls_settings *settings)
@@ -337,12 +329,9 @@ static enum sb_code show_owners(struct list *list)
 static enum sb_code show(struct list *list, char **args, size_t count)
 {
     const struct ls_settings *settings = list->settings;
-    enum sb_code code = SB_OK;
 
     if (settings->shards || settings->rsync_list)
-        code = need_shards(list->archive, "shards");
-    if (code)
-        return code;
+        TRY(need_shards(list->archive, "shards"));
     if (settings->rsync_list || (settings->shards && settings->nul))
         return show_shard_names(list->archive, settings->rsync_list, settings->nul);
     if (settings->shards)
@@ -350,8 +339,8 @@ static enum sb_code show(struct list *list, char **args, size_t count)
     if (settings->at)
         return show_owners(list);
     if (settings->sort != LS_BY_NAME || settings->reverse)
-        code = sb_entry_sort_new(&list->sort, settings->reverse);
-    return code ? code : list_arguments(list, args, count);
+        TRY(sb_entry_sort_new(&list->sort, settings->reverse));
+    return list_arguments(list, args, count);
 }
 
 enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,

@@ -211,8 +211,7 @@ static enum sb_code list_one(void *context, struct sb_table *table, const char *
     uint32_t segments;
 
     (void)path;
-    if (sum_up(table, &sum, &segments))
-        return sb_error()->code;
+    TRY(sum_up(table, &sum, &segments));
     show_cache(context, &sum, segments, name);
     return SB_OK;
 }

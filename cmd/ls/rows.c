@@ -402,8 +402,7 @@ static enum sb_code begin_widths(struct list *list)
 
     if (!table->numbered)
         return SB_OK;
-    if (table->ops->count(table, &count))
-        return sb_error()->code;
+    TRY(table->ops->count(table, &count));
     list->rows.widths[0] = strlen(format_number(count > 0 ? count - 1 : 0, number));
     for (size_t i = 0; list->line[i] != SB_FACT_END; i++) {
         if (list->line[i] != SB_FACT_PART)
@@ -478,15 +477,14 @@ static bool are_found(void *context)
 static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count)
 {
     struct found *found = context;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct sb_facts row = rows[i];
 
         row.key = found->key[found->shown++];
-        code = show_records(found->list, &row, 1);
+        TRY(show_records(found->list, &row, 1));
     }
-    return code;
+    return SB_OK;
 }
 
 /* A few are not worth threads of their own. */
@@ -540,16 +538,15 @@ static enum sb_code take_found(void *context, const void *key, size_t key_size,
                                const int64_t *records, size_t count)
 {
     struct found *found = context;
-    enum sb_code code = SB_OK;
 
     message_progress_hide();
-    for (size_t i = 0; !code && i < count; i++)
-        code = add_found(found, key, key_size, records[i]);
-    if (!code && (count == 0 || !found->names.ready(found->names.context)))
-        code = show_pending(found);
-    if (!code && count == 0)
+    for (size_t i = 0; i < count; i++)
+        TRY(add_found(found, key, key_size, records[i]));
+    if (count == 0 || !found->names.ready(found->names.context))
+        TRY(show_pending(found));
+    if (count == 0)
         complain_of_missing(found->list, key, key_size);
-    return code;
+    return SB_OK;
 }
 
 /* By what records hold. */

@@ -11,7 +11,6 @@ static enum sb_code stop_at_first(void *context, const char *path, const char *n
 
 bool holds_caches(const struct sb_store *store)
 {
-
     return sb_store_can(store, SB_CAN_WALK) &&
            IGNORED(sb_cache_list(sb_store_path(store), stop_at_first, NULL)) == SB_EXISTS;
 }

@@ -32,7 +32,6 @@ static enum sb_code each_slice(const char *text,
 
 bool records_are_valid(void *settings, const char *value)
 {
-
     (void)settings;
     if (each_slice(value, NULL, NULL) == SB_OK)
         return true;
@@ -45,8 +44,7 @@ static enum sb_code add_slice(void *context, const struct sb_slice *slice)
     struct chosen_records *records = context;
     struct sb_record_choice_options *options = &records->options;
 
-    if (sb_grow(&records->slices, &records->capacity, options->slice_count, sizeof(*slice)))
-        return sb_error()->code;
+    TRY(sb_grow(&records->slices, &records->capacity, options->slice_count, sizeof(*slice)));
     options->slices = records->slices;
     records->slices[options->slice_count++] = *slice;
     records->given = true;

@@ -109,22 +109,18 @@ static bool is_plain(const unsigned char *text, size_t size)
 
 static enum sb_code add_string(struct sb_buf *out, const char *text, size_t size)
 {
-    enum sb_code code;
-
     if (!is_plain((const unsigned char *)text, size))
         return quote(out, text, size);
-    code = sb_buf_add_char(out, '"');
-    if (!code)
-        code = sb_buf_add(out, text, size);
-    return code ? code : sb_buf_add_char(out, '"');
+    TRY(sb_buf_add_char(out, '"'));
+    TRY(sb_buf_add(out, text, size));
+    return sb_buf_add_char(out, '"');
 }
 
 static enum sb_code add_base64(struct sb_buf *out, const char *data, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; i < size && !code; i += 3) {
+    for (size_t i = 0; i < size; i += 3) {
         unsigned bits = (unsigned)(unsigned char)data[i] << 16;
         char four[4] = {'=', '=', '=', '='};
 
@@ -138,9 +134,9 @@ static enum sb_code add_base64(struct sb_buf *out, const char *data, size_t size
             four[2] = digits[bits >> 6 & 63];
         if (i + 2 < size)
             four[3] = digits[bits & 63];
-        code = sb_buf_add(out, four, sizeof(four));
+        TRY(sb_buf_add(out, four, sizeof(four)));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Notes whether it went well. */

@@ -66,38 +66,34 @@ static void print_usage_lines(const struct command *command, bool all)
 static enum sb_code describe_choices(const struct option *option, struct sb_buf *text)
 {
     const char *separator = "|";
-    enum sb_code code = SB_OK;
     size_t size = 0;
 
     for (int i = 0; option->choices[i]; i++)
         size += strlen(option->choices[i]) + 1;
     if (size + 1 > WIDTH - HELP_COLUMN)
         separator = ", ";
-    for (int i = 0; !code && option->choices[i]; i++)
-        code = sb_buf_add_format(text, "%s%s", i == 0 ? ": {" : separator, option->choices[i]);
-    return code ? code : sb_buf_add_char(text, '}');
+    for (int i = 0; option->choices[i]; i++)
+        TRY(sb_buf_add_format(text, "%s%s", i == 0 ? ": {" : separator, option->choices[i]));
+    return sb_buf_add_char(text, '}');
 }
 
 /* Where not all is to be shown, choices are left out that would make another line. */
 static enum sb_code describe(const struct option *option, bool all, struct sb_buf *left,
                              struct sb_buf *right)
 {
-    enum sb_code code;
-
     if (option->letter)
-        code = sb_buf_add_format(left, "  -%c, --%s", option->letter, option->name);
+        TRY(sb_buf_add_format(left, "  -%c, --%s", option->letter, option->name));
     else
-        code = sb_buf_add_format(left, "      --%s", option->name);
-    if (!code && option->value)
-        code = sb_buf_add_format(left, "%s%s%s", option->implied ? "[=" : "=", option->value,
-                                 option->implied ? "]" : "");
-    if (!code)
-        code = sb_buf_add_text(right, option->help);
-    if (!code && option->choices)
-        code = describe_choices(option, right);
-    if (!code && !all && right->size > WIDTH - HELP_COLUMN)
+        TRY(sb_buf_add_format(left, "      --%s", option->name));
+    if (option->value)
+        TRY(sb_buf_add_format(left, "%s%s%s", option->implied ? "[=" : "=", option->value,
+                              option->implied ? "]" : ""));
+    TRY(sb_buf_add_text(right, option->help));
+    if (option->choices)
+        TRY(describe_choices(option, right));
+    if (!all && right->size > WIDTH - HELP_COLUMN)
         sb_buf_cut(right, strlen(option->help));
-    return code;
+    return SB_OK;
 }
 
 static void print_option(const struct option *option, bool all)

@@ -49,7 +49,6 @@ bool output_is_terminal(void)
 
 void output_check(int error_number)
 {
-
     if (error_number == 0)
         return;
     sb_fail_errno(error_number, "standard output");

@@ -8,7 +8,6 @@
 
 bool part_parse(const char *text, struct sb_share *out)
 {
-
     *out = (struct sb_share){0};
     if (!text || sb_share_parse(out, text) == SB_OK)
         return true;
@@ -18,7 +17,6 @@ bool part_parse(const char *text, struct sb_share *out)
 
 bool part_name_output(const char **path, struct sb_share share, bool bag, struct sb_buf *out)
 {
-
     if (share.count == 0)
         return true;
     if (sb_part_name(*path, share, bag, out)) {

@@ -62,7 +62,6 @@ static void add_file(void *context, const char *path)
 
 void protecting_add(struct protecting *protecting, const char *path)
 {
-
     if (sb_protect_walk(path, protecting->wanted.parity_dir, add_file, protecting))
         message_failure(sb_error());
 }
@@ -117,7 +116,6 @@ bool protect_is_given(void)
 
 void protect_later(const char *path)
 {
-
     if (!later.given)
         return;
     output_need(sb_grow(&later.outputs, &later.capacity, later.count + 1, sizeof(*later.outputs)));

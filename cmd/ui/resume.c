@@ -21,13 +21,12 @@ static bool is_among(const char *name, const char *const *names)
 
 enum sb_code resume_add_line(struct sb_buf *out, const char *option, const char *value)
 {
-    enum sb_code code = option ? sb_buf_add_text(out, option) : SB_OK;
-
-    if (!code && option && value)
-        code = sb_buf_add_char(out, '=');
-    for (const char *at = value; !code && at && *at; at++)
-        code = *at == '\n' ? sb_buf_add_text(out, "\\n") : sb_buf_add_char(out, *at);
-    return code ? code : sb_buf_add_char(out, '\n');
+    TRY(option ? sb_buf_add_text(out, option) : SB_OK);
+    if (option && value)
+        TRY(sb_buf_add_char(out, '='));
+    for (const char *at = value; at && *at; at++)
+        TRY(*at == '\n' ? sb_buf_add_text(out, "\\n") : sb_buf_add_char(out, *at));
+    return sb_buf_add_char(out, '\n');
 }
 
 enum sb_code resume_add_options(struct sb_buf *out, const char *const *except)

@@ -232,22 +232,19 @@ static void show_base_name(const char *path, bool parity, bool nul)
 
 enum sb_code show_shard_names(struct sb_archive *archive, bool whole, bool nul)
 {
-    struct sb_buf path = {0};
-    struct sb_shards *shards;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
     uint32_t count;
-    enum sb_code code = sb_shards_open(&shards, archive);
 
-    if (!code)
-        code = sb_archive_shard_count(archive, &count);
-    for (uint32_t i = 0; !code && i < count; i++) {
+    TRY(sb_shards_open(&shards, archive));
+    TRY(sb_archive_shard_count(archive, &count));
+    for (uint32_t i = 0; i < count; i++) {
         output_need(sb_shards_path(shards, i, &path));
         show_base_name(path.data, whole, nul);
     }
-    if (!code && whole)
+    if (whole)
         show_base_name(sb_archive_index_path(archive), true, nul);
-    sb_shards_free(shards);
-    sb_buf_release(&path);
-    return code;
+    return SB_OK;
 }
 
 bool parse_place(const char *text, struct place *out)
@@ -286,11 +283,9 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
                              .shard_last = place->shard};
     struct sb_cursor *cursor;
     struct sb_entry entry;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_cursor_open(&cursor, archive, &query);
-    if (code)
-        return code;
+    TRY(sb_cursor_open(&cursor, archive, &query));
     while (!(code = sb_cursor_next(cursor, &entry))) {
         if (entry.defect)
             leave_out(left_out, &entry);

@@ -51,8 +51,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
 {
     const struct verify_settings *settings = run->settings;
 
-    if (check_options(run))
-        return sb_error()->code;
+    TRY(check_options(run));
     *out = (struct sb_verify_cache_options){
         .quick = settings->quick,
         .strict = settings->strict,
@@ -236,13 +235,11 @@ enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads
 {
     struct sb_verify_cache_options options;
     struct one_cache one = {.run = run, .options = &options};
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     run->word = "cache";
     run->rows = SB_CAN_KEYS;
-    code = read_options(run, threads, &options);
-    if (code)
-        return code;
+    TRY(read_options(run, threads, &options));
     run->unproved = sb_verify_cache_unproved;
     message_progress_counts("rows");
     code = several ? sb_cache_list(run->path, verify_one, &one) : verify_one(&one, run->path, NULL);

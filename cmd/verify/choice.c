@@ -109,20 +109,18 @@ static enum sb_code parse_times(const struct verify_choice_settings *settings,
 enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
                               struct sb_verify_choice *out)
 {
-    enum sb_code code = SB_OK;
-
     *out = (struct sb_verify_choice){.state = settings->state};
     if (settings->state && !*settings->state)
         return sb_fail(SB_INVALID, "--state: the name is empty; give it a file");
     if (settings->subset)
-        code = parse_subset(settings->subset, out);
-    if (code == SB_OK && settings->part && out->share.count > 0)
+        TRY(parse_subset(settings->subset, out));
+    if (settings->part && out->share.count > 0)
         return sb_fail(SB_INVALID, "--subset=%s and --part=%s both cut into shares; give one",
                        settings->subset, settings->part);
-    if (code == SB_OK && settings->part)
-        code = parse_part(settings->part, &out->share);
-    if (code == SB_OK && settings->shards && !parse_shards(settings->shards, out))
+    if (settings->part)
+        TRY(parse_part(settings->part, &out->share));
+    if (settings->shards && !parse_shards(settings->shards, out))
         return sb_fail(SB_INVALID, "--shards=%s: is no range of shards, as 3, 0-9 or 10- are",
                        settings->shards);
-    return code == SB_OK ? parse_times(settings, out) : code;
+    return parse_times(settings, out);
 }

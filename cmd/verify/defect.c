@@ -25,18 +25,14 @@ size_t verify_kind(const char *word)
 
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect)
 {
-    enum sb_code code = sb_buf_add_format(line, "%s: ", defect->kind);
-
-    if (code == SB_OK && defect->path && defect->path_size == 0)
-        code = sb_buf_add_text(line, "root directory: ");
-    else if (code == SB_OK && defect->path) {
-        code = sb_quote(line, defect->path, defect->path_size, SB_ESCAPE);
-        if (code == SB_OK)
-            code = sb_buf_add_text(line, ": ");
+    TRY(sb_buf_add_format(line, "%s: ", defect->kind));
+    if (defect->path && defect->path_size == 0)
+        TRY(sb_buf_add_text(line, "root directory: "));
+    else if (defect->path) {
+        TRY(sb_quote(line, defect->path, defect->path_size, SB_ESCAPE));
+        TRY(sb_buf_add_text(line, ": "));
     }
-    if (code == SB_OK)
-        code = sb_quote(line, defect->text, strlen(defect->text), SB_ESCAPE);
-    return code;
+    return sb_quote(line, defect->text, strlen(defect->text), SB_ESCAPE);
 }
 
 void verify_defect_json(struct json *line, const struct sb_defect *defect)

@@ -119,9 +119,7 @@ static enum sb_code last_success(const char *file, const char *archive, int64_t 
                        "%s: holds something else than metrics of verify; choose "
                        "another name",
                        file);
-    code = find_success(text, archive, &value);
-    if (code)
-        return code;
+    TRY(find_success(text, archive, &value));
     if (!value)
         return sb_fail(SB_EXISTS,
                        "%s: has the metrics of another archive; choose another name, or remove it",
@@ -141,15 +139,12 @@ enum sb_code verify_metrics_check(const char *file, const char *archive)
     struct sb_stream_sink_options options = {.path = file, .force = true};
     struct sb_outfile *out;
     int64_t seconds;
-    enum sb_code code = last_success(file, archive, &seconds);
 
-    if (code)
-        return code;
+    TRY(last_success(file, archive, &seconds));
     /* Checks that it can be written before hours of reading. */
-    code = sb_outfile_open(&out, &options);
-    if (!code)
-        sb_outfile_free(out);
-    return code;
+    TRY(sb_outfile_open(&out, &options));
+    sb_outfile_free(out);
+    return SB_OK;
 }
 
 struct metrics {

@@ -51,11 +51,9 @@ static void write_start(struct report_file *report, const struct verify_run *run
 
 enum sb_code verify_report_open(struct report_file *report, const struct verify_run *run)
 {
-    enum sb_code code = report_file_open(report, run->settings->report);
-
-    if (code == SB_OK)
-        write_start(report, run);
-    return code;
+    TRY(report_file_open(report, run->settings->report));
+    write_start(report, run);
+    return SB_OK;
 }
 
 void verify_report_defect(struct report_file *report, const struct sb_defect *defect)

@@ -46,17 +46,14 @@ static enum sb_code spare_copy(const char *copy, const char *file)
 static enum sb_code check(const struct verify_settings *settings, const char *input,
                           const struct output *output)
 {
-    enum sb_code code;
-
     if (!output->file || strcmp(output->file, "-") == 0)
         return SB_OK;
-    code = output->is_state ? sb_convert_spare_parts(output->file)
-                            : sb_convert_spare_archive(output->file, output->word);
-    if (!code)
-        code = spare_input(input, output->file);
-    if (!code && settings->repair.from)
-        code = spare_copy(settings->repair.from, output->file);
-    return code;
+    TRY(output->is_state ? sb_convert_spare_parts(output->file)
+                         : sb_convert_spare_archive(output->file, output->word));
+    TRY(spare_input(input, output->file));
+    if (settings->repair.from)
+        TRY(spare_copy(settings->repair.from, output->file));
+    return SB_OK;
 }
 
 static enum sb_code refuse_same(const struct output *a, const struct output *b)
@@ -80,15 +77,14 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
         {.file = settings->choice.state, .word = "state", .is_state = true},
     };
     size_t count = sizeof(outputs) / sizeof(outputs[0]);
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < count; i++) {
-        for (size_t j = 0; !code && j < i; j++)
-            code = refuse_same(&outputs[j], &outputs[i]);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++)
+            TRY(refuse_same(&outputs[j], &outputs[i]));
     }
-    for (size_t i = 0; !code && i < count; i++)
-        code = check(settings, input, &outputs[i]);
-    return code;
+    for (size_t i = 0; i < count; i++)
+        TRY(check(settings, input, &outputs[i]));
+    return SB_OK;
 }
 
 static double monotonic(void)
@@ -253,7 +249,6 @@ static void sum_up_problems(const struct verify_run *run)
 
 static void finish_outputs(struct verify_run *run)
 {
-
     if (verify_report_finish(&run->report, run)) {
         message_failure(sb_error());
         message_raise(STATUS_ERROR);

@@ -118,15 +118,13 @@ static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing 
 static enum sb_code read_placing(struct sb_archive *archive)
 {
     struct sb_placing placing = {0};
-    enum sb_code code = SB_OK;
 
     if (archive->layout.schema != SB_SCHEMA_OLD)
-        code = read_renaming(archive, &placing);
-    if (!code && archive->layout.schema != SB_SCHEMA_OLD)
-        code = sb_remade_read(archive->db, &archive->remade);
-    if (!code)
-        sb_places_set(archive->places, archive->generation, &placing);
-    return code;
+        TRY(read_renaming(archive, &placing));
+    if (archive->layout.schema != SB_SCHEMA_OLD)
+        TRY(sb_remade_read(archive->db, &archive->remade));
+    sb_places_set(archive->places, archive->generation, &placing);
+    return SB_OK;
 }
 
 int64_t sb_archive_remade(const struct sb_archive *archive)
@@ -181,10 +179,7 @@ static enum sb_code connect_by_path(struct sb_archive *archive)
 
 static enum sb_code connect_found(struct sb_archive *archive, const struct sb_index_found *found)
 {
-    enum sb_code code = sb_database_open_found(&archive->db, archive->index_path, found);
-
-    if (code)
-        return code;
+    TRY(sb_database_open_found(&archive->db, archive->index_path, found));
     archive->file = sb_database_file(archive->db);
     archive->opened = found->file->st;
     archive->transactions = 1;
@@ -209,9 +204,8 @@ static enum sb_code inspect(struct sb_archive *archive, bool once)
 /* Opens the database at index_path. */
 static enum sb_code connect(struct sb_archive *archive)
 {
-    enum sb_code code = connect_by_path(archive);
-
-    return code ? code : inspect(archive, false);
+    TRY(connect_by_path(archive));
+    return inspect(archive, false);
 }
 
 static enum sb_code open_once(struct sb_archive **out, const char *path)
@@ -496,11 +490,8 @@ static enum sb_code look_up_name(struct sb_archive *archive, bool dir, const cha
                                  size_t size, struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
 
-    code = sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(archive, dir ? SB_DIR_ONE : SB_FILE_ONE, &statement));
     if (sqlite3_bind_text(statement, 1, path, (int)size, SQLITE_STATIC))
         return sb_database_fail(archive->db);
     return take_row(archive, statement, dir, entry);
@@ -510,14 +501,11 @@ static enum sb_code look_up_row(struct sb_archive *archive, bool dir, int64_t ro
                                 struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
 
     *entry = (struct sb_entry){0};
     sb_error()->code = SB_NOENT;
     sb_error()->text[0] = '\0';
-    code = sb_archive_statement(archive, dir ? SB_DIR_ROW : SB_FILE_ROW, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(archive, dir ? SB_DIR_ROW : SB_FILE_ROW, &statement));
     sqlite3_bind_int64(statement, 1, row);
     return take_row(archive, statement, dir, entry);
 }
@@ -526,11 +514,9 @@ static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const s
                                    const struct sb_buf *high, struct sb_entry *entry)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement));
     if (sb_bind_range(statement, low, high))
         code = sb_database_fail(archive->db);
     else if (!sb_database_row(statement, &code) && !code)
@@ -603,8 +589,7 @@ enum sb_code sb_archive_lookup(struct sb_archive *archive, const char *path, siz
 {
     if (!needs_begin(archive))
         return look_up(archive, path, size, entry);
-    if (sb_archive_begin(archive))
-        return sb_error()->code;
+    TRY(sb_archive_begin(archive));
     return sb_archive_end(archive, look_up(archive, path, size, entry));
 }
 
@@ -613,8 +598,7 @@ enum sb_code sb_archive_lookup_row(struct sb_archive *archive, bool is_dir, int6
 {
     if (!needs_begin(archive))
         return look_up_row(archive, is_dir, row, entry);
-    if (sb_archive_begin(archive))
-        return sb_error()->code;
+    TRY(sb_archive_begin(archive));
     return sb_archive_end(archive, look_up_row(archive, is_dir, row, entry));
 }
 
@@ -624,8 +608,7 @@ enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir,
     *entry = (struct sb_entry){0};
     if (!needs_begin(archive))
         return first_below(archive, dir, size, entry);
-    if (sb_archive_begin(archive))
-        return sb_error()->code;
+    TRY(sb_archive_begin(archive));
     return sb_archive_end(archive, first_below(archive, dir, size, entry));
 }
 

@@ -53,6 +53,7 @@ enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
                                    const struct sb_index_found *found, bool once) SB_CHECKED;
 
 void sb_archive_free(struct sb_archive *archive);
+FREEP(sb_archive_free, struct sb_archive)
 
 /*
  * A second connection to the same index, for another thread; it is freed before the archive, which

@@ -16,11 +16,9 @@ void sb_config_release(struct sb_config_row *row)
 static enum sb_code prepare(struct sqlite3 *db, sqlite3_stmt **out, const char *sql,
                             const char *key)
 {
-    enum sb_code code = sb_database_prepare(db, out, sql);
-
-    if (code == SB_OK)
-        sqlite3_bind_text(*out, 1, key, -1, SQLITE_STATIC);
-    return code;
+    TRY(sb_database_prepare(db, out, sql));
+    sqlite3_bind_text(*out, 1, key, -1, SQLITE_STATIC);
+    return SB_OK;
 }
 
 static enum sb_code take_row(sqlite3_stmt *get, struct sb_config_row *row)
@@ -73,29 +71,21 @@ enum sb_code sb_config_check(struct sqlite3 *db, const char *key, int64_t lowest
 enum sb_code sb_config_put(struct sqlite3 *db, const char *key, const char *text,
                            const int64_t *number)
 {
-    sqlite3_stmt *put;
-    enum sb_code code = prepare(db, &put,
-                                "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
-                                " VALUES (?1, ?2, ?3)",
-                                key);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *put = NULL;
 
-    if (code)
-        return code;
+    TRY(prepare(db, &put,
+                "INSERT OR REPLACE INTO main.config (key, value_text, value_int)"
+                " VALUES (?1, ?2, ?3)",
+                key));
     sqlite3_bind_text(put, 2, text, -1, SQLITE_STATIC);
     sb_database_bind_known(put, 3, number != NULL, number ? *number : 0);
-    code = sb_database_step(put);
-    sqlite3_finalize(put);
-    return code;
+    return sb_database_step(put);
 }
 
 enum sb_code sb_config_drop(struct sqlite3 *db, const char *key)
 {
-    sqlite3_stmt *drop;
-    enum sb_code code = prepare(db, &drop, "DELETE FROM main.config WHERE key = ?1", key);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *drop = NULL;
 
-    if (code)
-        return code;
-    code = sb_database_step(drop);
-    sqlite3_finalize(drop);
-    return code;
+    TRY(prepare(db, &drop, "DELETE FROM main.config WHERE key = ?1", key));
+    return sb_database_step(drop);
 }

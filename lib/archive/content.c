@@ -287,8 +287,7 @@ enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *e
     const int64_t end = at + (int64_t)size;
 
     for (; part.at < end; part.at += part.size, part.data += part.size) {
-        if (read_part(content, entry, false, false, end - part.at, &part))
-            return sb_error()->code;
+        TRY(read_part(content, entry, false, false, end - part.at, &part));
     }
     return SB_OK;
 }
@@ -300,8 +299,7 @@ static enum sb_code fail_sum(struct sb_content *content, struct sb_entry *entry,
     const struct sb_entry before = *entry;
 
     sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc, expected);
-    if (follow(content, entry, SB_DAMAGED, 0))
-        return sb_error()->code;
+    TRY(follow(content, entry, SB_DAMAGED, 0));
     if (entry->shard == before.shard && entry->offset == before.offset)
         return SB_DAMAGED;
     return sb_fail(SB_CHANGED, "was moved while it was read; try again");

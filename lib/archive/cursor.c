@@ -236,14 +236,12 @@ bool sb_cursor_is_ahead(struct sb_cursor *cursor)
 /* One transaction for both streams: its locks cost more than reading a small directory. */
 static enum sb_code refill(struct sb_cursor *cursor)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
     int i;
 
     if (!is_used_up(&cursor->streams[0]) && !is_used_up(&cursor->streams[1]))
         return SB_OK;
-    code = sb_archive_begin(cursor->archive);
-    if (code)
-        return code;
+    TRY(sb_archive_begin(cursor->archive));
     for (i = 0; i < 2; i++) {
         while (!code && is_used_up(&cursor->streams[i])) {
             code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i])
@@ -277,13 +275,10 @@ static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
 static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *entry)
 {
     struct sb_row *heads[2];
-    enum sb_code code;
     int i;
 
     for (;;) {
-        code = refill(cursor);
-        if (code)
-            return code;
+        TRY(refill(cursor));
         for (i = 0; i < 2; i++)
             heads[i] = head_of(cursor, i);
         if (!heads[0] && !heads[1])
@@ -375,12 +370,10 @@ static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row)
 static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement which, bool is_dir)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
     int rc = SQLITE_DONE;
 
-    code = sb_archive_statement(cursor->archive, which, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(cursor->archive, which, &statement));
     sqlite3_bind_int64(statement, 1, cursor->row);
     while (!code && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
         if (sqlite3_column_int64(statement, SB_ROW_NUMBER) <= cursor->row) {
@@ -415,11 +408,10 @@ static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which,
 /* The phase after this one. A phase without rows is recognised by reading both ends of an index. */
 static enum sb_code next_phase(struct sb_cursor *cursor)
 {
-    enum sb_code code = SB_OK;
     bool plain = true;
 
     cursor->row = INT64_MIN;
-    while (plain && !code && cursor->phase != AT_END) {
+    while (plain && cursor->phase != AT_END) {
         cursor->phase++;
         plain = cursor->phase != AT_END;
         if (cursor->phase == MOVED_FILES)
@@ -430,25 +422,23 @@ static enum sb_code next_phase(struct sb_cursor *cursor)
             plain = cursor->phase != ODD_FILES || !cursor->odd_seen;
         } else if (cursor->phase == ODD_FILES) {
             if (cursor->files)
-                code = read_flag(cursor, SB_FILE_ENDS, &plain);
+                TRY(read_flag(cursor, SB_FILE_ENDS, &plain));
         } else if (cursor->dirs) {
-            code = read_flag(cursor, SB_DIR_ENDS, &plain);
+            TRY(read_flag(cursor, SB_DIR_ENDS, &plain));
         }
     }
-    return code;
+    return SB_OK;
 }
 
 /* Fetches the next batch in one read transaction; an empty batch at the end. */
 static enum sb_code fill_batch(struct sb_cursor *cursor, enum sb_code (*fill)(struct sb_cursor *))
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     do {
         sb_rows_begin(&cursor->batch);
         cursor->scanned = 0;
-        code = sb_archive_begin(cursor->archive);
-        if (code)
-            return code;
+        TRY(sb_archive_begin(cursor->archive));
         code = fill(cursor);
         if (!code)
             code = see_state(cursor);
@@ -461,12 +451,8 @@ static enum sb_code fill_batch(struct sb_cursor *cursor, enum sb_code (*fill)(st
 static enum sb_code next_of_batch(struct sb_cursor *cursor, struct sb_entry *entry,
                                   enum sb_code (*fill)(struct sb_cursor *))
 {
-    enum sb_code code = SB_OK;
-
     if (cursor->batch.at == cursor->batch.count)
-        code = fill_batch(cursor, fill);
-    if (code)
-        return code;
+        TRY(fill_batch(cursor, fill));
     if (cursor->batch.at == cursor->batch.count)
         return SB_END;
     deliver(&cursor->batch, &cursor->batch.rows[cursor->batch.at], entry);
@@ -526,13 +512,11 @@ static enum sb_code take_address(struct sb_cursor *cursor, sqlite3_stmt *row, bo
 static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement which, bool *ended)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
     int rc = SQLITE_DONE;
     bool past = false;
 
-    code = sb_archive_statement(cursor->archive, which, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(cursor->archive, which, &statement));
     sqlite3_bind_int64(statement, 1, cursor->key.shard);
     sqlite3_bind_int64(statement, 2, cursor->key.offset);
     if (which == SB_ADDRESS_SAME || which == SB_EXTENT_SAME)
@@ -587,8 +571,7 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry)
 {
     enum sb_code code = SB_END;
 
-    if (sb_heed_interrupt())
-        return sb_error()->code;
+    TRY(sb_heed_interrupt());
     while (cursor->phase != AT_END) {
         if (cursor->phase != IN_ORDER)
             code = next_of_batch(cursor, entry, fill_odd);
@@ -598,9 +581,7 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry)
             code = next_in_order(cursor, entry);
         if (code != SB_END)
             return code;
-        code = next_phase(cursor);
-        if (code)
-            return code;
+        TRY(next_phase(cursor));
         code = SB_END;
     }
     return code;

@@ -173,21 +173,17 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
 
 enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements)
 {
-    enum sb_code code = SB_OK;
-
-    for (; !code && statements->out; statements++)
-        code = sb_database_prepare(db, statements->out, statements->sql);
-    return code;
+    for (; statements->out; statements++)
+        TRY(sb_database_prepare(db, statements->out, statements->sql));
+    return SB_OK;
 }
 
 enum sb_code sb_database_open_tables(sqlite3 **out, const char *beside, const char *tables,
                                      const struct sb_to_prepare *statements)
 {
-    enum sb_code code = sb_database_open_private(out, beside);
-
-    if (code == SB_OK)
-        code = sb_database_run(*out, tables);
-    return code ? code : sb_database_prepare_all(*out, statements);
+    TRY(sb_database_open_private(out, beside));
+    TRY(sb_database_run(*out, tables));
+    return sb_database_prepare_all(*out, statements);
 }
 
 bool sb_database_row(sqlite3_stmt *statement, enum sb_code *code)
@@ -278,21 +274,17 @@ enum sb_code sb_database_step(struct sqlite3_stmt *statement)
 
 enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent, int64_t *out)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     int rc;
 
     *out = absent;
-    code = sb_database_prepare(db, &statement, sql);
-    if (code)
-        return code;
+    TRY(sb_database_prepare(db, &statement, sql));
     rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
         *out = sqlite3_column_int64(statement, 0);
     else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        code = sb_database_fail(db);
-    sqlite3_finalize(statement);
-    return code;
+        return sb_database_fail(db);
+    return SB_OK;
 }
 
 /*
@@ -493,8 +485,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc)
             "distinguished where locks do not work; wait for it, or open it once where they "
             "do",
             file);
-    if (sb_journal_vet(file))
-        return sb_error()->code;
+    TRY(sb_journal_vet(file));
     if (sb_journal_is_pending(file))
         return sb_fail(SB_SYSTEM,
                        "%s: an interrupted change must be rolled back first, and that cannot be "
@@ -529,7 +520,7 @@ static void configure(void)
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode)
 {
     struct stat st;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
     int rc;
 
     *out = NULL;
@@ -543,9 +534,7 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     if (st.st_size == 0 && mode != SB_DB_CREATE)
         return sb_fail(SB_FORMAT, "%s: an empty file, not an archive", file);
 
-    code = mode == SB_DB_WRITE ? sb_journal_vet(file) : SB_OK;
-    if (code)
-        return code;
+    TRY(mode == SB_DB_WRITE ? sb_journal_vet(file) : SB_OK);
     configure();
     choose_temp_directory(file);
     sb_index_io_failure();
@@ -616,8 +605,7 @@ enum sb_code sb_database_open_found(struct sqlite3 **out, const char *file,
     configure();
     choose_temp_directory(file);
     /* Already while it is opened: the lock of its first read stays. */
-    if (sb_keep_open(found, &found->file->st))
-        return sb_error()->code;
+    TRY(sb_keep_open(found, &found->file->st));
     code = open_verified(out, file, found);
     if (code) {
         sb_database_close(*out);

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +90,8 @@ bool sb_database_has_moved(struct sqlite3 *db);
 
 /* Its file, which any thread may read. */
 struct sqlite3_file *sb_database_file(struct sqlite3 *db);
+
+FREEP(sqlite3_finalize, struct sqlite3_stmt) /* defines sqlite3_finalizep */
 
 /* Runs statements that return no rows. */
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql) SB_CHECKED;

@@ -103,8 +103,7 @@ static enum sb_code look_ahead(struct sb_descent *descent)
 
 static enum sb_code push(struct sb_descent *descent, const struct sb_step *step)
 {
-    if (sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)))
-        return sb_error()->code;
+    TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
     descent->levels[descent->depth++] =
         (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
     if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
@@ -139,17 +138,13 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step)
 
 static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
 {
-    enum sb_code code;
-
     if (sb_buf_set(&descent->child, descent->ahead_path.data, descent->ahead_path.size))
         return sb_fail_memory();
     *step =
         (struct sb_step){.visit = SB_VISIT_ENTRY, .entry = descent->ahead, .depth = descent->depth};
     step->entry.path = descent->child.data;
     descent->ahead_known = false;
-    code = look_ahead(descent);
-    if (code)
-        return code;
+    TRY(look_ahead(descent));
     step->last = descent->ahead_code == SB_END;
     if (step->entry.type != SB_DIR || descent->depth >= SB_DESCENT_MAX)
         return SB_OK;
@@ -159,18 +154,13 @@ static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
 
 enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step)
 {
-    enum sb_code code = SB_OK;
-
     if (descent->entering) {
         descent->entering = false;
         if (descent->skipping || descent->depth > descent->options.max_depth)
             return leave(descent, step);
-        code = open_children(descent, NULL);
+        TRY(open_children(descent, NULL));
     }
-    if (!code)
-        code = look_ahead(descent);
-    if (code)
-        return code;
+    TRY(look_ahead(descent));
     return descent->ahead_code == SB_END ? leave(descent, step) : take_child(descent, step);
 }
 

@@ -218,19 +218,16 @@ enum sb_code sb_journal_vet(const char *file)
 {
     struct sb_look look;
     bool knows = true;
-    enum sb_code code;
-    char *archive;
+    CLEANUP(sb_freep) char *archive = NULL;
 
     if (!sb_journal_is_pending(file))
         return SB_OK;
     archive = strndup(file, sb_index_base_size(file));
-    code = archive ? sb_look_at(file, &look) : sb_fail_memory();
-    if (code == SB_OK)
-        code = sb_note_knows(archive, &look.identity, &knows);
-    if (code == SB_OK && !knows)
-        code = fail_foreign(file, archive);
-    free(archive);
-    return code;
+    TRY(archive ? sb_look_at(file, &look) : sb_fail_memory());
+    TRY(sb_note_knows(archive, &look.identity, &knows));
+    if (!knows)
+        return fail_foreign(file, archive);
+    return SB_OK;
 }
 
 enum sb_code sb_journal_refuse(const char *file)
@@ -257,6 +254,5 @@ enum sb_code sb_journal_refuse(const char *file)
 
 bool sb_journal_is_pending(const char *file)
 {
-
     return IGNORED(sb_journal_refuse(file)) != SB_OK;
 }

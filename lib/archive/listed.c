@@ -63,10 +63,9 @@ static enum sb_code grow(struct sb_listed *listed)
 {
     size_t texts = listed->capacity, names = texts, order = texts;
 
-    if (sb_grow(&listed->texts, &texts, listed->count, sizeof(*listed->texts)) ||
-        sb_grow(&listed->names, &names, listed->count, sizeof(*listed->names)) ||
-        sb_grow(&listed->order, &order, listed->count, sizeof(*listed->order)))
-        return sb_error()->code;
+    TRY(sb_grow(&listed->texts, &texts, listed->count, sizeof(*listed->texts)));
+    TRY(sb_grow(&listed->names, &names, listed->count, sizeof(*listed->names)));
+    TRY(sb_grow(&listed->order, &order, listed->count, sizeof(*listed->order)));
     listed->capacity = texts;
     return SB_OK;
 }

@@ -25,6 +25,7 @@ struct sb_listed_name {
 enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
                            unsigned threads) SB_CHECKED;
 void sb_listed_free(struct sb_listed *listed); /* NULL is allowed */
+FREEP(sb_listed_free, struct sb_listed)
 
 /* The next batch, not looked up. SB_END after the last; an error of the list comes after the names
  * before it. */

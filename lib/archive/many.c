@@ -69,10 +69,7 @@ void sb_many_free(struct sb_many *many)
 static enum sb_code work_on(const struct run *run, struct sb_archive *archive, size_t from,
                             size_t to)
 {
-    enum sb_code code = sb_archive_begin(archive);
-
-    if (code)
-        return code;
+    TRY(sb_archive_begin(archive));
     return sb_archive_end(archive, run->work(run->context, archive, from, to));
 }
 

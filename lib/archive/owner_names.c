@@ -113,25 +113,23 @@ enum sb_code sb_owner_names_add_or_warn(struct sb_owner_names *names, enum sb_ow
                                         const struct sb_notify *notify)
 {
     bool kept;
-    enum sb_code code = sb_owner_names_add(names, which, id, name, &kept);
 
-    if (!code && !kept)
+    TRY(sb_owner_names_add(names, which, id, name, &kept));
+    if (!kept)
         sb_report(notify, SB_LOSS, "owner", name, "is not kept as the name of %s %" PRId64 "%s",
                   which == SB_USER ? "user" : "group", id,
                   sb_owner_name(names, which, id) ? ", which has another" : ": there are too many");
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_owner_names_save(const struct sb_owner_names *names, struct sqlite3 *db)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < names->count; i++) {
+    for (size_t i = 0; i < names->count; i++) {
         const struct sb_owner_name *at = &names->list[i];
         char key[KEY_SIZE];
 
         snprintf(key, sizeof(key), "%s%" PRId64, key_begins[at->which], at->id);
-        code = sb_config_put(db, key, at->name, NULL);
+        TRY(sb_config_put(db, key, at->name, NULL));
     }
-    return code;
+    return SB_OK;
 }

@@ -36,8 +36,7 @@ static enum sb_code add_program(struct sb_buf *out, const char *name, bool write
 {
     const struct transport *found = NULL;
     size_t host = strcspn(name, ":/");
-    struct sb_buf url = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf url = {0};
 
     for (size_t i = 0; i < sizeof(transports) / sizeof(*transports) && !found; i++) {
         if (strncmp(name, transports[i].scheme, strlen(transports[i].scheme)) == 0)
@@ -47,27 +46,21 @@ static enum sb_code add_program(struct sb_buf *out, const char *name, bool write
         /* pathlib makes "gs:/bucket" of "gs://bucket" */
         const char *rest = name + strlen(found->scheme);
 
-        code = sb_buf_add_format(&url, "%s//%s", found->scheme, rest + strspn(rest, "/"));
-        if (!code)
-            code = sb_buf_add_format(out, "%s ", write ? found->write : found->read);
-        if (!code)
-            code = sb_quote(out, url.data, url.size, SB_SHELL);
-        if (!code && !write && strcmp(found->scheme, "s3:") == 0)
-            code = sb_buf_add_text(out, " -");
+        TRY(sb_buf_add_format(&url, "%s//%s", found->scheme, rest + strspn(rest, "/")));
+        TRY(sb_buf_add_format(out, "%s ", write ? found->write : found->read));
+        TRY(sb_quote(out, url.data, url.size, SB_SHELL));
+        if (!write && strcmp(found->scheme, "s3:") == 0)
+            TRY(sb_buf_add_text(out, " -"));
     } else if (memchr(name, '@', host) && name[host] == ':' && name[host + 1] != ':') {
         /* Two shells read it: ours, and the one there. */
-        code = sb_buf_add_text(&url, write ? "cat >" : "cat ");
-        if (!code)
-            code = sb_quote(&url, name + host + 1, strlen(name + host + 1), SB_SHELL);
-        if (!code)
-            code = sb_buf_add_format(out, "ssh %.*s ", (int)host, name);
-        if (!code)
-            code = sb_quote(out, url.data, url.size, SB_SHELL);
+        TRY(sb_buf_add_text(&url, write ? "cat >" : "cat "));
+        TRY(sb_quote(&url, name + host + 1, strlen(name + host + 1), SB_SHELL));
+        TRY(sb_buf_add_format(out, "ssh %.*s ", (int)host, name));
+        TRY(sb_quote(out, url.data, url.size, SB_SHELL));
     } else {
-        code = sb_buf_add_text(out, "...");
+        TRY(sb_buf_add_text(out, "..."));
     }
-    sb_buf_release(&url);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_remote_refuse(const char *path, enum sb_remote_use use, const char *option)

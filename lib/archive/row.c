@@ -215,8 +215,7 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
 {
     struct sb_row *row;
 
-    if (sb_grow(&batch->rows, &batch->capacity, batch->count, sizeof(*row)))
-        return sb_error()->code;
+    TRY(sb_grow(&batch->rows, &batch->capacity, batch->count, sizeof(*row)));
     row = &batch->rows[batch->count];
     row->entry = *entry;
     row->entry.path = NULL;

@@ -192,13 +192,10 @@ static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
 static enum sb_code vet_objects(struct vetting *vetting)
 {
     struct sb_error cause;
-    enum sb_code first = SB_OK, found, code;
+    enum sb_code first = SB_OK, found, code = SB_OK;
     sqlite3_stmt *statement;
 
-    code =
-        sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema");
-    if (code)
-        return code;
+    TRY(sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema"));
     while (sb_database_row(statement, &code)) {
         found = vet_object(vetting, statement);
         if (found && !first) {
@@ -391,12 +388,10 @@ static enum sb_code vet_expressions(const struct vetting *vetting, const char *t
     const char *own = strstr(sb_ddl_tables, strcmp(table, "files") == 0 ? "CREATE TABLE files"
                                                                         : "CREATE TABLE dirs");
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_database_prepare(vetting->db, &statement,
-                               "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1");
-    if (code)
-        return code;
+    TRY(sb_database_prepare(vetting->db, &statement,
+                            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1"));
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
     if (sb_database_row(statement, &code) && !sb_sql_same_parent(text_of(statement, 0), own))
         code =
@@ -409,34 +404,26 @@ static enum sb_code vet_entries_table(const struct vetting *vetting, const char 
                                       const char *const *columns, struct sb_buf *by_path,
                                       struct sb_buf *by_address)
 {
-    enum sb_code code = vet_columns(vetting, table, columns);
-
-    if (!code)
-        code = vet_path_column(vetting, table);
-    if (!code)
-        code = vet_rowid(vetting, table);
-    if (!code)
-        code = vet_indexes_of(vetting, table, by_path, by_address);
-    if (!code && vetting->for_writing && vetting->layout->schema != SB_SCHEMA_OLD)
-        code = vet_expressions(vetting, table);
-    return code;
+    TRY(vet_columns(vetting, table, columns));
+    TRY(vet_path_column(vetting, table));
+    TRY(vet_rowid(vetting, table));
+    TRY(vet_indexes_of(vetting, table, by_path, by_address));
+    if (vetting->for_writing && vetting->layout->schema != SB_SCHEMA_OLD)
+        TRY(vet_expressions(vetting, table));
+    return SB_OK;
 }
 
 static enum sb_code read_version(const struct vetting *vetting)
 {
     struct sb_layout *layout = vetting->layout;
     int64_t major, minor;
-    enum sb_code code;
 
-    code = sb_database_integer(
-        vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MAJOR "'", 0,
-        &major);
-    if (!code)
-        code = sb_database_integer(
-            vetting->db, "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MINOR "'", 1,
-            &minor);
-    if (code)
-        return code;
+    TRY(sb_database_integer(vetting->db,
+                            "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MAJOR "'",
+                            0, &major));
+    TRY(sb_database_integer(vetting->db,
+                            "SELECT value_int FROM config WHERE key = '" SB_CONFIG_SCHEMA_MINOR "'",
+                            1, &minor));
     if (major < 0 || minor < 0 || major > INT32_MAX || minor > INT32_MAX)
         return refuse(vetting, "schema version out of range");
     layout->major = (int)major;
@@ -483,11 +470,9 @@ static enum sb_code vet_version(const struct vetting *vetting, enum sb_code obje
 static enum sb_code vet_encoding(const struct vetting *vetting)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_database_prepare(vetting->db, &statement, "PRAGMA encoding");
-    if (code)
-        return code;
+    TRY(sb_database_prepare(vetting->db, &statement, "PRAGMA encoding"));
     if (sb_database_row(statement, &code) && strcmp(text_of(statement, 0), "UTF-8") != 0)
         code = refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
     sqlite3_finalize(statement);
@@ -499,7 +484,6 @@ static enum sb_code vet_tables(const struct vetting *vetting)
     struct sb_layout *layout = vetting->layout;
     bool old = layout->schema == SB_SCHEMA_OLD;
     const char *dirs = old ? "directories" : "dirs";
-    enum sb_code code;
 
     if (!vetting->has_files || (old ? !vetting->has_directories : !vetting->has_dirs))
         return sb_fail(
@@ -507,10 +491,8 @@ static enum sb_code vet_tables(const struct vetting *vetting)
             sqlite3_db_filename(vetting->db, "main"), vetting->has_files ? dirs : "files");
     if (old ? vetting->has_dirs : vetting->has_directories)
         return refuse(vetting, "it has both a table 'dirs' and a table 'directories'");
-    code = vet_entries_table(vetting, "files", old ? old_files_columns : files_columns,
-                             &layout->files_by_path, &layout->files_by_address);
-    if (code)
-        return code;
+    TRY(vet_entries_table(vetting, "files", old ? old_files_columns : files_columns,
+                          &layout->files_by_path, &layout->files_by_address));
     return vet_entries_table(vetting, dirs, old ? old_dirs_columns : dirs_columns,
                              &layout->dirs_by_path, NULL);
 }

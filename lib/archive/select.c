@@ -256,8 +256,6 @@ static enum sb_code select_everything(struct sb_select *select)
 
 static enum sb_code fill(struct sb_select *select, char *const *args, size_t count)
 {
-    enum sb_code code;
-
     select->arguments = calloc(count + 1, sizeof(*select->arguments));
     select->literals = calloc(count + 1, sizeof(struct argument *));
     select->patterns = calloc(count + 1, sizeof(struct argument *));
@@ -265,9 +263,7 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
     if (!select->arguments || !select->literals || !select->patterns || !select->spans)
         return sb_fail_memory();
     select->argument_count = count;
-    code = take_arguments(select, args, count);
-    if (code)
-        return code;
+    TRY(take_arguments(select, args, count));
     qsort(select->literals, select->literal_count, sizeof(struct argument *), compare_literals);
     if (count == 0 || (select->everything && select->reach != SB_REACH_ITSELF))
         return select_everything(select);

@@ -70,13 +70,10 @@ static char *absolute(const char *path)
 static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive)
 {
     size_t size = sb_index_base_size(archive->index_path);
-    enum sb_code code;
 
     shards->places = sb_places_ref(archive->places);
-    code = add_base(shards, strndup(archive->index_path, size));
-    if (!code)
-        code = add_base(shards, absolute(archive->path));
-    return code;
+    TRY(add_base(shards, strndup(archive->index_path, size)));
+    return add_base(shards, absolute(archive->path));
 }
 
 static struct sb_shards *new_shards(void)
@@ -263,19 +260,14 @@ static enum sb_code acquire(struct sb_shards *shards, uint32_t shard, struct sb_
 enum sb_code sb_shards_read(struct sb_shards *shards, uint32_t shard, int64_t offset, void *data,
                             size_t size)
 {
-    struct sb_file *file;
-    enum sb_code code;
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
 
     if (size == 0)
         return SB_OK;
     if (shards->bytes)
         return shards->bytes->ops->read(shards->bytes, shard, offset, data, size);
-    code = acquire(shards, shard, &file);
-    if (code)
-        return code;
-    code = sb_file_read_exactly(file, data, size, offset);
-    sb_file_free(file);
-    return code;
+    TRY(acquire(shards, shard, &file));
+    return sb_file_read_exactly(file, data, size, offset);
 }
 
 void sb_shards_reopen(struct sb_shards *shards, uint32_t shard)
@@ -299,15 +291,12 @@ int64_t sb_shards_run(struct sb_shards *shards, uint32_t shard, int64_t offset, 
 
 enum sb_code sb_shards_stat(struct sb_shards *shards, uint32_t shard, struct stat *out)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     uint32_t generation;
-    enum sb_code code;
 
     if (shards->bytes)
         return shards->bytes->ops->stat(shards->bytes, shard, out);
-    code = locate(shards, shard, &name, out, &generation);
-    sb_buf_release(&name);
-    return code;
+    return locate(shards, shard, &name, out, &generation);
 }
 
 bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard)
@@ -380,7 +369,6 @@ enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t 
                               void *context)
 {
     struct summing summing = {.each = each, .context = context};
-    enum sb_code code;
 
     if (size == 0)
         return !crc32c || *crc32c == 0
@@ -390,11 +378,11 @@ enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t 
         each = sum_block;
         context = &summing;
     }
-    code = shards->bytes
-               ? shards->bytes->ops->stream(shards->bytes, shard, offset, size, each, context)
-               : stream_file(shards, shard, offset, size, each, context);
-    if (!code && crc32c && summing.crc32c != *crc32c)
-        code = sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
+    TRY(shards->bytes
+            ? shards->bytes->ops->stream(shards->bytes, shard, offset, size, each, context)
+            : stream_file(shards, shard, offset, size, each, context));
+    if (crc32c && summing.crc32c != *crc32c)
+        return sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x",
                        summing.crc32c, *crc32c);
-    return code;
+    return SB_OK;
 }

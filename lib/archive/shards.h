@@ -34,6 +34,7 @@ enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive) 
 /* Those of an archive that is being made: BASE-shard-NNNNN. */
 enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base) SB_CHECKED;
 void sb_shards_free(struct sb_shards *shards);
+FREEP(sb_shards_free, struct sb_shards)
 
 /*
  * Reads exactly size bytes. SB_DAMAGED if the shard ends before them, SB_NOENT if it is missing,

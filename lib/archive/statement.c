@@ -186,12 +186,10 @@ enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement nam
                                const struct sb_buf *low, const struct sb_buf *high, bool *out)
 {
     sqlite3_stmt *statement;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *out = false;
-    code = sb_archive_statement(archive, names, &statement);
-    if (code)
-        return code;
+    TRY(sb_archive_statement(archive, names, &statement));
     if (sb_bind_range(statement, low, high))
         code = sb_database_fail(archive->db);
     *out = sb_database_row(statement, &code);

@@ -48,12 +48,11 @@ static enum sb_code open_range(struct sb_stream *stream, sqlite3_stmt **out)
 {
     static const enum sb_statement which[2][3] = {{SB_FILE_RANGE, SB_FILE_MODES, SB_FILE_NAMES},
                                                   {SB_DIR_RANGE, SB_DIR_MODES, SB_DIR_NAMES}};
-    enum sb_code code;
 
-    code = sb_archive_statement(stream->archive, which[stream->is_dir][stream->columns], out);
-    if (!code && sb_bind_range(*out, &stream->low, &stream->high))
-        code = sb_database_fail(stream->archive->db);
-    return code;
+    TRY(sb_archive_statement(stream->archive, which[stream->is_dir][stream->columns], out));
+    if (sb_bind_range(*out, &stream->low, &stream->high))
+        return sb_database_fail(stream->archive->db);
+    return SB_OK;
 }
 
 static const struct sb_row *last_row(const struct sb_stream *stream)
@@ -165,10 +164,7 @@ static enum sb_code add_implied(struct sb_stream *stream, const char *path, size
 static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement, const char *path,
                                size_t child_size)
 {
-    enum sb_code code = add_implied(stream, path, child_size);
-
-    if (code)
-        return code;
+    TRY(add_implied(stream, path, child_size));
     stream->lags = false;
     if (sb_buf_set(&stream->position, path + stream->prefix.size,
                    child_size - stream->prefix.size) ||
@@ -221,20 +217,17 @@ static enum sb_code add_overtaken(struct sb_stream *stream)
 {
     const char *name = stream->position.data;
     size_t size = stream->position.size, i;
-    struct sb_buf child = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf child = {0};
 
-    for (i = 1; i <= size && !code; i++) {
+    for (i = 1; i <= size; i++) {
         if ((i < size && (unsigned char)name[i] >= '/') || was_delivered(stream, name, i))
             continue;
         if (sb_buf_set(&child, stream->prefix.data, stream->prefix.size) ||
             sb_buf_add(&child, name, i))
-            code = sb_fail_memory();
-        else
-            code = look_below(stream, &child);
+            return sb_fail_memory();
+        TRY(look_below(stream, &child));
     }
-    sb_buf_release(&child);
-    return code;
+    return SB_OK;
 }
 
 struct ordering {

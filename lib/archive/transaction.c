@@ -11,15 +11,13 @@
 static enum sb_code run(struct sb_archive *archive, enum sb_statement which)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_archive_statement(archive, which, &statement);
 
-    return code ? code : sb_database_step(statement);
+    TRY(sb_archive_statement(archive, which, &statement));
+    return sb_database_step(statement);
 }
 
 enum sb_code sb_archive_begin(struct sb_archive *archive)
 {
-    enum sb_code code = SB_OK;
-
     if (archive->kept) {
         archive->kept = false;
         return SB_OK;
@@ -27,10 +25,10 @@ enum sb_code sb_archive_begin(struct sb_archive *archive)
     if (archive->transactions == 0 && archive->unlocked)
         archive->begun_at = sb_archive_generation(archive);
     if (archive->transactions == 0)
-        code = run(archive, SB_BEGIN);
-    if (!code && archive->transactions++ == 0)
+        TRY(run(archive, SB_BEGIN));
+    if (archive->transactions++ == 0)
         archive->noticed = false;
-    return code;
+    return SB_OK;
 }
 
 static bool was_written_meanwhile(const struct sb_archive *archive)
@@ -41,7 +39,6 @@ static bool was_written_meanwhile(const struct sb_archive *archive)
 
 enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code)
 {
-
     if (archive->transactions == 0 || --archive->transactions > 0)
         return code;
     archive->noticed = false;

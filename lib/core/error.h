@@ -12,9 +12,13 @@
 #ifndef SB_CORE_ERROR_H
 #define SB_CORE_ERROR_H
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 enum sb_code {
     SB_OK = 0,
@@ -56,18 +60,19 @@ static inline void sb_error_back(struct sb_error **before)
 }
 
 /* The value of the call; the words of its failure go to *error, and the thread's stay. */
+#ifndef __cppcheck__
 #define INTO(error, call)                                                                          \
     ({                                                                                             \
-        __attribute__((cleanup(sb_error_back))) struct sb_error *before_ = sb_error_into(error);   \
+        __attribute__((cleanup(sb_error_back), unused)) struct sb_error *before_ =                 \
+            sb_error_into(error);                                                                  \
         call;                                                                                      \
     })
+#else /* it does not look into them */
+#define INTO(error, call) (sb_error_into(error), call)
+#endif
 
 /* The value of the call, whose failure does not matter: the words of an earlier one stay. */
-#define IGNORED(call)                                                                              \
-    ({                                                                                             \
-        struct sb_error ignored_;                                                                  \
-        INTO(&ignored_, call);                                                                     \
-    })
+#define IGNORED(call) INTO(&(struct sb_error){.code = SB_OK}, call)
 
 /* Returns from the function if the call fails, with its code. */
 #define TRY(call)                                                                                  \
@@ -76,6 +81,46 @@ static inline void sb_error_back(struct sb_error **before)
         if (tried_)                                                                                \
             return tried_;                                                                         \
     } while (0)
+
+/*
+ * What a function releases on each way out of it. A local variable with CLEANUP must have a value
+ * from its declaration on; those of a function are released in reverse order, after the value that
+ * it returns is known. `release` is called with the address of the variable, and leaves the words
+ * of a failure alone.
+ */
+#define CLEANUP(release) __attribute__((cleanup(release)))
+
+/* Defines RELEASEp, which a pointer needs as it is released by its value, and may be NULL. */
+#define FREEP(release, type)                                                                       \
+    static inline void release##p(type **pointer)                                                  \
+    {                                                                                              \
+        if (*pointer)                                                                              \
+            release(*pointer);                                                                     \
+    }
+
+/* The value of a pointer that from now on belongs to someone else. */
+#define TAKE(pointer)                                                                              \
+    ({                                                                                             \
+        __typeof__(pointer) taken_ = (pointer);                                                    \
+        (pointer) = NULL;                                                                          \
+        taken_;                                                                                    \
+    })
+
+/* free, of a pointer of any type. */
+static inline void sb_freep(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+FREEP(closedir, DIR) /* defines closedirp */
+FREEP(fclose, FILE)  /* defines fclosep */
+
+/* close, unless it is -1; whose failure does not matter. */
+static inline void sb_closep(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
 
 /* Sets the words and returns code, so that a failing function can end in `return sb_fail(...)`. */
 enum sb_code sb_fail(enum sb_code code, const char *format, ...) SB_PRINTF(2, 3);
@@ -100,10 +145,10 @@ bool sb_ends_work(const struct sb_error *err);
 
 #ifdef __clang_analyzer__
 /* The analyzer sees one file at a time, and cannot know that none of these returns SB_OK. */
-#define sb_fail(code, ...)       ((void)(sb_fail)(code, __VA_ARGS__), (code))
-#define sb_fail_errno(code, ...) ((void)(sb_fail_errno)(code, __VA_ARGS__), SB_SYSTEM)
-#define sb_fail_memory()         ((void)(sb_fail_memory)(), SB_NOMEM)
-#define sb_fail_empty(subject)   ((void)(sb_fail_empty)(subject), SB_FORMAT)
+#define sb_fail(code, ...)       ((void)(sb_fail)(code, __VA_ARGS__), (enum sb_code)(code))
+#define sb_fail_errno(code, ...) ((void)(sb_fail_errno)(code, __VA_ARGS__), (enum sb_code)SB_SYSTEM)
+#define sb_fail_memory()         ((void)(sb_fail_memory)(), (enum sb_code)SB_NOMEM)
+#define sb_fail_empty(subject)   ((void)(sb_fail_empty)(subject), (enum sb_code)SB_FORMAT)
 #endif
 
 /* Severity of an event that does not end the work. */

@@ -29,8 +29,7 @@ static enum sb_code open_file(struct sb_file **out, const char *path, int access
     *out = NULL;
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    if (sb_file_take(out, fd, path))
-        return sb_error()->code;
+    TRY(sb_file_take(out, fd, path));
     if (S_ISREG((*out)->st.st_mode))
         return SB_OK;
     sb_file_free(*out);
@@ -50,8 +49,7 @@ enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const
 
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
 {
-    struct sb_file *file = calloc(1, sizeof(*file));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_file_freep) struct sb_file *file = calloc(1, sizeof(*file));
 
     *out = NULL;
     if (!file) {
@@ -62,14 +60,11 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
     atomic_init(&file->holders, 1);
     file->name = strdup(name);
     if (!file->name)
-        code = sb_fail_memory();
-    else if (fstat(fd, &file->st))
-        code = sb_fail_errno(errno, "%s", name);
-    if (code)
-        sb_file_free(file);
-    else
-        *out = file;
-    return code;
+        return sb_fail_memory();
+    if (fstat(fd, &file->st))
+        return sb_fail_errno(errno, "%s", name);
+    *out = TAKE(file);
+    return SB_OK;
 }
 
 static enum sb_code look_at(struct part *part, const char *path)
@@ -191,8 +186,7 @@ static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct
     *out = sb_open_files_find(&parts->files, (uint32_t)number, 0);
     if (*out)
         return SB_OK;
-    if (sb_file_open(out, part->path, "part of a split file"))
-        return sb_error()->code;
+    TRY(sb_file_open(out, part->path, "part of a split file"));
     if (sb_is_same_file(&(*out)->st, &part->st) && sb_is_unchanged(&(*out)->st, &part->st)) {
         sb_open_files_keep(&parts->files, (uint32_t)number, 0, *out);
         return SB_OK;
@@ -216,8 +210,7 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
         want = (int64_t)want < left ? want : (size_t)(left < 0 ? 0 : left);
         if (want == 0)
             continue;
-        if (open_part(parts, i, &file))
-            return sb_error()->code;
+        TRY(open_part(parts, i, &file));
         code = sb_file_read(file, (char *)data + *got, want, at, &some);
         sb_file_free(file);
         *got += some;
@@ -241,8 +234,7 @@ enum sb_code sb_file_read_exactly(const struct sb_file *file, void *data, size_t
     size_t got;
     int64_t end;
 
-    if (sb_file_read(file, data, size, offset, &got))
-        return sb_error()->code;
+    TRY(sb_file_read(file, data, size, offset, &got));
     if (got == size)
         return SB_OK;
     end = offset + (int64_t)size;

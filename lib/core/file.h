@@ -54,6 +54,7 @@ int64_t sb_file_start(const struct sb_file *file, size_t part);
 
 struct sb_file *sb_file_ref(struct sb_file *file); /* adds a holder; NULL is allowed */
 void sb_file_free(struct sb_file *file);           /* removes a holder; NULL is allowed */
+FREEP(sb_file_free, struct sb_file)
 
 /* Reads until size bytes or the end; *got is the number read. */
 enum sb_code sb_file_read(const struct sb_file *file, void *data, size_t size, int64_t offset,

@@ -321,10 +321,7 @@ static enum sb_code add_rule(struct sb_filter *filter, bool include, const char 
 
 enum sb_code sb_filter_add(struct sb_filter *filter, bool include, const char *pattern)
 {
-    enum sb_code code = add_rule(filter, include, pattern);
-
-    if (code)
-        return code;
+    TRY(add_rule(filter, include, pattern));
     filter->rules[filter->count - 1].given = strdup(pattern);
     return filter->rules[filter->count - 1].given ? SB_OK : SB_NOMEM;
 }
@@ -371,17 +368,14 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
 
 enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path)
 {
-    enum sb_code code;
-    FILE *file;
+    CLEANUP(fclosep) FILE *file = NULL;
 
     if (strcmp(path, "-") == 0)
         return add_lines(filter, include, stdin, "standard input");
     file = fopen(path, "re");
     if (!file)
         return sb_fail_errno(errno, "%s: cannot open", path);
-    code = add_lines(filter, include, file, path);
-    fclose(file);
-    return code;
+    return add_lines(filter, include, file, path);
 }
 
 static bool rule_matches(const struct rule *rule, const char *name, size_t size, bool is_dir)

@@ -41,7 +41,6 @@ static enum sb_code after_failure(int fd, short events, const char *doing, const
 static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *offset, size_t *got,
                              const char *what)
 {
-    enum sb_code code;
     unsigned tries = 0;
     ssize_t count;
     size_t piece;
@@ -64,9 +63,7 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
                 return sb_error()->code;
             continue;
         }
-        code = after_failure(fd, POLLIN, "read", what, &tries);
-        if (code)
-            return code;
+        TRY(after_failure(fd, POLLIN, "read", what, &tries));
     }
     return SB_OK;
 }
@@ -74,7 +71,6 @@ static enum sb_code read_all(int fd, char *data, size_t size, const int64_t *off
 static enum sb_code write_all(int fd, const char *data, size_t size, const int64_t *offset,
                               const char *what)
 {
-    enum sb_code code;
     size_t done = 0, piece;
     unsigned tries = 0;
     ssize_t count;
@@ -95,9 +91,7 @@ static enum sb_code write_all(int fd, const char *data, size_t size, const int64
                 return sb_error()->code;
             continue;
         }
-        code = after_failure(fd, POLLOUT, "write", what, &tries);
-        if (code)
-            return code;
+        TRY(after_failure(fd, POLLOUT, "write", what, &tries));
     }
     return SB_OK;
 }
@@ -133,9 +127,8 @@ enum sb_code sb_write_full(int fd, const void *data, size_t size, const char *wh
 
 enum sb_code sb_pwrite_full(int fd, const void *data, size_t size, int64_t offset, const char *what)
 {
-    enum sb_code code = check_range(size, offset, what);
-
-    return code ? code : write_all(fd, data, size, &offset, what);
+    TRY(check_range(size, offset, what));
+    return write_all(fd, data, size, &offset, what);
 }
 
 /* The directory part of a path, allocated; NULL: no memory. */
@@ -203,8 +196,7 @@ enum sb_code sb_fsync(int fd, const char *what)
     while (fsync(fd)) {
         if (errno != EINTR || !sb_may_try_again(&tries))
             return sb_fail_errno(errno, "%s: cannot sync", what);
-        if (sb_heed_interrupt())
-            return sb_error()->code;
+        TRY(sb_heed_interrupt());
     }
     return SB_OK;
 }
@@ -422,8 +414,7 @@ static enum sb_code read_run(int fd, const struct stat *st, int64_t at, char *bl
     if (hole)
         return SB_OK;
     want = run->size < (int64_t)capacity ? (size_t)run->size : capacity;
-    if (sb_pread_full(fd, block, want, at, &got, what))
-        return sb_error()->code;
+    TRY(sb_pread_full(fd, block, want, at, &got, what));
     *run = (struct run){.data = block, .size = (int64_t)got, .last = got < want};
     return SB_OK;
 }
@@ -450,20 +441,18 @@ enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_b
 enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what)
 {
     int64_t end = offset + size, part;
-    enum sb_code code = SB_OK;
-    char *zeros;
+    CLEANUP(sb_freep) char *zeros = NULL;
 
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) == 0)
         return sb_pwrite_full(fd, "", 1, end - 1, what);
     zeros = calloc(1, COPY_BLOCK);
     if (!zeros)
         return sb_fail_memory();
-    for (; !code && offset < end; offset += part) {
+    for (; offset < end; offset += part) {
         part = end - offset < COPY_BLOCK ? end - offset : COPY_BLOCK;
-        code = sb_pwrite_full(fd, zeros, (size_t)part, offset, what);
+        TRY(sb_pwrite_full(fd, zeros, (size_t)part, offset, what));
     }
-    free(zeros);
-    return code;
+    return SB_OK;
 }
 
 char *sb_temp_directory(const char *beside)
@@ -490,17 +479,15 @@ static int open_nameless(const char *directory)
 
 enum sb_code sb_temp_file(int *fd, const char *beside)
 {
-    char *directory = sb_temp_directory(beside);
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *directory = sb_temp_directory(beside);
 
     *fd = -1;
     if (!directory)
         return sb_fail_memory();
     *fd = open_nameless(directory);
     if (*fd < 0)
-        code = sb_fail_errno(errno, "%s: cannot make a temporary file; set TMPDIR", directory);
-    free(directory);
-    return code;
+        return sb_fail_errno(errno, "%s: cannot make a temporary file; set TMPDIR", directory);
+    return SB_OK;
 }
 
 unsigned sb_default_threads(void)

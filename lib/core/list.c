@@ -110,11 +110,9 @@ static enum sb_code read_more(struct sb_list *list)
     unsigned tries = 0;
     ssize_t got;
 
-    if (make_space(list))
-        return sb_error()->code;
+    TRY(make_space(list));
     for (;;) {
-        if (wait_for_input(list, &tries))
-            return sb_error()->code;
+        TRY(wait_for_input(list, &tries));
         got = read(list->fd, list->data + list->size, list->capacity - list->size);
         if (got >= 0)
             break;
@@ -154,8 +152,7 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size)
         return sb_error()->code;
     }
     while (!(end = find_end(list)) && !list->at_eof) {
-        if (read_more(list))
-            return sb_error()->code;
+        TRY(read_more(list));
     }
     if (!end && list->begin == list->size)
         return list->must_name ? sb_fail_empty(list->what) : SB_END;

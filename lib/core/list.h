@@ -19,6 +19,7 @@ struct sb_list;
 /* path "-" is standard input; end is '\n' or '\0'. SB_NOENT, SB_SYSTEM. */
 enum sb_code sb_list_open(struct sb_list **out, const char *path, char end) SB_CHECKED;
 void sb_list_free(struct sb_list *list);
+FREEP(sb_list_free, struct sb_list)
 
 /*
  * The next name, which may be empty, without its end but followed by a NUL; it lives until the next

@@ -28,6 +28,7 @@ struct sb_mapping {
  */
 enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name) SB_CHECKED;
 void sb_mapping_free(struct sb_mapping *mapping); /* NULL is allowed */
+FREEP(sb_mapping_free, struct sb_mapping)
 
 /*
  * After reading, before the data is used: SB_DAMAGED where the file had fewer bytes. Costs no

@@ -42,38 +42,30 @@ static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_
 
 static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size)
 {
-    enum sb_code code = SB_OK;
-
     if (spool->fd < 0)
-        code = sb_temp_file(&spool->fd, spool->beside ? spool->beside : "");
-    if (!code)
-        code = write_at_end(spool, data, size);
-    if (!code)
-        spool->in_file += (int64_t)size;
-    return code;
+        TRY(sb_temp_file(&spool->fd, spool->beside ? spool->beside : ""));
+    TRY(write_at_end(spool, data, size));
+    spool->in_file += (int64_t)size;
+    return SB_OK;
 }
 
 enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size)
 {
     size_t most = spool->memory_most ? spool->memory_most : MEMORY_BYTES;
-    enum sb_code code = SB_OK;
 
     if (spool->memory.size > 0 && size > most - spool->memory.size) {
-        code = add_to_file(spool, spool->memory.data, spool->memory.size);
-        if (!code)
-            sb_buf_clear(&spool->memory);
+        TRY(add_to_file(spool, spool->memory.data, spool->memory.size));
+        sb_buf_clear(&spool->memory);
     }
-    if (!code && size > most)
+    if (size > most)
         return add_to_file(spool, data, size);
-    if (!code && sb_buf_reserve(&spool->memory, size))
+    if (sb_buf_reserve(&spool->memory, size))
         return sb_fail_memory();
-    if (!code && data)
+    if (data)
         return sb_buf_add(&spool->memory, data, size);
-    if (!code) {
-        memset(spool->memory.data + spool->memory.size, 0, size + 1);
-        spool->memory.size += size;
-    }
-    return code;
+    memset(spool->memory.data + spool->memory.size, 0, size + 1);
+    spool->memory.size += size;
+    return SB_OK;
 }
 
 void sb_spool_cut(struct sb_spool *spool, int64_t size)
@@ -87,16 +79,15 @@ enum sb_code sb_spool_get(const struct sb_spool *spool, int64_t at, void *data, 
 {
     int64_t left = spool->in_file - at;
     size_t part = left <= 0 ? 0 : left < (int64_t)size ? (size_t)left : size, got = 0;
-    enum sb_code code = SB_OK;
 
     if (part > 0)
-        code = sb_pread_full(spool->fd, data, part, at, &got, FILE_NAME);
-    if (!code && got < part)
+        TRY(sb_pread_full(spool->fd, data, part, at, &got, FILE_NAME));
+    if (got < part)
         return sb_fail(SB_CHANGED, FILE_NAME ": has become shorter");
-    if (!code && part < size)
+    if (part < size)
         memcpy((char *)data + part, spool->memory.data + (at + (int64_t)part - spool->in_file),
                size - part);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **data, size_t *size)
@@ -141,15 +132,14 @@ enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, v
 {
     struct stat st;
     int64_t in_file = 0;
-    enum sb_code code = SB_OK;
 
     if (spool->in_file > 0 && (ftruncate(spool->fd, spool->in_file) || fstat(spool->fd, &st)))
         return sb_fail_errno(errno, FILE_NAME);
     if (spool->in_file > 0)
-        code = sb_feed_file(spool->fd, &st, spool->in_file, each, context, &in_file, FILE_NAME);
-    if (!code && in_file != spool->in_file)
+        TRY(sb_feed_file(spool->fd, &st, spool->in_file, each, context, &in_file, FILE_NAME));
+    if (in_file != spool->in_file)
         return sb_fail(SB_CHANGED, FILE_NAME ": has another size than was written");
-    if (!code && spool->memory.size > 0)
-        code = each(context, spool->memory.data, spool->memory.size);
-    return code;
+    if (spool->memory.size > 0)
+        TRY(each(context, spool->memory.data, spool->memory.size));
+    return SB_OK;
 }

@@ -128,32 +128,28 @@ enum sb_code sb_batch_allocate(struct sb_batch *batch)
 static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_block *each,
                                    void *context)
 {
-    char *block = malloc(SPOOL_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *block = malloc(SPOOL_BLOCK);
     int64_t size = item->member.entry.size, run = INT64_MAX;
     size_t got = 0;
     struct stat st;
     bool hole = false;
 
-    if (!code && fstat(item->spooled, &st))
-        code = sb_fail_errno(errno, "temporary file");
-    for (int64_t at = 0; !code && at < size; at += (int64_t)got) {
+    TRY(block ? SB_OK : sb_fail_memory());
+    if (fstat(item->spooled, &st))
+        return sb_fail_errno(errno, "temporary file");
+    for (int64_t at = 0; at < size; at += (int64_t)got) {
         if (sparse)
             run = sb_run_length(item->spooled, &st, at, &hole);
         got = (size_t)(run < size - at ? run : size - at);
         if (!hole)
-            code =
-                sb_pread_full(item->spooled, block, sparse && got < SPOOL_BLOCK ? got : SPOOL_BLOCK,
-                              at, &got, "temporary file");
-        if (!code && got == 0)
-            code = sb_fail(SB_CHANGED, "a temporary file became shorter");
-        if (!code)
-            code = sb_heed_interrupt();
-        if (!code)
-            code = each(context, hole ? NULL : block, got);
+            TRY(sb_pread_full(item->spooled, block, sparse && got < SPOOL_BLOCK ? got : SPOOL_BLOCK,
+                              at, &got, "temporary file"));
+        if (got == 0)
+            return sb_fail(SB_CHANGED, "a temporary file became shorter");
+        TRY(sb_heed_interrupt());
+        TRY(each(context, hole ? NULL : block, got));
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code stream(struct sb_batch *batch, struct sb_item *item, bool sparse,

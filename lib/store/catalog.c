@@ -49,12 +49,11 @@ static const char make_tables[] =
 
 static enum sb_code open_tables(struct catalog *catalog, const char *beside)
 {
-    enum sb_code code = SB_TABLES(
+    TRY(SB_TABLES(
         &catalog->db, beside, make_tables,
         {&catalog->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
-        {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"});
-
-    return code ? code : sb_tally_new(&catalog->tally, catalog->db);
+        {&catalog->add_link, "INSERT INTO links VALUES (last_insert_rowid(), ?1)"}));
+    return sb_tally_new(&catalog->tally, catalog->db);
 }
 
 static bool is_id(const struct sb_entry *entry, unsigned bit, int64_t value)
@@ -80,14 +79,11 @@ static void settle_metadata(struct sb_entry *entry)
 static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entry, bool placed)
 {
     sqlite3_stmt *add = catalog->add_file;
-    enum sb_code code;
 
     sb_database_bind_file(add, 1, entry);
     if (!placed)
         sqlite3_bind_null(add, SHARD_COLUMN);
-    code = sb_database_step(add);
-    if (code)
-        return code;
+    TRY(sb_database_step(add));
     return sb_tally_file(catalog->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
@@ -95,12 +91,9 @@ static enum sb_code add_row(struct catalog *catalog, const struct sb_entry *entr
 static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *member)
 {
     const char *problem;
-    enum sb_code code;
 
     member->entry.size = 0;
-    code = add_row(catalog, &member->entry, false);
-    if (code)
-        return code;
+    TRY(add_row(catalog, &member->entry, false));
     if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &catalog->text,
                         &problem))
         return sb_fail_memory();
@@ -180,12 +173,9 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member)
     struct sb_entry *entry = &member->entry;
     const char *name;
     size_t size;
-    enum sb_code code;
 
-    code = sb_naming_map(&catalog->naming, entry->path, entry->path_size, entry->type == SB_DIR,
-                         &name, &size);
-    if (code)
-        return code;
+    TRY(sb_naming_map(&catalog->naming, entry->path, entry->path_size, entry->type == SB_DIR, &name,
+                      &size));
     if (options->wanted && !options->wanted(options->context, name, size))
         return SB_OK;
     entry->path = name;
@@ -201,8 +191,8 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member)
         return sb_tally_dir(catalog->tally, entry);
     if (member->hard_link)
         return add_hard_link(catalog, member);
-    code = place(catalog, member);
-    return code ? code : add_row(catalog, entry, true);
+    TRY(place(catalog, member));
+    return add_row(catalog, entry, true);
 }
 
 static bool is_damage(enum sb_code code)
@@ -255,8 +245,7 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
     if (code)
         return code;
     if (found) {
-        if (sb_database_step(set))
-            return sb_error()->code;
+        TRY(sb_database_step(set));
         return sb_tally_file(catalog->tally, path, path_size, 0, bytes);
     }
     if (catalog->options->wanted)
@@ -318,17 +307,16 @@ static enum sb_code drop_files(struct catalog *catalog, const char *which, int64
 static enum sb_code drop_superseded(struct catalog *catalog)
 {
     int64_t count;
-    enum sb_code code;
 
-    code = drop_files(catalog,
-                      "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files AS this"
-                      " WHERE EXISTS (SELECT 1 FROM files AS later INDEXED BY " SB_ADOPTED_FILES
-                      " WHERE later.path = this.path AND later.rowid > this.rowid)",
-                      &count);
-    if (!code && count > 0)
+    TRY(drop_files(catalog,
+                   "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files AS this"
+                   " WHERE EXISTS (SELECT 1 FROM files AS later INDEXED BY " SB_ADOPTED_FILES
+                   " WHERE later.path = this.path AND later.rowid > this.rowid)",
+                   &count));
+    if (count > 0)
         sb_report(catalog->options->notify, SB_NOTE, "duplicate", catalog->source->name,
                   "%" PRId64 " members are superseded by later ones of the same name", count);
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -418,16 +406,11 @@ static enum sb_code settle_conflicts(struct catalog *catalog)
 
 static enum sb_code finish_tables(struct catalog *catalog)
 {
-    enum sb_code code = index_files(catalog);
-
-    if (!code)
-        code = sb_tally_apply(catalog->tally, catalog->db, true);
-    if (!code)
-        code =
-            sb_database_run(catalog->db, "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)");
-    if (!code)
-        code = settle_conflicts(catalog);
-    return code ? code : sb_database_run(catalog->db, "COMMIT");
+    TRY(index_files(catalog));
+    TRY(sb_tally_apply(catalog->tally, catalog->db, true));
+    TRY(sb_database_run(catalog->db, "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)"));
+    TRY(settle_conflicts(catalog));
+    return sb_database_run(catalog->db, "COMMIT");
 }
 
 enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
@@ -445,8 +428,7 @@ enum sb_code sb_catalog_open(struct sb_archive **out, struct sb_input *input,
 
     *out = NULL;
     *result = (struct sb_catalog_result){0};
-    if (sb_catalog_bytes_new(&catalog.bytes, input, source))
-        return sb_error()->code;
+    TRY(sb_catalog_bytes_new(&catalog.bytes, input, source));
     code = open_tables(&catalog, input->path);
     if (!code)
         code = walk(&catalog);

@@ -291,16 +291,15 @@ static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t of
 {
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     char *to = data;
-    enum sb_code code = SB_OK;
 
     if (shard != SB_SHARD_APART)
         return read_located(bytes, offset, data, size);
     /* A reader that merges adjacent extents reads several members at once. */
-    for (size_t part; size > 0 && !code; size -= part, offset += (int64_t)part, to += part) {
+    for (size_t part; size > 0; size -= part, offset += (int64_t)part, to += part) {
         part = size;
-        code = read_apart(bytes, offset, to, &part);
+        TRY(read_apart(bytes, offset, to, &part));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offset, int64_t size,
@@ -330,13 +329,11 @@ static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t 
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     struct sb_loader *loader;
     struct apart apart;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (shard != SB_SHARD_APART)
         return stream_located(bytes, offset, size, each, context);
-    code = take(bytes, offset, &apart, &loader);
-    if (code)
-        return code;
+    TRY(take(bytes, offset, &apart, &loader));
     code = stream_apart(&apart, loader, offset, size, each, context);
     give_back(bytes, &apart, loader);
     return code;

@@ -79,7 +79,6 @@ static enum sb_code take_path(struct sb_input *input, struct sb_file *file)
 static enum sb_code begin_reading(struct sb_input *input)
 {
     ssize_t got;
-    enum sb_code code;
 
     if (input->kind && input->kind->starts_anyhow)
         return SB_OK;
@@ -94,11 +93,11 @@ static enum sb_code begin_reading(struct sb_input *input)
         input->first_size = (size_t)got;
         return SB_OK;
     }
-    code = sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
-                        input->name);
-    if (!code && sb_buf_set(&input->head, input->first, input->first_size))
-        code = sb_fail_memory();
-    return code;
+    TRY(sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
+                     input->name));
+    if (sb_buf_set(&input->head, input->first, input->first_size))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 static void settle(struct sb_input *input, enum sb_container_kind kind)
@@ -177,17 +176,15 @@ static enum sb_code read_ahead(struct sb_input *input)
         return SB_OK;
     if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
         return sb_fail_memory();
-    if (sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size, &got,
-                     input->name))
-        return sb_error()->code;
+    TRY(sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size, &got,
+                     input->name));
     head->size += got;
     return SB_OK;
 }
 
 static enum sb_code look_at_rest(struct sb_input *input)
 {
-    if (read_ahead(input))
-        return sb_error()->code;
+    TRY(read_ahead(input));
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
         const struct sb_kind *kind = sb_kind_of(i);
 
@@ -229,8 +226,7 @@ static enum sb_code look_at_content(struct sb_input *input)
 
 static enum sb_code look_at_descriptor(struct sb_input *input)
 {
-    if (begin_reading(input))
-        return sb_error()->code;
+    TRY(begin_reading(input));
     if (input->kind && input->kind->filter_by_name) {
         input->type.filter = input->kind->filter_by_name(input->path);
         return SB_OK;
@@ -273,7 +269,6 @@ static void close_files(struct sb_input *input)
  */
 static void look_first(struct sb_input *input, struct sb_file **opened)
 {
-
     *opened = NULL;
     input->there = true;
     if (!input->kind && IGNORED(open_path(input, opened)) == SB_OK) {
@@ -325,7 +320,6 @@ static enum sb_code look_at_path(struct sb_input *input)
 static enum sb_code look_at_standard_input(struct sb_input *input)
 {
     struct sb_file *file;
-    enum sb_code code;
     int fd;
 
     if (input->kind && input->kind->never_piped)
@@ -334,15 +328,13 @@ static enum sb_code look_at_standard_input(struct sb_input *input)
     fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fd < 0)
         return sb_fail_errno(errno, "%s", input->name);
-    code = sb_file_take(&file, fd, input->name);
-    if (!code)
-        code = take(input, file);
-    if (!code)
-        code = look_at_descriptor(input);
-    if (!code && input->kind->never_piped)
-        code =
-            sb_fail(SB_FORMAT, "standard input is the index of an archive; give its name instead");
-    return code;
+    TRY(sb_file_take(&file, fd, input->name));
+    TRY(take(input, file));
+    TRY(look_at_descriptor(input));
+    if (input->kind->never_piped)
+        return sb_fail(SB_FORMAT,
+                       "standard input is the index of an archive; give its name instead");
+    return SB_OK;
 }
 
 enum sb_code sb_input_open(struct sb_input *input, const char *path, enum sb_container_kind forced)

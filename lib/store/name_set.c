@@ -15,21 +15,17 @@ struct sb_name_set {
 
 static enum sb_code new_set(struct sb_name_set **out, const char *beside)
 {
-    struct sb_name_set *set = calloc(1, sizeof(*set));
-    enum sb_code code;
+    CLEANUP(sb_name_set_freep) struct sb_name_set *set = calloc(1, sizeof(*set));
 
     if (!set)
         return sb_fail_memory();
-    code = SB_TABLES(&set->db, beside,
-                     "BEGIN; CREATE TABLE names (name BLOB PRIMARY KEY) WITHOUT ROWID",
-                     {&set->add, "INSERT OR IGNORE INTO names VALUES (?1)"},
-                     {&set->remove, "DELETE FROM names WHERE name = ?1"},
-                     {&set->find, "SELECT 1 FROM names WHERE name = ?1"});
-    if (code)
-        sb_name_set_free(set);
-    else
-        *out = set;
-    return code;
+    TRY(SB_TABLES(&set->db, beside,
+                  "BEGIN; CREATE TABLE names (name BLOB PRIMARY KEY) WITHOUT ROWID",
+                  {&set->add, "INSERT OR IGNORE INTO names VALUES (?1)"},
+                  {&set->remove, "DELETE FROM names WHERE name = ?1"},
+                  {&set->find, "SELECT 1 FROM names WHERE name = ?1"}));
+    *out = TAKE(set);
+    return SB_OK;
 }
 
 void sb_name_set_free(struct sb_name_set *set)
@@ -82,11 +78,10 @@ enum sb_code sb_name_set_has(struct sb_name_set *set, const char *name, size_t s
 enum sb_code sb_name_set_covers(struct sb_name_set *set, const char *name, size_t size,
                                 bool *covers)
 {
-    enum sb_code code = sb_name_set_has(set, name, size, covers);
-
-    while (set && !code && !*covers && size > 0) {
+    TRY(sb_name_set_has(set, name, size, covers));
+    while (set && !*covers && size > 0) {
         size = sb_parent_size(name, size);
-        code = sb_name_set_has(set, name, size, covers);
+        TRY(sb_name_set_has(set, name, size, covers));
     }
-    return code;
+    return SB_OK;
 }

@@ -15,6 +15,7 @@
 struct sb_name_set;
 
 void sb_name_set_free(struct sb_name_set *set);
+FREEP(sb_name_set_free, struct sb_name_set)
 
 /* beside: see sb_temp_directory. */
 enum sb_code sb_name_set_add(struct sb_name_set **set, const char *beside, const char *name,

@@ -202,9 +202,9 @@ static enum sb_code add_archive(struct sb_own_files *files, const char *path,
                                 struct sb_share share)
 {
     struct place *places[2];
-    enum sb_code code = add_names(files, ARCHIVE, path, &places[0], &places[1]);
 
-    for (size_t i = 0; !code && i < 2; i++) {
+    TRY(add_names(files, ARCHIVE, path, &places[0], &places[1]));
+    for (size_t i = 0; i < 2; i++) {
         struct place *place = places[i];
 
         if (!place)
@@ -215,7 +215,7 @@ static enum sb_code add_archive(struct sb_own_files *files, const char *path,
         if (!shards)
             atomic_init(&place->counted, count_shards(place, archive));
     }
-    return code;
+    return SB_OK;
 }
 
 /* What standard input is, by the name that it was opened with. */
@@ -271,7 +271,6 @@ static int compare_identities(const void *a, const void *b)
 static void add_identity(struct sb_own_files *files, const struct place *place,
                          const struct stat *st, bool is_linked)
 {
-
     if (IGNORED(sb_grow(&files->identities, &files->identity_capacity, files->identity_count,
                         sizeof(*files->identities))))
         return;

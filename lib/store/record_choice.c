@@ -119,8 +119,7 @@ static enum sb_code add_parts(struct sb_record_choice *choice)
     if (!choice->parts)
         return sb_fail_memory();
     for (size_t i = 0; i < count; i++) {
-        if (add_part(choice, takes_all ? &all : &options->slices[i]))
-            return sb_error()->code;
+        TRY(add_part(choice, takes_all ? &all : &options->slices[i]));
     }
     return SB_OK;
 }
@@ -162,15 +161,13 @@ static enum sb_code plan(struct sb_record_choice *choice)
     choice->random = options->shuffle || options->sample >= 0;
     if (options->list && (choice->random || options->forever))
         return fail_list("sampled, shuffled or repeated");
-    if (add_parts(choice))
-        return sb_error()->code;
+    TRY(add_parts(choice));
     choice->wanted = choice->population;
     if (options->sample >= 0 && (options->sample < choice->population || options->replace))
         choice->wanted = options->sample;
     if (choice->population == 0)
         choice->wanted = 0;
-    if (cut(choice))
-        return sb_error()->code;
+    TRY(cut(choice));
     choice->drawn = choice->passed = choice->begin;
     if (choice->begin < choice->end)
         begin_pass(choice);
@@ -285,16 +282,14 @@ static enum sb_code number_at(struct sb_record_choice *choice, int64_t at, int64
 {
     const struct sb_record_numbers *numbers = &choice->options.numbers;
     int64_t left = sb_limit_spool_count(numbers->spool) - at;
-    enum sb_code code = SB_OK;
 
     if (at < choice->window_at || at >= choice->window_at + choice->window_count) {
         choice->window_at = at;
         choice->window_count = numbers->step >= WINDOW ? 1 : left < WINDOW ? left : WINDOW;
-        code = sb_limit_spool_get(numbers->spool, at, (size_t)choice->window_count, choice->window);
+        TRY(sb_limit_spool_get(numbers->spool, at, (size_t)choice->window_count, choice->window));
     }
-    if (!code)
-        *out = choice->window[at - choice->window_at];
-    return code;
+    *out = choice->window[at - choice->window_at];
+    return SB_OK;
 }
 
 static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_record_run *run)
@@ -306,8 +301,7 @@ static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_r
     for (; choice->passed < choice->end; choice->passed++) {
         int64_t at = numbers->first + choice->passed * numbers->step;
 
-        if (number_at(choice, at, &number))
-            return sb_error()->code;
+        TRY(number_at(choice, at, &number));
         if (run->count == 0)
             run->first = number;
         else if (run->count == 1 && number != run->first)

@@ -87,6 +87,7 @@ enum sb_code sb_record_choice_new(struct sb_record_choice **out,
                                   const struct sb_record_choice_options *options,
                                   int64_t count) SB_CHECKED;
 void sb_record_choice_free(struct sb_record_choice *choice); /* NULL is allowed */
+FREEP(sb_record_choice_free, struct sb_record_choice)
 
 /*
  * The next run, as long as possible; SB_END after the last. SB_INVALID, after which the next call

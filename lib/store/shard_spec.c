@@ -93,8 +93,7 @@ static const char *skip_local_prefix(const char *text)
 
 static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path)
 {
-    if (sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths)))
-        return sb_error()->code;
+    TRY(sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths)));
     spec->paths[spec->count] = strdup(path);
     if (!spec->paths[spec->count])
         return sb_fail_memory();
@@ -112,16 +111,14 @@ static enum sb_code name_shard(struct sb_buf *out, const char *text, const struc
 static enum sb_code add_set(struct sb_spec *spec, size_t *capacity, const char *text,
                             const struct item *item)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    for (uint32_t i = 0; i < item->count && !code; i++) {
+    for (uint32_t i = 0; i < item->count; i++) {
         sb_buf_clear(&name);
-        code = name_shard(&name, text, item, i, item->count) ? sb_fail_memory()
-                                                             : add_path(spec, capacity, name.data);
+        TRY(name_shard(&name, text, item, i, item->count) ? sb_fail_memory()
+                                                          : add_path(spec, capacity, name.data));
     }
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add_escaped(struct sb_buf *pattern, const char *text, size_t size)
@@ -220,8 +217,7 @@ static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char 
 
     if (exists(text))
         return add_path(spec, capacity, text);
-    if (sb_remote_refuse(text, SB_REMOTE_READ, "--from=bagz "))
-        return sb_error()->code;
+    TRY(sb_remote_refuse(text, SB_REMOTE_READ, "--from=bagz "));
     text = skip_local_prefix(text);
     if (exists(text))
         return add_path(spec, capacity, text);
@@ -239,13 +235,12 @@ static enum sb_code add_items(struct sb_spec *spec, char *list)
 {
     size_t capacity = 0;
     char *rest = list, *item;
-    enum sb_code code = SB_OK;
 
-    while (!code && (item = strsep(&rest, ","))) {
+    while ((item = strsep(&rest, ","))) {
         if (*item)
-            code = add_item(spec, &capacity, item);
+            TRY(add_item(spec, &capacity, item));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec)
@@ -357,8 +352,7 @@ enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *pa
         .path = path, .prefix_size = strlen(path), .suffix = path + strlen(path)};
     if (exists(path))
         return SB_OK;
-    if (sb_remote_refuse(path, SB_REMOTE_WRITE, "--to=bagz "))
-        return sb_error()->code;
+    TRY(sb_remote_refuse(path, SB_REMOTE_WRITE, "--to=bagz "));
     if (strchr(path, ','))
         return sb_fail(SB_INVALID, "\"%s\": an output has one name, without commas", path);
     out->path = skip_local_prefix(path);

@@ -89,12 +89,9 @@ static enum sb_code open_bare(struct sb_loader **out)
 
 enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out)
 {
-    enum sb_code code =
-        source->ops->open_loader ? source->ops->open_loader(source, out) : open_bare(out);
-
-    if (!code)
-        (*out)->source = source;
-    return code;
+    TRY(source->ops->open_loader ? source->ops->open_loader(source, out) : open_bare(out));
+    (*out)->source = source;
+    return SB_OK;
 }
 
 void sb_loader_free(struct sb_loader *loader)
@@ -123,17 +120,15 @@ enum sb_code sb_fill_hole(void *context, const void *data, size_t size)
 {
     struct sb_filling *filling = context;
     int64_t hole = (int64_t)size;
-    enum sb_code code;
 
     if (data)
         return filling->each(filling->context, data, size);
-    code = make_zeros(filling->name, filling->member, filling->most, hole, &filling->made);
-    while (!code && hole > 0) {
-        code = sb_heed_interrupt();
-        if (!code)
-            code = filling->each(filling->context, zeros, take_zeros(&hole));
+    TRY(make_zeros(filling->name, filling->member, filling->most, hole, &filling->made));
+    while (hole > 0) {
+        TRY(sb_heed_interrupt());
+        TRY(filling->each(filling->context, zeros, take_zeros(&hole)));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_loader_stream(struct sb_loader *loader, struct sb_member *member,

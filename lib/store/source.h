@@ -127,6 +127,7 @@ struct sb_loader {
 };
 
 void sb_source_free(struct sb_source *source); /* NULL is allowed */
+FREEP(sb_source_free, struct sb_source)
 
 /*
  * The next member; skips unread bytes of the last one. SB_END after the last member, if the end is

@@ -20,8 +20,7 @@ static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size, c
         if (got > 0 && sb_write_full(fd, data, got, "temporary file (see TMPDIR)"))
             return sb_error()->code;
         done += (int64_t)got;
-        if (sb_read_full(input->pipe->fd, block, BLOCK_SIZE, &got, input->name))
-            return sb_error()->code;
+        TRY(sb_read_full(input->pipe->fd, block, BLOCK_SIZE, &got, input->name));
         data = block;
     } while (got > 0);
     return SB_OK;

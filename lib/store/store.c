@@ -83,11 +83,10 @@ static enum sb_code open_archive(struct sb_store *store)
 
 static enum sb_code look(struct sb_store *store, const char *spec)
 {
-    enum sb_code code = sb_input_open(&store->input, spec, store->options.from.kind);
-
-    if (!code && store->input.kind == &sb_archive_kind)
-        code = open_archive(store);
-    return code;
+    TRY(sb_input_open(&store->input, spec, store->options.from.kind));
+    if (store->input.kind == &sb_archive_kind)
+        TRY(open_archive(store));
+    return SB_OK;
 }
 
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
@@ -276,8 +275,7 @@ enum sb_code sb_store_table(struct sb_store *store, struct sb_table **out)
     *out = NULL;
     if (!kind->table)
         return sb_fail(SB_INVALID, "%s: is a %s, which has no rows", store->input.name, kind->word);
-    if (read_bag_words(store))
-        return sb_error()->code;
+    TRY(read_bag_words(store));
     return kind->table(out, &store->input, &store->bag, store->options.notify);
 }
 
@@ -347,8 +345,7 @@ enum sb_code sb_store_catalog(struct sb_store *store, struct sb_archive **out,
         *out = store->input.archive;
         return SB_OK;
     }
-    if (sb_store_refuse_tree(store))
-        return sb_error()->code;
+    TRY(sb_store_refuse_tree(store));
     code = scan(store, options, result);
     if (code == SB_INVALID)
         code = walk(store, source, options, result);

@@ -70,6 +70,7 @@ struct sb_store_options {
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
                            const struct sb_store_options *options) SB_CHECKED;
 void sb_store_free(struct sb_store *store); /* NULL is allowed */
+FREEP(sb_store_free, struct sb_store)
 
 const char *sb_store_name(const struct sb_store *store); /* the spec, or "standard input" */
 const char *sb_store_path(const struct sb_store *store); /* the spec */

@@ -40,15 +40,13 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
 
 enum sb_code sb_table_need(struct sb_table *table, const char *const *names, size_t count)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; i < count && !code; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (table->ops->need)
-            code = table->ops->need(table, names[i]);
+            TRY(table->ops->need(table, names[i]));
         else if (find(table, names[i], strlen(names[i])) < 0)
-            code = sb_fail(SB_INVALID, "%s: has no array '%s'", table->name, names[i]);
+            return sb_fail(SB_INVALID, "%s: has no array '%s'", table->name, names[i]);
     }
-    return code;
+    return SB_OK;
 }
 
 /* Plain values are named by their type. */
@@ -103,16 +101,12 @@ enum sb_code sb_table_cell_name(struct sb_table *table, const struct sb_cell *ce
     struct sb_buf *row = &table->row_name;
     struct sb_column column;
     uint32_t count;
-    enum sb_code code;
 
     if (table->names)
         return sb_record_name(table->names, cell->row, out);
     sb_buf_clear(row);
-    code = sb_table_columns(table, cell->row, &count);
-    if (!code)
-        code = table->ops->row_name(table, cell->row, row);
-    if (code)
-        return code;
+    TRY(sb_table_columns(table, cell->row, &count));
+    TRY(table->ops->row_name(table, cell->row, row));
     column = sb_table_column(table, cell->column);
     return sb_array_name_make(out,
                               &(struct sb_array_name){.item = row->data,

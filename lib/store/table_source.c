@@ -89,8 +89,7 @@ static enum sb_code find_cell(const struct table_source *source, struct sb_store
     struct sb_buf subject = {0};
     struct sb_error why;
 
-    if (sb_table_cell_find(source->table, source->reader, cell))
-        return sb_error()->code;
+    TRY(sb_table_cell_find(source->table, source->reader, cell));
     if (!INTO(&why, ops->size(source->reader, cell, size)))
         return SB_OK;
     *sb_error() = why;
@@ -103,16 +102,14 @@ static enum sb_code find_cell(const struct table_source *source, struct sb_store
 /* SB_DAMAGED: the cell of one of `checked` cannot be found. */
 static enum sb_code check_row(const struct table_source *source)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; !code && i < source->checked_count; i++) {
+    for (uint32_t i = 0; i < source->checked_count; i++) {
         struct sb_stored_cell cell = cell_of(source, source->row, source->checked[i].number);
         int64_t ignored;
 
         cell.cell.npy = false;
-        code = find_cell(source, &cell, &ignored);
+        TRY(find_cell(source, &cell, &ignored));
     }
-    return code;
+    return SB_OK;
 }
 
 /* SB_DAMAGED: the row is left out. */
@@ -364,23 +361,20 @@ static enum sb_code choose_columns(struct table_source *source,
     size_t checked_count = options->item_arrays ? options->item_array_count : options->array_count;
     struct sb_table *table = source->table;
     uint32_t count;
-    enum sb_code code = sb_table_columns(table, 0, &count);
 
-    for (size_t i = 0; !code && i < options->array_count; i++) {
+    TRY(sb_table_columns(table, 0, &count));
+    for (size_t i = 0; i < options->array_count; i++) {
         const char *wanted = options->arrays[i];
 
         if (table->ops->find(table, wanted, strlen(wanted)) < 0)
-            code = sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has", table->name,
+            return sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has", table->name,
                            wanted);
     }
-    if (!code)
-        code = list_columns(source, count, options->arrays, options->array_count, &source->columns,
-                            &source->column_count);
-    if (!code && options->whole_items)
-        code = list_columns(source, count, checked, checked_count, &source->checked,
-                            &source->checked_count);
-    if (code)
-        return code;
+    TRY(list_columns(source, count, options->arrays, options->array_count, &source->columns,
+                     &source->column_count));
+    if (options->whole_items)
+        TRY(list_columns(source, count, checked, checked_count, &source->checked,
+                         &source->checked_count));
     source->next = source->column_count;
     source->shared = options->item_arrays;
     source->silent = source->shared && source->columns[0].number != source->checked[0].number;

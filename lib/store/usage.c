@@ -41,7 +41,6 @@ enum sb_code sb_table_usage(struct sb_table *table, const struct sb_usage_option
                             struct sb_usage *usage)
 {
     *usage = (struct sb_usage){0};
-    if (sb_table_need(table, options->columns, options->column_count))
-        return sb_error()->code;
+    TRY(sb_table_need(table, options->columns, options->column_count));
     return table->ops->usage(table, options, usage);
 }

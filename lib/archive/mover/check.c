@@ -42,15 +42,12 @@ static void add_to_sum(struct pass *pass)
 
 static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defect)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = sb_mover_name(pass->mover, row, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK)
-        code = sb_fail(SB_DAMAGED,
-                       "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
-                       pass->mover->hold.path, name.data ? name.data : "", defect);
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_mover_name(pass->mover, row, &name));
+    return sb_fail(SB_DAMAGED,
+                   "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
+                   pass->mover->hold.path, name.data ? name.data : "", defect);
 }
 
 /* NULL, or what is wrong with the address in columns 1 to 4. */
@@ -153,23 +150,21 @@ static enum sb_code run_pass(struct pass *pass, char *sql, enum sb_code (*check)
 enum sb_code sb_mover_check(struct sb_mover *mover)
 {
     struct pass table = {.mover = mover}, index = {.mover = mover};
-    enum sb_code code;
 
-    code = run_pass(&table,
-                    sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
-                                    " FROM main.files NOT INDEXED"),
-                    check_row);
-    if (code == SB_OK)
-        code = run_pass(&index,
-                        sqlite3_mprintf("SELECT rowid, shard, offset, size"
-                                        " FROM main.files INDEXED BY \"%w\""
-                                        " ORDER BY shard, offset",
-                                        mover->by_address.data),
-                        check_extent);
-    if (code == SB_OK && (table.count != index.count || table.sum != index.sum))
-        code = sb_fail(SB_DAMAGED,
+    TRY(run_pass(&table,
+                 sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
+                                 " FROM main.files NOT INDEXED"),
+                 check_row));
+    TRY(run_pass(&index,
+                 sqlite3_mprintf("SELECT rowid, shard, offset, size"
+                                 " FROM main.files INDEXED BY \"%w\""
+                                 " ORDER BY shard, offset",
+                                 mover->by_address.data),
+                 check_extent));
+    if (table.count != index.count || table.sum != index.sum)
+        return sb_fail(SB_DAMAGED,
                        "%s: index '%s' is damaged, it does not fit the table; run 'shardbox "
                        "verify'",
                        mover->hold.file, mover->by_address.data);
-    return code;
+    return SB_OK;
 }

@@ -27,8 +27,7 @@ struct range {
 enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *from, uint32_t shard,
                            int64_t offset)
 {
-    if (sb_grow(&mover->queue, &mover->queue_capacity, mover->queued, sizeof(*mover->queue)))
-        return sb_error()->code;
+    TRY(sb_grow(&mover->queue, &mover->queue_capacity, mover->queued, sizeof(*mover->queue)));
     mover->queue[mover->queued++] = (struct move){.from = *from, .shard = shard, .offset = offset};
     return SB_OK;
 }
@@ -91,32 +90,27 @@ static enum sb_code refuse_taken(struct sb_mover *mover)
 
 static enum sb_code update_rows(struct sb_mover *mover)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < mover->queued; i++) {
+    for (size_t i = 0; i < mover->queued; i++) {
         const struct move *move = &mover->queue[i];
 
         sqlite3_bind_int64(mover->update, 1, move->from.row);
         sqlite3_bind_int64(mover->update, 2, move->shard);
         sqlite3_bind_int64(mover->update, 3, move->offset);
-        code = sb_database_step(mover->update);
-        if (code == SB_OK && sqlite3_changes(mover->db) != 1)
-            code =
-                sb_fail(SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'", mover->hold.file);
+        TRY(sb_database_step(mover->update));
+        if (sqlite3_changes(mover->db) != 1)
+            return sb_fail(SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'",
+                           mover->hold.file);
     }
-    return code;
+    return SB_OK;
 }
 
 /* Begins the next transaction; another program may write between two of them. */
 static enum sb_code begin_again(struct sb_mover *mover)
 {
-    enum sb_code code = sb_database_run(mover->db, "BEGIN IMMEDIATE");
     int64_t version = mover->version;
 
-    if (code == SB_OK)
-        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &version);
-    if (code)
-        return code;
+    TRY(sb_database_run(mover->db, "BEGIN IMMEDIATE"));
+    TRY(sb_database_integer(mover->db, "PRAGMA data_version", 0, &version));
     if (version == mover->version && !sb_database_has_moved(mover->db))
         return SB_OK;
     return sb_fail(SB_CHANGED,
@@ -143,13 +137,11 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover)
 /* The records of linked files no longer hold. */
 static enum sb_code unwatch_dirty(struct sb_mover *mover)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
+    for (uint32_t i = 0; i < mover->shard_count; i++) {
         if (mover->shards[i].dirty)
-            code = sb_linked_unwatch(mover->db, i);
+            TRY(sb_linked_unwatch(mover->db, i));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Updates the shards' records after the commit of the queue. */
@@ -212,30 +204,24 @@ enum sb_code sb_mover_commit(struct sb_mover *mover)
 /* Records the number of the archive's shards, in a transaction of its own. */
 static enum sb_code commit_count(struct sb_mover *mover, uint32_t count)
 {
-    enum sb_code code = sb_exclude_readers(mover->db, mover->hold.file);
-
-    if (code == SB_OK)
-        code = sb_shard_count_record(mover->db, count);
-    if (code == SB_OK)
-        code = sb_linked_drop_from(mover->db, count);
-    return code ? code : sb_mover_commit_index(mover);
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_shard_count_record(mover->db, count));
+    TRY(sb_linked_drop_from(mover->db, count));
+    return sb_mover_commit_index(mover);
 }
 
 /* Users of the first shard may use the others too: its files are moved into them. */
 static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode)
 {
-    char *path = sb_mover_shard_path(mover, 0);
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, 0);
     struct stat st;
 
     if (!path)
         return sb_error()->code;
     if (stat(path, &st))
-        code = sb_fail_errno(errno, "%s", path);
-    else
-        *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
-    free(path);
-    return code;
+        return sb_fail_errno(errno, "%s", path);
+    *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
+    return SB_OK;
 }
 
 /* Notes that the shard is removed unless the index counts it. */
@@ -278,18 +264,13 @@ static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t m
 
 static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode)
 {
-    char *path = sb_mover_shard_path(mover, number);
-    char *made = path ? sb_shard_name(mover->hold.note.path, 0) : NULL;
+    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, number);
+    CLEANUP(sb_freep) char *made = path ? sb_shard_name(mover->hold.note.path, 0) : NULL;
     struct sb_look look;
-    enum sb_code code = made ? make_empty(mover, number, mode, made) : sb_error()->code;
 
-    if (code == SB_OK)
-        code = sb_look_at(path, &look);
-    if (code == SB_OK)
-        code = sb_is_empty_file(&look) ? sb_rename(made, path) : sb_rename_new(made, path);
-    free(made);
-    free(path);
-    return code;
+    TRY(made ? make_empty(mover, number, mode, made) : sb_error()->code);
+    TRY(sb_look_at(path, &look));
+    return sb_is_empty_file(&look) ? sb_rename(made, path) : sb_rename_new(made, path);
 }
 
 /*
@@ -299,18 +280,17 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
 static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number)
 {
     const struct mover_shard *known = &mover->shards[number];
-    char *path = sb_mover_shard_path(mover, number);
-    enum sb_code code = path ? sb_note_confirm(&mover->hold.note) : sb_error()->code;
+    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, number);
     struct stat st;
 
-    if (path && code == SB_OK && lstat(path, &st) == 0 && st.st_dev == known->device &&
-        st.st_ino == known->inode && st.st_size == 0) {
-        code = sb_protect_drop(path);
-        if (code == SB_OK && unlink(path) && errno != ENOENT)
-            code = sb_fail_errno(errno, "%s", path);
+    TRY(path ? sb_note_confirm(&mover->hold.note) : sb_error()->code);
+    if (path && lstat(path, &st) == 0 && st.st_dev == known->device && st.st_ino == known->inode &&
+        st.st_size == 0) {
+        TRY(sb_protect_drop(path));
+        if (unlink(path) && errno != ENOENT)
+            return sb_fail_errno(errno, "%s", path);
     }
-    free(path);
-    return code;
+    return SB_OK;
 }
 
 /* The files first: a killed run leaves empty ones, which the next one removes. */
@@ -318,7 +298,6 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count)
 {
     uint32_t old = mover->shard_count;
     struct mover_shard *grown;
-    enum sb_code code;
     mode_t mode = 0;
 
     if (count > SB_SHARD_MAX + 1 - old)
@@ -328,34 +307,28 @@ enum sb_code sb_mover_add_shards(struct sb_mover *mover, uint32_t count)
         return sb_fail_memory();
     mover->shards = grown;
     memset(grown + old, 0, count * sizeof(*grown));
-    code = find_mode(mover, &mode);
-    for (uint32_t i = old; code == SB_OK && i < old + count; i++)
-        code = make_shard(mover, i, mode);
-    if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path);
-    if (code == SB_OK)
-        code = commit_count(mover, old + count);
-    if (code == SB_OK)
-        mover->counted = mover->shard_count += count;
-    return code;
+    TRY(find_mode(mover, &mode));
+    for (uint32_t i = old; i < old + count; i++)
+        TRY(make_shard(mover, i, mode));
+    TRY(sb_sync_directory_of(mover->hold.path));
+    TRY(commit_count(mover, old + count));
+    mover->counted = mover->shard_count += count;
+    return SB_OK;
 }
 
 enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count)
 {
-    enum sb_code code = sb_shard_count_filled(mover->db, mover->hold.path, count);
-
-    if (code == SB_OK && *count == 0)
+    TRY(sb_shard_count_filled(mover->db, mover->hold.path, count));
+    if (*count == 0)
         *count = 1;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = count; code == SB_OK && i < mover->shard_count; i++)
-        code = note_gone(mover, i);
-    return code;
+    for (uint32_t i = count; i < mover->shard_count; i++)
+        TRY(note_gone(mover, i));
+    return SB_OK;
 }
 
 /*

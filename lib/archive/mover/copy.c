@@ -208,18 +208,15 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns)
 
 static enum sb_code report(struct sb_mover *mover, const struct sb_mover_file *file, bool mended)
 {
-    struct sb_buf name = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    code = sb_mover_name(mover, file->row, &name);
-    if (code == SB_OK)
-        sb_report(mover->options.notify, mended ? SB_WARNING : SB_PROBLEM, "checksum",
-                  name.data ? name.data : "",
-                  mended ? "was damaged; its bytes are made by the parity file of its shard"
-                         : "its bytes do not match its checksum, and no parity file makes them; it "
-                           "stays where it is");
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_mover_name(mover, file->row, &name));
+    sb_report(mover->options.notify, mended ? SB_WARNING : SB_PROBLEM, "checksum",
+              name.data ? name.data : "",
+              mended ? "was damaged; its bytes are made by the parity file of its shard"
+                     : "its bytes do not match its checksum, and no parity file makes them; it "
+                       "stays where it is");
+    return SB_OK;
 }
 
 struct place {
@@ -243,27 +240,22 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
 static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
 {
     const struct move *move = &mover->queue[number];
-    struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
+    CLEANUP(sb_spool_release) struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
     struct place place = {.fd = fd, .at = move->offset, .name = mover->hold.path};
-    char *shard;
+    CLEANUP(sb_freep) char *shard = NULL;
     bool right = false;
-    enum sb_code code;
 
     if (number >= mover->stop)
         return SB_OK;
     shard = sb_mover_shard_path(mover, move->from.shard);
-    code = shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c,
-                                  &made, &right)
-                 : sb_error()->code;
-    if (code == SB_OK && right)
-        code = sb_spool_feed_sparse(&made, write_block, &place);
-    else if (code == SB_OK)
+    TRY(shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c, &made,
+                               &right)
+              : sb_error()->code);
+    if (right)
+        TRY(sb_spool_feed_sparse(&made, write_block, &place));
+    else
         mover->stop = number;
-    if (code == SB_OK)
-        code = report(mover, &move->from, right);
-    sb_spool_release(&made);
-    free(shard);
-    return code;
+    return report(mover, &move->from, right);
 }
 
 /* After the last part of a file its checksum can be compared. */

@@ -18,11 +18,10 @@
 
 static enum sb_code find_archive(struct sb_mover *mover, const char *archive)
 {
-    enum sb_code code = sb_hold_find(&mover->hold, archive, mover->options.follow);
-
-    if (code == SB_OK && !mover->hold.file)
-        code = sb_fail_errno(ENOENT, "%s", archive);
-    return code;
+    TRY(sb_hold_find(&mover->hold, archive, mover->options.follow));
+    if (!mover->hold.file)
+        return sb_fail_errno(ENOENT, "%s", archive);
+    return SB_OK;
 }
 
 /*
@@ -45,38 +44,29 @@ static enum sb_code open_to_write(struct sb_mover *mover)
 {
     static const struct sb_hold_options options = {.to_change = true};
     struct sb_hold *hold = &mover->hold;
-    enum sb_code code = sb_hold_take(hold);
 
-    if (code == SB_OK)
-        code = sb_hold_open(hold, &mover->db, &options);
-    if (code == SB_OK) {
-        mover->settled = true;
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
-    }
-    if (code == SB_OK)
-        code = sync_index(mover);
-    if (code == SB_OK)
-        code = sb_register_parent_functions(mover->db);
-    return code;
+    TRY(sb_hold_take(hold));
+    TRY(sb_hold_open(hold, &mover->db, &options));
+    mover->settled = true;
+    TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
+    TRY(sync_index(mover));
+    return sb_register_parent_functions(mover->db);
 }
 
 static enum sb_code open_to_look(struct sb_mover *mover)
 {
-    enum sb_code code = sb_database_open(&mover->db, mover->hold.file, SB_DB_READ);
     struct sb_pending pending = {0};
 
-    if (code == SB_OK)
-        code = sb_hold_vet(mover->db, mover->hold.path, mover->hold.file);
-    if (code == SB_OK)
-        code = sb_database_run(mover->db, "BEGIN");
-    if (code == SB_OK)
-        code = sb_pending_read(mover->db, mover->hold.path, &pending);
-    if (code == SB_OK && pending.suffix)
-        code = sb_fail(SB_LOCKED,
+    TRY(sb_database_open(&mover->db, mover->hold.file, SB_DB_READ));
+    TRY(sb_hold_vet(mover->db, mover->hold.path, mover->hold.file));
+    TRY(sb_database_run(mover->db, "BEGIN"));
+    TRY(sb_pending_read(mover->db, mover->hold.path, &pending));
+    if (pending.suffix)
+        return sb_fail(SB_LOCKED,
                        "%s: its last writer has not finished; when none is at work, the next one "
                        "finishes for it",
                        mover->hold.path);
-    return code;
+    return SB_OK;
 }
 
 /* Look-ups are by address: without that index each would be a sort. */
@@ -113,33 +103,27 @@ static enum sb_code prepare_by_address(struct sb_mover *mover, sqlite3_stmt **ou
 static enum sb_code prepare(struct sb_mover *mover)
 {
     static const char columns[] = "rowid, shard, offset, size, crc32c";
-    enum sb_code code = find_address_index(mover);
 
-    if (code == SB_OK)
-        code = prepare_by_address(mover, &mover->next[0], columns,
-                                  "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid");
-    if (code == SB_OK)
-        code = prepare_by_address(mover, &mover->next[1], columns,
-                                  "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid");
-    if (code == SB_OK)
-        code = prepare_by_address(mover, &mover->last[0], columns,
-                                  "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC");
-    if (code == SB_OK)
-        code = prepare_by_address(mover, &mover->last[1], columns,
-                                  "(shard, offset) < (?1, ?2)"
-                                  " ORDER BY shard DESC, offset DESC, rowid DESC");
-    if (code == SB_OK)
-        code = prepare_by_address(mover, &mover->end_before, "offset + size",
-                                  "shard = ?1 AND offset < ?2 AND size > 0"
-                                  " ORDER BY offset DESC LIMIT 1");
-    if (code == SB_OK)
-        code = sb_database_prepare(mover->db, &mover->path_of,
-                                   "SELECT path FROM main.files WHERE rowid = ?1");
-    if (code == SB_OK && !mover->options.dry_run)
-        code = sb_database_prepare(mover->db, &mover->update,
-                                   "UPDATE main.files SET shard = ?2, offset = ?3"
-                                   " WHERE rowid = ?1");
-    return code;
+    TRY(find_address_index(mover));
+    TRY(prepare_by_address(mover, &mover->next[0], columns,
+                           "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"));
+    TRY(prepare_by_address(mover, &mover->next[1], columns,
+                           "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"));
+    TRY(prepare_by_address(mover, &mover->last[0], columns,
+                           "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC"));
+    TRY(prepare_by_address(mover, &mover->last[1], columns,
+                           "(shard, offset) < (?1, ?2)"
+                           " ORDER BY shard DESC, offset DESC, rowid DESC"));
+    TRY(prepare_by_address(mover, &mover->end_before, "offset + size",
+                           "shard = ?1 AND offset < ?2 AND size > 0"
+                           " ORDER BY offset DESC LIMIT 1"));
+    TRY(sb_database_prepare(mover->db, &mover->path_of,
+                            "SELECT path FROM main.files WHERE rowid = ?1"));
+    if (!mover->options.dry_run)
+        TRY(sb_database_prepare(mover->db, &mover->update,
+                                "UPDATE main.files SET shard = ?2, offset = ?3"
+                                " WHERE rowid = ?1"));
+    return SB_OK;
 }
 
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
@@ -181,12 +165,9 @@ static enum sb_code count_shards(struct sb_mover *mover)
 static enum sb_code look_at_shards(struct sb_mover *mover)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_existing(mover->db, mover->hold.path, &in_use);
 
-    if (code == SB_OK)
-        code = count_shards(mover);
-    if (code)
-        return code;
+    TRY(sb_shard_count_existing(mover->db, mover->hold.path, &in_use));
+    TRY(count_shards(mover));
     mover->counted = mover->shard_count;
     if (mover->shard_count < in_use || mover->shard_count == 0)
         return sb_fail(SB_NOENT,
@@ -195,8 +176,8 @@ static enum sb_code look_at_shards(struct sb_mover *mover)
     if (mover->options.force)
         in_use = mover->shard_count;
     /* An archive without files has a shard too. */
-    code = sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1);
-    return code ? code : sb_mover_reopen_shards(mover);
+    TRY(sb_pending_refuse_shards(mover->hold.path, in_use ? in_use : 1));
+    return sb_mover_reopen_shards(mover);
 }
 
 enum sb_code sb_mover_reopen_shards(struct sb_mover *mover)
@@ -394,15 +375,14 @@ enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *
 {
     const struct sb_mover_file beginning = {.offset = -1}, end = {.shard = SB_SHARD_MAX + 1};
     sqlite3_stmt **rows = backwards ? mover->last : mover->next;
-    enum sb_code code;
 
     *count = 0;
     if (!after)
         after = backwards ? &end : &beginning;
-    code = fetch_some(mover, rows[0], after, extents, capacity, count);
-    if (code == SB_OK && *count < capacity)
-        code = fetch_some(mover, rows[1], after, extents, capacity, count);
-    return code;
+    TRY(fetch_some(mover, rows[0], after, extents, capacity, count));
+    if (*count < capacity)
+        TRY(fetch_some(mover, rows[1], after, extents, capacity, count));
+    return SB_OK;
 }
 
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,

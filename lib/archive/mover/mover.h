@@ -76,6 +76,7 @@ struct sb_mover_options {
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
                            const struct sb_mover_options *options) SB_CHECKED;
 void sb_mover_free(struct sb_mover *mover); /* NULL is allowed; the queue is dropped */
+FREEP(sb_mover_free, struct sb_mover)
 
 /* The index, for read-only queries. No statement may be between two rows at a commit. */
 struct sqlite3 *sb_mover_database(struct sb_mover *mover);

@@ -66,9 +66,8 @@ static char *name_through(const struct sb_mover *mover)
 
 static enum sb_code note_links(struct sb_mover *mover)
 {
-    enum sb_code code = sb_note_links(&mover->hold.note, 0);
-
-    return code ? code : sb_note_sync(&mover->hold.note);
+    TRY(sb_note_links(&mover->hold.note, 0));
+    return sb_note_sync(&mover->hold.note);
 }
 
 /* Checked before all files are moved, not after. */
@@ -109,13 +108,10 @@ static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *re
 enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                   int64_t shard_size)
 {
-    enum sb_code code = need_hard_links(mover);
-
-    if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code == SB_OK)
-        code = put_rows(mover->db, renumbering, shard_size);
-    return code ? code : sb_mover_commit_index(mover);
+    TRY(need_hard_links(mover));
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(put_rows(mover->db, renumbering, shard_size));
+    return sb_mover_commit_index(mover);
 }
 
 /* SB_INVALID for a file in a shard that is about to be replaced or removed. */
@@ -124,17 +120,16 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
 {
     char query[160];
     int64_t shard;
-    enum sb_code code;
 
     snprintf(query, sizeof(query),
              "SELECT shard FROM main.files WHERE shard >= %u AND shard < %u"
              " UNION ALL SELECT shard FROM main.files WHERE shard >= %u LIMIT 1",
              renumbering->from, renumbering->to, renumbering->to + count);
-    code = sb_database_integer(mover->db, query, -1, &shard);
-    if (code == SB_OK && shard >= 0)
-        code = sb_fail(SB_INVALID, "%s: shard %05lld has files and cannot go", mover->hold.path,
+    TRY(sb_database_integer(mover->db, query, -1, &shard));
+    if (shard >= 0)
+        return sb_fail(SB_INVALID, "%s: shard %05lld has files and cannot go", mover->hold.path,
                        (long long)shard);
-    return code;
+    return SB_OK;
 }
 
 /* Gives the shard a second number, in place of the shard that has it. */
@@ -170,16 +165,11 @@ struct renumbering_rows {
 static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all)
 {
     struct sb_mover *mover = rows->mover;
-    enum sb_code code = SB_OK;
 
     if (rows->changed == 0)
-        code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code)
-        return code;
+        TRY(sb_exclude_readers(mover->db, mover->hold.file));
     sqlite3_bind_int64(rows->update, 3, SB_MOVER_FILES - rows->changed);
-    code = sb_database_step(rows->update);
-    if (code)
-        return code;
+    TRY(sb_database_step(rows->update));
     rows->changed += sqlite3_changes(mover->db);
     *all = rows->changed < SB_MOVER_FILES;
     if (*all)
@@ -192,14 +182,13 @@ static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all)
 
 static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number)
 {
-    enum sb_code code = SB_OK;
     bool all = false;
 
     sqlite3_bind_int64(rows->update, 1, number);
     sqlite3_bind_int64(rows->update, 2, shard);
-    while (code == SB_OK && !all)
-        code = renumber_some(rows, &all);
-    return code;
+    while (!all)
+        TRY(renumber_some(rows, &all));
+    return SB_OK;
 }
 
 static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
@@ -220,15 +209,11 @@ static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumb
 /* From here on the index no longer counts the shards, and the note lists them for removal. */
 static enum sb_code put_end(struct sb_mover *mover, uint32_t count)
 {
-    enum sb_code code = sb_mover_note_surplus(mover, count);
-
-    if (code == SB_OK)
-        code = sb_note_sync(&mover->hold.note);
-    if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code == SB_OK)
-        code = sb_config_drop(mover->db, SB_CONFIG_RENUMBER);
-    return code ? code : sb_shard_count_record(mover->db, count);
+    TRY(sb_mover_note_surplus(mover, count));
+    TRY(sb_note_sync(&mover->hold.note));
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_config_drop(mover->db, SB_CONFIG_RENUMBER));
+    return sb_shard_count_record(mover->db, count);
 }
 
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
@@ -339,11 +324,10 @@ static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db
                                                        uint32_t number))
 {
     uint32_t distance = renumbering->to - renumbering->from;
-    enum sb_code code = SB_OK;
 
-    for (uint32_t i = renumbering->from; code == SB_OK && i < renumbering->to; i++)
-        code = each(hold, db, i + distance, i);
-    return code;
+    for (uint32_t i = renumbering->from; i < renumbering->to; i++)
+        TRY(each(hold, db, i + distance, i));
+    return SB_OK;
 }
 
 /* Rows are committed before a name that they had is removed. */

@@ -95,28 +95,22 @@ void sb_mover_close_targets(struct sb_mover *mover)
 
 static enum sb_code sync_shard(struct sb_mover *mover, uint32_t shard)
 {
-    char *path = sb_mover_shard_path(mover, shard);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, shard);
     int fd;
 
     if (!path)
         return sb_error()->code;
-    code = sb_mover_target(mover, shard, &fd);
-    if (code == SB_OK)
-        code = sb_fsync(fd, path);
-    free(path);
-    return code;
+    TRY(sb_mover_target(mover, shard, &fd));
+    return sb_fsync(fd, path);
 }
 
 enum sb_code sb_mover_sync(struct sb_mover *mover)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; code == SB_OK && i < mover->shard_count; i++) {
+    for (uint32_t i = 0; i < mover->shard_count; i++) {
         if (mover->shards[i].dirty)
-            code = sync_shard(mover, i);
+            TRY(sync_shard(mover, i));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Is it not a regular file of one name? Then its bytes may belong to others. */
@@ -129,32 +123,24 @@ static bool is_shared(const char *path)
 
 enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file)
 {
-    char *made = sb_shard_name(hold->note.path, 0);
-    enum sb_code code = made ? sb_note_confirm(&hold->note) : sb_error()->code;
+    CLEANUP(sb_freep) char *made = sb_shard_name(hold->note.path, 0);
     int fd = -1;
 
-    if (code == SB_OK)
-        code = sb_hold_make_file(made, &fd);
-    if (code == SB_OK && (fstat(fd, file) || close(fd)))
-        code = sb_fail_errno(errno, "%s", made);
-    if (code == SB_OK)
-        code = sb_protect_drop(path);
-    if (code == SB_OK)
-        code = sb_rename(made, path);
-    free(made);
-    return code;
+    TRY(made ? sb_note_confirm(&hold->note) : sb_error()->code);
+    TRY(sb_hold_make_file(made, &fd));
+    if (fstat(fd, file) || close(fd))
+        return sb_fail_errno(errno, "%s", made);
+    TRY(sb_protect_drop(path));
+    return sb_rename(made, path);
 }
 
 /* Puts an empty file in place of a link, whose target is unchanged. */
 static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path)
 {
     struct stat file;
-    enum sb_code code = sb_mover_put_empty(&mover->hold, path, &file);
 
-    if (code == SB_OK)
-        code = sb_sync_directory_of(path);
-    if (code)
-        return code;
+    TRY(sb_mover_put_empty(&mover->hold, path, &file));
+    TRY(sb_sync_directory_of(path));
     mover->shards[shard].device = file.st_dev;
     mover->shards[shard].inode = file.st_ino;
     mover->shards[shard].writable = false;
@@ -194,15 +180,13 @@ static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size,
 
 static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path)
 {
-    enum sb_code code;
     int fd;
 
     if (size == 0 && is_shared(path))
         return replace_by_empty(mover, shard, path);
-    code = sb_mover_target(mover, shard, &fd);
-    if (code == SB_OK)
-        code = cut_file(mover, fd, size, path);
-    return code ? code : sb_fsync(fd, path);
+    TRY(sb_mover_target(mover, shard, &fd));
+    TRY(cut_file(mover, fd, size, path));
+    return sb_fsync(fd, path);
 }
 
 enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size)

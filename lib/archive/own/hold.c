@@ -165,7 +165,6 @@ static enum sb_code refuse_own_archive(const struct sb_hold *hold)
 /* SB_END: none, or a dangling link, which is in nobody's way. */
 static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow)
 {
-    enum sb_code code;
     bool directory;
 
     free(hold->file);
@@ -174,8 +173,8 @@ static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow)
         return sb_error()->code;
     if (access(hold->file, F_OK) && errno == ENOENT)
         return SB_END;
-    code = look_at_index(hold, follow, &directory);
-    return code ? code : refuse_own_archive(hold);
+    TRY(look_at_index(hold, follow, &directory));
+    return refuse_own_archive(hold);
 }
 
 enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow)
@@ -216,17 +215,14 @@ static pid_t sqlite_holder(int fd)
 static enum sb_code fail_locked(const struct sb_hold *hold)
 {
     pid_t holder = sqlite_holder(hold->fd);
-    enum sb_code code;
-    char *note;
+    CLEANUP(sb_freep) char *note = NULL;
 
     if (holder)
         return sb_fail(SB_LOCKED,
                        "%s: process %ld is writing this archive; wait for it, or give --wait",
                        hold->file, (long)holder);
     note = sb_own_name(hold->path, SB_NEW_SUFFIX);
-    code = note ? sb_note_fail_locked(note, hold->file) : sb_error()->code;
-    free(note);
-    return code;
+    return note ? sb_note_fail_locked(note, hold->file) : sb_error()->code;
 }
 
 static enum sb_code fail_replaced(const struct sb_hold *hold)
@@ -267,10 +263,8 @@ static enum sb_code lock_index(struct sb_hold *hold)
 static enum sb_code look_again(const struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->file ? hold->file : hold->path, &look);
 
-    if (code)
-        return code;
+    TRY(sb_look_at(hold->file ? hold->file : hold->path, &look));
     if (hold->file ? !sb_is_identical(&look.identity, &hold->index)
                    : look.there && !S_ISDIR(look.mode))
         return sb_fail(SB_LOCKED, "%s: was %s by another process just now; try again", hold->path,
@@ -280,11 +274,9 @@ static enum sb_code look_again(const struct sb_hold *hold)
 
 static enum sb_code take(struct sb_hold *hold)
 {
-    enum sb_code code = hold->file ? lock_index(hold) : SB_OK;
-
-    if (code == SB_OK)
-        code = sb_note_take(&hold->note, hold->path);
-    return code ? code : look_again(hold);
+    TRY(hold->file ? lock_index(hold) : SB_OK);
+    TRY(sb_note_take(&hold->note, hold->path));
+    return look_again(hold);
 }
 
 /* Whoever was waited for has put another index in the place of the one that was found. */
@@ -393,9 +385,9 @@ enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file)
 {
     enum sb_schema schema;
     int major, minor;
-    enum sb_code code = sb_schema_vet(db, &schema, &major, &minor, true);
 
-    return code ? code : refuse_schema(schema, major, minor, path, file);
+    TRY(sb_schema_vet(db, &schema, &major, &minor, true));
+    return refuse_schema(schema, major, minor, path, file);
 }
 
 /*
@@ -406,13 +398,12 @@ enum sb_code sb_hold_bridge(struct sb_hold *hold, const char *from, int fd)
 {
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SB_SQLITE_RESERVED, .l_len = 1};
-    enum sb_code code = sb_database_open(&hold->bridge, from, SB_DB_READ);
 
-    if (code == SB_OK)
-        code = sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema");
-    if (code == SB_OK && fcntl(fd, F_SETLK, &lock))
-        code = sb_fail_errno(errno, "%s: cannot be locked", from);
-    return code;
+    TRY(sb_database_open(&hold->bridge, from, SB_DB_READ));
+    TRY(sb_database_run(hold->bridge, "BEGIN; SELECT count(*) FROM sqlite_schema"));
+    if (fcntl(fd, F_SETLK, &lock))
+        return sb_fail_errno(errno, "%s: cannot be locked", from);
+    return SB_OK;
 }
 
 enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db)
@@ -490,13 +481,10 @@ static int make_file(const char *path)
 enum sb_code sb_hold_make_file(const char *path, int *fd)
 {
     struct sb_look look;
-    enum sb_code code;
 
     *fd = make_file(path);
     if (*fd < 0 && errno == EEXIST) {
-        code = sb_look_at(path, &look);
-        if (code)
-            return code;
+        TRY(sb_look_at(path, &look));
         if (look.there && !sb_is_empty_file(&look))
             return sb_fail(SB_EXISTS,
                            "%s: in the way, and not left by an interrupted run; move it, or "

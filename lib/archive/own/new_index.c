@@ -20,17 +20,12 @@
 static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_into(index->fd, index->path, &look);
     int error_number;
 
-    if (code)
-        return code;
+    TRY(sb_look_into(index->fd, index->path, &look));
     index->identity = look.identity;
-    code = sb_note_index(&hold->note, &index->identity);
-    if (code == SB_OK)
-        code = sb_note_sync(&hold->note);
-    if (code)
-        return code;
+    TRY(sb_note_index(&hold->note, &index->identity));
+    TRY(sb_note_sync(&hold->note));
     error_number = sb_lock_first_byte(index->fd);
     return error_number ? sb_fail_to_lock(error_number, index->path) : SB_OK;
 }
@@ -60,25 +55,19 @@ static enum sb_code make_tables(struct sb_new_index *index, const char *journal_
 enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
                                const char *journal_mode)
 {
-    enum sb_code code;
-
     *index = SB_NEW_INDEX_NONE;
     index->path = sb_own_name(hold->path, SB_NEW_INDEX);
-    code = index->path ? sb_hold_make_file(index->path, &index->fd) : sb_error()->code;
-    if (code == SB_OK)
-        code = note_and_lock(index, hold);
-    return code ? code : make_tables(index, journal_mode);
+    TRY(index->path ? sb_hold_make_file(index->path, &index->fd) : sb_error()->code);
+    TRY(note_and_lock(index, hold));
+    return make_tables(index, journal_mode);
 }
 
 enum sb_code sb_new_index_complete(struct sb_new_index *index, struct sb_hold *hold)
 {
-    enum sb_code code = sb_database_run(index->db, "COMMIT");
-
-    if (code == SB_OK)
-        code = sb_fsync(index->fd, index->path);
-    if (code == SB_OK)
-        code = sb_note_whole(&hold->note);
-    return code ? code : sb_note_sync(&hold->note);
+    TRY(sb_database_run(index->db, "COMMIT"));
+    TRY(sb_fsync(index->fd, index->path));
+    TRY(sb_note_whole(&hold->note));
+    return sb_note_sync(&hold->note);
 }
 
 void sb_new_index_close(struct sb_new_index *index)
@@ -192,13 +181,12 @@ static enum sb_code remove_old_name(const struct sb_hold *hold, const char *old,
                                     const struct sb_identity *identity)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(old, &look);
 
-    if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path);
-    if (code == SB_OK && sb_is_identical(&look.identity, identity) && unlink(old))
-        code = sb_fail_errno(errno, "%s: cannot be removed", old);
-    return code;
+    TRY(sb_look_at(old, &look));
+    TRY(sb_sync_directory_of(hold->path));
+    if (sb_is_identical(&look.identity, identity) && unlink(old))
+        return sb_fail_errno(errno, "%s: cannot be removed", old);
+    return SB_OK;
 }
 
 static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity)

@@ -325,22 +325,16 @@ static enum sb_code lock(struct sb_note *note, bool was_there)
 static enum sb_code try_to_take(struct sb_note *note)
 {
     struct sb_look before, opened, after_lock;
-    enum sb_code code = sb_look_at(note->path, &before);
 
-    if (code)
-        return code;
+    TRY(sb_look_at(note->path, &before));
     if (before.there && !S_ISREG(before.mode))
         return sb_fail(SB_EXISTS, "%s: in the way, and not a file of ours; remove it", note->path);
     note->fd = open(note->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (note->fd < 0)
         return sb_fail_errno(errno, "%s", note->path);
-    code = lock(note, before.there);
-    if (code == SB_OK)
-        code = sb_look_into(note->fd, note->path, &opened);
-    if (code == SB_OK)
-        code = sb_look_at(note->path, &after_lock);
-    if (code)
-        return code;
+    TRY(lock(note, before.there));
+    TRY(sb_look_into(note->fd, note->path, &opened));
+    TRY(sb_look_at(note->path, &after_lock));
     if (!sb_is_identical(&opened.identity, &after_lock.identity))
         return SB_END;
     if (opened.links != 1)
@@ -348,8 +342,8 @@ static enum sb_code try_to_take(struct sb_note *note)
     note->was_left = before.there;
     note->identity = opened.identity;
     note->size = opened.size;
-    code = refuse_foreign(note, &opened);
-    return code ? code : read_text(note, &opened);
+    TRY(refuse_foreign(note, &opened));
+    return read_text(note, &opened);
 }
 
 enum sb_code sb_note_take(struct sb_note *note, const char *archive)
@@ -424,7 +418,6 @@ static bool is_worth_keeping(const struct sb_note *note)
 
 void sb_note_drop(struct sb_note *note, bool keep)
 {
-
     if (note->fd >= 0 && !(keep && is_worth_keeping(note)) &&
         IGNORED(sb_note_confirm(note)) == SB_OK)
         unlink(note->path);
@@ -449,9 +442,8 @@ static enum sb_code add(struct sb_note *note, const char *line)
 /* Applies the line here too, as the next run would. */
 static enum sb_code say(struct sb_note *note, const char *line)
 {
-    enum sb_code code = take_line(line, &note->text);
-
-    return code ? code : add(note, line);
+    TRY(take_line(line, &note->text));
+    return add(note, line);
 }
 
 /* Synced, because new lines could reach the disk among old ones. */
@@ -473,11 +465,8 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
 {
     struct utsname here;
     char aimed[LINE_SIZE] = "make";
-    enum sb_code code;
 
-    code = sb_note_clear(note);
-    if (code)
-        return code;
+    TRY(sb_note_clear(note));
     note->text.aim = aim;
     if (subject)
         note->text.subject = *subject;
@@ -521,7 +510,6 @@ enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from)
 
 enum sb_code sb_note_unsay_whole(struct sb_note *note)
 {
-
     if (!note->text.whole)
         return SB_OK;
     note->text.whole = false;

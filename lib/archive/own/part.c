@@ -66,8 +66,7 @@ static enum sb_code discard(struct sb_hold *hold, sqlite3 *db)
 
 static enum sb_code remove_file(const char *path)
 {
-    if (sb_protect_drop(path))
-        return sb_error()->code;
+    TRY(sb_protect_drop(path));
     return unlink(path) && errno != ENOENT ? sb_fail_errno(errno, "%s", path) : SB_OK;
 }
 

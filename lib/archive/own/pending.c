@@ -42,12 +42,11 @@ static enum sb_code refuse_shard(const char *archive, uint32_t from, uint32_t nu
 
 enum sb_code sb_pending_refuse_shards(const char *archive, uint32_t from)
 {
-    enum sb_code code = SB_OK;
     bool there = true;
 
-    for (uint32_t i = from; code == SB_OK && (there || i < from + 2) && i <= SB_SHARD_MAX; i++)
-        code = refuse_shard(archive, from, i, &there);
-    return code;
+    for (uint32_t i = from; (there || i < from + 2) && i <= SB_SHARD_MAX; i++)
+        TRY(refuse_shard(archive, from, i, &there));
+    return SB_OK;
 }
 
 const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_size)

@@ -87,17 +87,16 @@ static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf 
 
 static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)
 {
-    enum sb_code code = find(row, "state");
-
-    for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
-        code = load_number(row, numbers[i].key,
-                           (int64_t *)(void *)((char *)progress + numbers[i].field));
-    for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
-        code = load_text(row, texts[i].key,
-                         (struct sb_buf *)(void *)((char *)progress + texts[i].field));
-    if (code == SB_OK && (progress->state > SB_PROGRESS_DISCARDED || progress->checkpoint == 0))
-        code = fail_senseless(sqlite3_db_handle(row), "state");
-    return code;
+    TRY(find(row, "state"));
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        TRY(load_number(row, numbers[i].key,
+                        (int64_t *)(void *)((char *)progress + numbers[i].field)));
+    for (size_t i = 0; i < COUNT(texts); i++)
+        TRY(load_text(row, texts[i].key,
+                      (struct sb_buf *)(void *)((char *)progress + texts[i].field)));
+    if (progress->state > SB_PROGRESS_DISCARDED || progress->checkpoint == 0)
+        return fail_senseless(sqlite3_db_handle(row), "state");
+    return SB_OK;
 }
 
 enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress)

@@ -141,19 +141,18 @@ static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
     /* Otherwise a run after a kill would finish an incomplete index. */
-    enum sb_code code = sb_note_unsay_whole(&hold->note);
 
-    for (uint32_t i = 0; code == SB_OK && i < left->claims[SB_CLAIM_MADE].count; i++) {
-        code = remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i);
+    TRY(sb_note_unsay_whole(&hold->note));
+    for (uint32_t i = 0; i < left->claims[SB_CLAIM_MADE].count; i++) {
+        TRY(remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i));
         /* A run that replaces an archive gives no shard its final name before its commit. */
-        if (code == SB_OK && i >= counted && left->aim != SB_AIM_REPLACE)
-            code = remove_claimed(hold, "", SB_CLAIM_MADE, i);
+        if (i >= counted && left->aim != SB_AIM_REPLACE)
+            TRY(remove_claimed(hold, "", SB_CLAIM_MADE, i));
     }
-    if (code == SB_OK && left->links_from != UINT32_MAX)
-        code = remove_unnoted(hold, left->links_from);
-    if (code == SB_OK)
-        code = remove_unnoted(hold, 0);
-    return code ? code : remove_unnoted(hold, first_unnoted(hold, counted));
+    if (left->links_from != UINT32_MAX)
+        TRY(remove_unnoted(hold, left->links_from));
+    TRY(remove_unnoted(hold, 0));
+    return remove_unnoted(hold, first_unnoted(hold, counted));
 }
 
 /*
@@ -162,14 +161,11 @@ static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted)
  */
 static enum sb_code undo(struct sb_hold *hold, uint32_t counted)
 {
-    enum sb_code code = undo_shards(hold, counted);
-
-    if (code == SB_OK)
-        code = sync_directory(hold);
-    if (code == SB_OK)
-        code = remove_new_index(hold);
+    TRY(undo_shards(hold, counted));
+    TRY(sync_directory(hold));
+    TRY(remove_new_index(hold));
     /* Before the note is changed. */
-    return code ? code : sync_directory(hold);
+    return sync_directory(hold);
 }
 
 bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
@@ -366,24 +362,24 @@ enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number)
 enum sb_code sb_settle_name_shards(struct sb_hold *hold)
 {
     const struct sb_claims *made = &hold->note.text.claims[SB_CLAIM_MADE];
-    enum sb_code code = sb_note_confirm(&hold->note);
 
-    for (uint32_t i = 0; code == SB_OK && i < made->count; i++) {
+    TRY(sb_note_confirm(&hold->note));
+    for (uint32_t i = 0; i < made->count; i++) {
         if (made->at[i].inode != 0)
-            code = name_shard(hold, SB_NEW_SUFFIX, i, true);
+            TRY(name_shard(hold, SB_NEW_SUFFIX, i, true));
     }
-    return code ? code : sync_directory(hold);
+    return sync_directory(hold);
 }
 
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
-    enum sb_code code = gone->count > count ? sb_note_confirm(&hold->note) : SB_OK;
 
+    TRY(gone->count > count ? sb_note_confirm(&hold->note) : SB_OK);
     /* The last one first: Barecat counts the shards that it finds. */
-    for (uint32_t i = gone->count; code == SB_OK && i > count; i--)
-        code = remove_claimed(hold, "", SB_CLAIM_GONE, i - 1);
-    return code;
+    for (uint32_t i = gone->count; i > count; i--)
+        TRY(remove_claimed(hold, "", SB_CLAIM_GONE, i - 1));
+    return SB_OK;
 }
 
 /*
@@ -394,11 +390,10 @@ static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pendi
 {
     bool of_new = strcmp(pending->suffix, SB_NEW_SUFFIX) == 0 &&
                   sb_is_identical(&hold->note.text.index, &hold->index);
-    enum sb_code code = SB_OK;
 
-    for (uint32_t i = 0; code == SB_OK && i < pending->count; i++)
-        code = name_shard(hold, pending->suffix, i, of_new);
-    return code;
+    for (uint32_t i = 0; i < pending->count; i++)
+        TRY(name_shard(hold, pending->suffix, i, of_new));
+    return SB_OK;
 }
 
 /*
@@ -439,29 +434,22 @@ static enum sb_code refuse_part(const struct sb_hold *hold)
 static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part)
 {
     /* It is no longer a part. */
-    enum sb_code code = part ? sb_progress_save(db, NULL) : SB_OK;
-
-    if (code == SB_OK)
-        code = sb_config_drop(db, SB_CONFIG_SHARD_PREFIX);
-    if (code == SB_OK)
-        code = sb_database_run(db, "COMMIT");
-    return code ? code : sb_hold_begin(hold, db);
+    TRY(part ? sb_progress_save(db, NULL) : SB_OK);
+    TRY(sb_config_drop(db, SB_CONFIG_SHARD_PREFIX));
+    TRY(sb_database_run(db, "COMMIT"));
+    return sb_hold_begin(hold, db);
 }
 
 enum sb_code sb_settle_forget(const struct sb_hold *hold)
 {
     const struct sb_note_text *text = &hold->note.text;
-    char *old;
-    enum sb_code code;
+    CLEANUP(sb_freep) char *old = NULL;
 
     if (text->aim != SB_AIM_REPLACE || text->claims[SB_CLAIM_GONE].count == 0)
         return SB_OK;
     old = sb_own_name(hold->path, SB_OLD_INDEX);
-    code = old ? sb_protect_drop(old) : sb_error()->code;
-    if (code == SB_OK)
-        code = sb_protect_drop_old(hold->path);
-    free(old);
-    return code;
+    TRY(old ? sb_protect_drop(old) : sb_error()->code);
+    return sb_protect_drop_old(hold->path);
 }
 
 /* The index under its old name is removed once the new one exists. */
@@ -547,9 +535,7 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db)
     if (code || !pending.suffix)
         return code;
     /* Under its other names, as after cp -al, shards have the names that the row has. */
-    code = sb_hold_refuse_links(hold);
-    if (code)
-        return code;
+    TRY(sb_hold_refuse_links(hold));
     part = strcmp(pending.suffix, SB_PART) == 0;
     if (part)
         code = refuse_part(hold);
@@ -563,17 +549,16 @@ static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db)
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db)
 {
     uint32_t counted = 0;
-    enum sb_code code = sb_note_confirm(&hold->note);
 
-    if (code == SB_OK && hold->half_named)
-        code = remove_second_names(hold);
-    if (code == SB_OK)
-        code = settle_row(hold, db);
+    TRY(sb_note_confirm(&hold->note));
+    if (hold->half_named)
+        TRY(remove_second_names(hold));
+    TRY(settle_row(hold, db));
 
-    if (code == SB_OK && (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE))
-        code = sb_shard_count_in_use(db, hold->path, &counted);
+    if (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE)
+        TRY(sb_shard_count_in_use(db, hold->path, &counted));
     /* An archive without files has a shard too. */
-    return code ? code : settle_note(hold, counted > 0 ? counted : 1);
+    return settle_note(hold, counted > 0 ? counted : 1);
 }
 
 enum sb_code sb_settle_oldest(struct sb_hold *hold)
@@ -599,9 +584,9 @@ enum sb_code sb_settle_remade(struct sb_hold *hold)
     const struct sb_note_text *left = &hold->note.text;
     bool undone = left->aim == SB_AIM_NONE ||
                   (left->aim == SB_AIM_CHANGE && left->claims[SB_CLAIM_GONE].count == 0);
-    enum sb_code code = undone ? undo(hold, SB_SHARD_MAX + 1) : SB_OK;
 
-    return code ? code : sb_note_clear(&hold->note);
+    TRY(undone ? undo(hold, SB_SHARD_MAX + 1) : SB_OK);
+    return sb_note_clear(&hold->note);
 }
 
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done)

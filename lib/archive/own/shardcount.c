@@ -38,10 +38,8 @@ enum sb_code sb_shard_count_stated(struct sqlite3 *db, const char *name, int64_t
 enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_t *count)
 {
     int64_t last;
-    enum sb_code code = sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last);
 
-    if (code)
-        return code;
+    TRY(sb_database_integer(db, "SELECT max(shard) FROM main.files", -1, &last));
     if (last < -1 || last > SB_SHARD_MAX)
         return sb_fail(SB_DAMAGED, "%s: a file is in shard %lld, which cannot be", name,
                        (long long)last);
@@ -52,13 +50,12 @@ enum sb_code sb_shard_count_filled(struct sqlite3 *db, const char *name, uint32_
 enum sb_code sb_shard_count_in_use(struct sqlite3 *db, const char *name, uint32_t *count)
 {
     int64_t stated;
-    enum sb_code code = sb_shard_count_stated(db, name, &stated);
 
-    if (code == SB_OK)
-        code = sb_shard_count_filled(db, name, count);
-    if (code == SB_OK && stated > *count)
+    TRY(sb_shard_count_stated(db, name, &stated));
+    TRY(sb_shard_count_filled(db, name, count));
+    if (stated > *count)
         *count = (uint32_t)stated;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code is_there(const char *path, uint32_t shard, bool *there)
@@ -92,10 +89,8 @@ enum sb_code sb_shard_count_record(struct sqlite3 *db, uint32_t count)
 {
     int64_t wide = count;
     uint32_t filled;
-    enum sb_code code = sb_shard_count_filled(db, sqlite3_db_filename(db, "main"), &filled);
 
-    if (code)
-        return code;
+    TRY(sb_shard_count_filled(db, sqlite3_db_filename(db, "main"), &filled));
     /* An archive without files has a shard too. */
     if (count <= 1 || count <= filled)
         return sb_config_drop(db, SB_CONFIG_SHARD_COUNT);

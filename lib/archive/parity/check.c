@@ -86,17 +86,15 @@ struct check {
 
 static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; !code && i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (sb_parity_reader_knows(&check->reader, number + i) &&
             !sb_parity_reader_matches(&check->reader, number + i, i))
-            code = sb_parity_bad_add(check->bad, check->reader.section.number, number + i);
+            TRY(sb_parity_bad_add(check->bad, check->reader.section.number, number + i));
     }
-    if (!code && check->options->progress)
+    if (check->options->progress)
         check->options->progress(check->options->context,
                                  (int64_t)count * check->reader.parity->super.shape.piece);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen)
@@ -116,12 +114,11 @@ static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *
 static enum sb_code count_chosen(const struct check *check, uint32_t number, uint32_t to,
                                  uint32_t *count)
 {
-    enum sb_code code = SB_OK;
     bool chosen = true;
 
-    for (*count = 0; !code && chosen && number + *count < to; *count += chosen)
-        code = is_chosen(check, number + *count, &chosen);
-    return code;
+    for (*count = 0; chosen && number + *count < to; *count += chosen)
+        TRY(is_chosen(check, number + *count, &chosen));
+    return SB_OK;
 }
 
 /* Pieces from `from` up to, not including, `to`. */
@@ -132,15 +129,13 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
     for (uint32_t number = from; number < to;) {
         uint32_t count, end = to - number > most ? number + most : to;
 
-        if (count_chosen(check, number, end, &count))
-            return sb_error()->code;
+        TRY(count_chosen(check, number, end, &count));
         if (count == 0) {
             number++;
             continue;
         }
-        if (sb_parity_reader_read(&check->reader, number, count, &count) ||
-            check_read(check, number, count))
-            return sb_error()->code;
+        TRY(sb_parity_reader_read(&check->reader, number, count, &count));
+        TRY(check_read(check, number, count));
         number += count;
     }
     return SB_OK;
@@ -181,14 +176,12 @@ static enum sb_code check_section(struct check *check, int64_t number)
     const struct sb_parity_section *section = &check->reader.section;
     int64_t from, to;
 
-    if (sb_parity_reader_go(&check->reader, number, true))
-        return sb_error()->code;
+    TRY(sb_parity_reader_go(&check->reader, number, true));
     check_pages(check);
     from = check->from - section->first;
     to = check->to - section->first;
-    if (check_pieces(check, from > 0 ? (uint32_t)from : 0,
-                     to < section->pieces ? (uint32_t)to : section->pieces))
-        return sb_error()->code;
+    TRY(check_pieces(check, from > 0 ? (uint32_t)from : 0,
+                     to < section->pieces ? (uint32_t)to : section->pieces));
     if (!check->options->parity)
         return SB_OK;
     return check_pieces(check, section->pieces, section->pieces + section->checks);
@@ -232,16 +225,14 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
     struct check check = {.options = options, .all_tables = true};
     int64_t size = options->to && options->to < shape->size ? options->to : shape->size;
     struct stat st;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *bad = NULL;
     check.from = options->from / shape->piece;
     check.to = size / shape->piece + (size % shape->piece != 0);
     if (fstat(file->fd, &st))
         return sb_fail_errno(errno, "%s", file->name);
-    code = bad_new(&check.bad, parity, st.st_size);
-    if (code)
-        return code;
+    TRY(bad_new(&check.bad, parity, st.st_size));
     code = sb_parity_reader_begin(&check.reader, parity, file);
     if (!code && check.from < check.to)
         code = check_sections(&check);

@@ -76,9 +76,9 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
                                    const struct sb_parity_shape *shape,
                                    const struct sb_parity_options *options)
 {
+    CLEANUP(sb_parity_encoder_freep)
     struct sb_parity_encoder *encoder = calloc(1, sizeof(*encoder));
     struct sb_parity_section largest;
-    enum sb_code code;
 
     *out = NULL;
     if (!encoder)
@@ -91,14 +91,10 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
         sb_parity_section(shape, 0, &largest);
         encoder->shape.words = largest.words;
     }
-    code = allocate_all(encoder);
-    if (!code)
-        code = sb_rs_encoder(&encoder->rs, shape->data, shape->parity);
-    if (code)
-        sb_parity_encoder_free(encoder);
-    else
-        *out = encoder;
-    return code;
+    TRY(allocate_all(encoder));
+    TRY(sb_rs_encoder(&encoder->rs, shape->data, shape->parity));
+    *out = TAKE(encoder);
+    return SB_OK;
 }
 
 void sb_parity_encoder_free(struct sb_parity_encoder *encoder)

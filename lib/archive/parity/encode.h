@@ -17,6 +17,7 @@ enum sb_code sb_parity_encoder_new(struct sb_parity_encoder **out, const struct 
                                    const struct sb_parity_shape *shape,
                                    const struct sb_parity_options *options) SB_CHECKED;
 void sb_parity_encoder_free(struct sb_parity_encoder *encoder); /* NULL is allowed */
+FREEP(sb_parity_encoder_free, struct sb_parity_encoder)
 
 /* SB_CHANGED: the file ends before the section does. */
 enum sb_code sb_parity_encode(struct sb_parity_encoder *encoder,

@@ -24,8 +24,7 @@ struct output {
 static enum sb_code begin_super(struct sb_parity_super *super, int64_t size,
                                 const struct sb_parity_options *options)
 {
-    if (sb_parity_shape(&super->shape, size, options->data, options->parity, options->words))
-        return sb_error()->code;
+    TRY(sb_parity_shape(&super->shape, size, options->data, options->parity, options->words));
     if (options->user)
         memcpy(super->user, options->user, SB_PARITY_USER);
     sb_parity_identify(super);
@@ -39,9 +38,8 @@ static enum sb_code write_table(const struct output *output,
     const struct sb_parity_shape *shape = &output->super.shape;
     const uint32_t *sums = sb_parity_encoded_sums(output->encoder);
     int64_t offset = sb_parity_offset(shape, section->number);
-    enum sb_code code = SB_OK;
 
-    for (uint32_t page = 0; !code && page < section->pages;) {
+    for (uint32_t page = 0; page < section->pages;) {
         int64_t at = offset + sb_parity_page_offset(shape, section, copy, page);
         size_t size = 0;
 
@@ -49,9 +47,9 @@ static enum sb_code write_table(const struct output *output,
             sb_parity_put_page(bytes + size, &output->super, section, page, sums);
             size += SB_PARITY_BLOCK;
         }
-        code = sb_pwrite_full(output->fd, bytes, size, at, output->name);
+        TRY(sb_pwrite_full(output->fd, bytes, size, at, output->name));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The section that was encoded last. */
@@ -82,15 +80,14 @@ static enum sb_code write_section(struct output *output, const struct sb_parity_
 static enum sb_code write_supers(const struct output *output)
 {
     unsigned char block[SB_PARITY_BLOCK];
-    enum sb_code code = SB_OK;
 
-    for (unsigned copy = 0; !code && copy < SB_PARITY_COPIES; copy++) {
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
         int64_t offset = sb_parity_super_offset(&output->super.shape, copy);
 
         sb_parity_put_super(block, &output->super, offset);
-        code = sb_pwrite_full(output->fd, block, sizeof(block), offset, output->name);
+        TRY(sb_pwrite_full(output->fd, block, sizeof(block), offset, output->name));
     }
-    return code ? code : sb_fsync(output->fd, output->name);
+    return sb_fsync(output->fd, output->name);
 }
 
 static enum sb_code write_all(struct output *output, const struct sb_parity_options *options)
@@ -150,13 +147,11 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
 {
     struct output output = {.file = file, .name = options->path};
     struct stat before;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (fstat(file->fd, &before))
         return sb_fail_errno(errno, "%s", file->name);
-    code = begin_super(&output.super, before.st_size, options);
-    if (code)
-        return code;
+    TRY(begin_super(&output.super, before.st_size, options));
     output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (output.fd < 0 && errno == EEXIST)
         return sb_fail(SB_EXISTS, "%s: exists already", options->temporary);

@@ -34,13 +34,11 @@ static enum sb_code mend_section(struct mend *mend, int64_t number)
     const struct sb_parity_section *section = &mend->reader.section;
     bool again = true;
 
-    if (sb_parity_reader_go(&mend->reader, number, false))
-        return sb_error()->code;
+    TRY(sb_parity_reader_go(&mend->reader, number, false));
     /* Each time more pieces are known to be bad, in a word at most m + 1 times. */
     while (again) {
-        if (sb_parity_repair_plan(&mend->repair, &mend->reader, mend->bad) ||
-            sb_parity_repair_read(&mend->repair, &mend->reader, mend->bad, &again))
-            return sb_error()->code;
+        TRY(sb_parity_repair_plan(&mend->repair, &mend->reader, mend->bad));
+        TRY(sb_parity_repair_read(&mend->repair, &mend->reader, mend->bad, &again));
     }
     for (uint32_t i = 0; i < section->pieces; i++) {
         if (sb_parity_is_bad(mend->bad, number, i) &&

@@ -169,16 +169,14 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super)
 static enum sb_code drop(const char *path, const struct stat *now)
 {
     struct sb_parity_super super;
-    char *parity = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *parity = NULL;
 
     if (asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
         return sb_fail_memory();
     if (sb_protect_find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
         unlink(parity) && errno != ENOENT)
-        code = sb_fail_errno(errno, "%s: cannot be removed", parity);
-    free(parity);
-    return code;
+        return sb_fail_errno(errno, "%s: cannot be removed", parity);
+    return SB_OK;
 }
 
 enum sb_code sb_protect_drop(const char *path)

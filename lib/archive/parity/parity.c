@@ -8,7 +8,6 @@
 
 static bool read_block(const struct sb_parity *parity, unsigned char *block, int64_t offset)
 {
-
     return IGNORED(sb_file_read_exactly(parity->file, block, SB_PARITY_BLOCK, offset)) == SB_OK;
 }
 
@@ -81,22 +80,16 @@ static enum sb_code find_super(struct sb_parity *parity)
 
 enum sb_code sb_parity_open(struct sb_parity **out, const char *path)
 {
-    struct sb_parity *parity = calloc(1, sizeof(*parity));
-    enum sb_code code;
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = calloc(1, sizeof(*parity));
 
     *out = NULL;
     if (!parity)
         return sb_fail_memory();
-    code = sb_file_open(&parity->file, path, "parity file");
-    if (!code) {
-        parity->size = parity->file->st.st_size;
-        code = find_super(parity);
-    }
-    if (code)
-        sb_parity_free(parity);
-    else
-        *out = parity;
-    return code;
+    TRY(sb_file_open(&parity->file, path, "parity file"));
+    parity->size = parity->file->st.st_size;
+    TRY(find_super(parity));
+    *out = TAKE(parity);
+    return SB_OK;
 }
 
 void sb_parity_free(struct sb_parity *parity)

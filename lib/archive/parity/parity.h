@@ -21,5 +21,6 @@ struct sb_parity {
  * these; SB_NOENT. */
 enum sb_code sb_parity_open(struct sb_parity **out, const char *path) SB_CHECKED;
 void sb_parity_free(struct sb_parity *parity); /* NULL is allowed */
+FREEP(sb_parity_free, struct sb_parity)
 
 #endif

@@ -47,8 +47,7 @@ void sb_pieces_free(struct sb_pieces *pieces)
 
 static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, bool made)
 {
-    if (sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad)))
-        return sb_error()->code;
+    TRY(sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad)));
     pieces->bad[pieces->count++] = (struct sb_piece){
         .offset = offset, .size = (int64_t)size, .made = made, .at = sb_spool_size(&pieces->bytes)};
     return SB_OK;
@@ -63,8 +62,7 @@ static enum sb_code take_mended(void *context, int64_t offset, const void *bytes
 {
     struct sb_pieces *pieces = context;
 
-    if (add(pieces, offset, size, true))
-        return sb_error()->code;
+    TRY(add(pieces, offset, size, true));
     return sb_spool_add(&pieces->bytes, bytes, size);
 }
 
@@ -157,8 +155,7 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
     while (size > 0) {
         size_t some = size;
 
-        if (read_some(pieces, to, &some, offset))
-            return sb_error()->code;
+        TRY(read_some(pieces, to, &some, offset));
         to += some;
         offset += (int64_t)some;
         size -= some;

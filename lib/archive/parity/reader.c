@@ -78,9 +78,8 @@ static enum sb_code read_copy(struct sb_parity_reader *reader, unsigned copy, ui
     int64_t offset =
         reader->offset + sb_parity_page_offset(&super->shape, &reader->section, copy, first);
 
-    if (read_parts(reader, reader->parity->file, offset, (size_t)count * SB_PARITY_BLOCK,
-                   SB_PARITY_BLOCK))
-        return sb_error()->code;
+    TRY(read_parts(reader, reader->parity->file, offset, (size_t)count * SB_PARITY_BLOCK,
+                   SB_PARITY_BLOCK));
     for (uint32_t i = 0; i < count; i++) {
         if (reader->whole[i] &&
             sb_parity_get_page(reader->sums, reader->bytes + (size_t)i * SB_PARITY_BLOCK, super,
@@ -111,8 +110,7 @@ enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t sectio
         for (uint32_t first = 0; first < reader->section.pages; first += most) {
             uint32_t left = reader->section.pages - first;
 
-            if (read_copy(reader, copy, first, left < most ? left : most))
-                return sb_error()->code;
+            TRY(read_copy(reader, copy, first, left < most ? left : most));
         }
     }
     return sb_heed_interrupt();

@@ -92,14 +92,12 @@ static enum sb_code add_pattern(struct sb_parity_repair *repair, const unsigned 
     enum sb_rs_state all[SB_RS_PIECES_MAX];
     struct sb_parity_pattern *pattern;
 
-    if (sb_grow(&repair->patterns, &repair->capacity, repair->count + 1, sizeof(*pattern)))
-        return sb_error()->code;
+    TRY(sb_grow(&repair->patterns, &repair->capacity, repair->count + 1, sizeof(*pattern)));
     for (uint32_t i = 0; i < shape->data + shape->parity; i++)
         all[i] = states[i];
     pattern = &repair->patterns[repair->count];
     memcpy(pattern->states, states, sizeof(pattern->states));
-    if (sb_rs_decoder(&pattern->rs, shape->data, shape->parity, all))
-        return sb_error()->code;
+    TRY(sb_rs_decoder(&pattern->rs, shape->data, shape->parity, all));
     repair->count++;
     return SB_OK;
 }
@@ -113,8 +111,7 @@ static enum sb_code find_pattern(struct sb_parity_repair *repair, const unsigned
     while (i > 0 && memcmp(repair->patterns[i - 1].states, states, SB_RS_PIECES_MAX) != 0)
         i--;
     if (i == 0) {
-        if (add_pattern(repair, states))
-            return sb_error()->code;
+        TRY(add_pattern(repair, states));
         i = repair->count;
     }
     *rs = repair->patterns[i - 1].rs;
@@ -139,8 +136,7 @@ enum sb_code sb_parity_repair_plan(struct sb_parity_repair *repair,
     forget(repair);
     repair->reader = reader;
     repair->bad = bad;
-    if (allocate_words(repair))
-        return sb_error()->code;
+    TRY(allocate_words(repair));
     for (uint32_t word = 0; word < words; word++) {
         unsigned char states[SB_RS_PIECES_MAX] = {0};
         uint32_t wanted = look_at_word(repair, word, states);
@@ -194,8 +190,7 @@ static enum sb_code add_read(struct sb_parity_repair *repair, struct sb_parity_b
             continue;
         }
         *again = true;
-        if (sb_parity_bad_add(bad, reader->section.number, number + i))
-            return sb_error()->code;
+        TRY(sb_parity_bad_add(bad, reader->section.number, number + i));
     }
     return SB_OK;
 }
@@ -213,9 +208,8 @@ enum sb_code sb_parity_repair_read(struct sb_parity_repair *repair, struct sb_pa
         }
         for (count = 1; number + count < all && is_needed(repair, number + count);)
             count++;
-        if (sb_parity_reader_read(reader, number, count, &read) ||
-            add_read(repair, bad, number, read, again))
-            return sb_error()->code;
+        TRY(sb_parity_reader_read(reader, number, count, &read));
+        TRY(add_read(repair, bad, number, read, again));
         count = read;
     }
     return SB_OK;

@@ -29,19 +29,13 @@ static enum sb_code prepare(struct sb_writer *writer)
         "CREATE TABLE config (key TEXT PRIMARY KEY, value_text TEXT, value_int INTEGER)"
         " WITHOUT ROWID;"
         "CREATE TABLE dropped (path TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN";
-    enum sb_code code;
 
-    code = sb_register_parent_functions(writer->db);
-    if (code == SB_OK)
-        code = sb_database_run(writer->db, "PRAGMA cache_size=-24576");
-    if (code == SB_OK)
-        code = SB_TABLES(&writer->staging, writer->hold.path, tables,
-                         {&writer->drop_file, "INSERT OR IGNORE INTO dropped VALUES (?1)"});
-    if (code == SB_OK)
-        code = sb_writer_prepare_rows(writer, writer->staging);
-    if (code == SB_OK)
-        code = sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only);
-    return code;
+    TRY(sb_register_parent_functions(writer->db));
+    TRY(sb_database_run(writer->db, "PRAGMA cache_size=-24576"));
+    TRY(SB_TABLES(&writer->staging, writer->hold.path, tables,
+                  {&writer->drop_file, "INSERT OR IGNORE INTO dropped VALUES (?1)"}));
+    TRY(sb_writer_prepare_rows(writer, writer->staging));
+    return sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only);
 }
 
 /* The furthest end among the extents of a shard, or among its last ones by offset. */
@@ -66,12 +60,10 @@ static enum sb_code furthest_end(struct sb_writer *writer, uint32_t shard, bool 
 static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t file_size,
                              int64_t *end)
 {
-    enum sb_code code;
-
-    code = furthest_end(writer, shard, true, end);
-    if (code == SB_OK && *end < file_size)
-        code = furthest_end(writer, shard, false, end);
-    if (code == SB_OK && *end < file_size) {
+    TRY(furthest_end(writer, shard, true, end));
+    if (*end < file_size)
+        TRY(furthest_end(writer, shard, false, end));
+    if (*end < file_size) {
         const struct sb_growth *left = &writer->hold.left;
         bool own = left->there && left->shard == shard && left->from < file_size;
 
@@ -80,11 +72,11 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
         else if (left->from > *end)
             *end = left->from;
     }
-    if (code == SB_OK && (*end < 0 || *end > file_size))
-        code = sb_fail(SB_DAMAGED,
+    if (*end < 0 || *end > file_size)
+        return sb_fail(SB_DAMAGED,
                        "%s: shard %05u is shorter than the index says; run 'shardbox verify'",
                        writer->hold.path, shard);
-    return code;
+    return SB_OK;
 }
 
 /* May bytes be added to this shard? Not through links: it may be another archive's. */
@@ -170,21 +162,17 @@ static enum sb_code look_at_archive(struct sb_writer *writer)
 enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
     static const struct sb_hold_options options = {.to_change = true};
-    enum sb_code code = writer->hold.fd < 0 ? sb_hold_take(&writer->hold) : SB_OK;
 
-    if (code == SB_OK && !writer->hold.file)
-        code = sb_writer_roll_forward(writer);
-    if (code == SB_OK)
-        code = sb_hold_open(&writer->hold, &writer->db, &options);
-    if (code == SB_OK) {
-        writer->counter = sb_database_change_counter(writer->db);
-        code = look_at_archive(writer);
-    }
-    if (code == SB_OK)
-        code = prepare(writer);
-    if (code == SB_OK && !writer->index_only)
-        code = open_shards(writer);
-    return code;
+    TRY(writer->hold.fd < 0 ? sb_hold_take(&writer->hold) : SB_OK);
+    if (!writer->hold.file)
+        TRY(sb_writer_roll_forward(writer));
+    TRY(sb_hold_open(&writer->hold, &writer->db, &options));
+    writer->counter = sb_database_change_counter(writer->db);
+    TRY(look_at_archive(writer));
+    TRY(prepare(writer));
+    if (!writer->index_only)
+        TRY(open_shards(writer));
+    return SB_OK;
 }
 
 /* Copies the rows that `from` returns, all their columns as parameters, one by one. */
@@ -209,14 +197,12 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
 static enum sb_code move_records(struct sb_writer *writer)
 {
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
-    enum sb_code code = sb_linked_drop_from(writer->db, first);
 
-    if (code == SB_OK && writer->continues)
-        code = sb_linked_unwatch(writer->db, first - 1);
-    if (code == SB_OK)
-        code = move_rows(writer, "SELECT key, value_text, value_int FROM config",
-                         "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)");
-    return code;
+    TRY(sb_linked_drop_from(writer->db, first));
+    if (writer->continues)
+        TRY(sb_linked_unwatch(writer->db, first - 1));
+    return move_rows(writer, "SELECT key, value_text, value_int FROM config",
+                     "INSERT INTO config (key, value_text, value_int) VALUES (?1, ?2, ?3)");
 }
 
 /* Gives files their bytes and final names, and syncs the shards. */
@@ -261,12 +247,10 @@ static enum sb_code change_index(struct sb_writer *writer)
 /* New shards have their names before any row refers to them. */
 static enum sb_code name_shards(struct sb_writer *writer)
 {
-    enum sb_code code;
-
     if (!writer->shards || sb_shard_out_made(writer->shards) == 0)
         return SB_OK;
-    code = sb_note_sync(&writer->hold.note);
-    return code ? code : sb_settle_name_shards(&writer->hold);
+    TRY(sb_note_sync(&writer->hold.note));
+    return sb_settle_name_shards(&writer->hold);
 }
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer)

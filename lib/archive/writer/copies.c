@@ -15,14 +15,12 @@
 
 static enum sb_code prepare_copies(struct sb_writer *writer)
 {
-    enum sb_code code = sb_database_run(
+    TRY(sb_database_run(
         writer->rows,
         "CREATE TEMP TABLE copies (row INTEGER PRIMARY KEY, target TEXT, of_archive INTEGER);"
-        "CREATE TEMP TABLE lost (path TEXT PRIMARY KEY) WITHOUT ROWID");
-
-    return code ? code
-                : sb_database_prepare(writer->rows, &writer->add_copy,
-                                      "INSERT INTO temp.copies VALUES (?1, ?2, ?3)");
+        "CREATE TEMP TABLE lost (path TEXT PRIMARY KEY) WITHOUT ROWID"));
+    return sb_database_prepare(writer->rows, &writer->add_copy,
+                               "INSERT INTO temp.copies VALUES (?1, ?2, ?3)");
 }
 
 enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry *entry,
@@ -66,24 +64,21 @@ static const char find_targets[] =
 static enum sb_code prepare_copier(struct copier *copier)
 {
     sqlite3 *rows = copier->writer->rows;
-    enum sb_code code = sb_database_run(rows, find_targets);
 
-    if (code == SB_OK)
-        code = sb_database_prepare(rows, &copier->copies,
-                                   "SELECT row, path, mode, target, of_archive FROM temp.copies"
-                                   " JOIN main.files ON files.rowid = row ORDER BY row");
+    TRY(sb_database_run(rows, find_targets));
+    TRY(sb_database_prepare(rows, &copier->copies,
+                            "SELECT row, path, mode, target, of_archive FROM temp.copies"
+                            " JOIN main.files ON files.rowid = row ORDER BY row"));
     /* Among the rows of that name the last one before the copy. */
-    if (code == SB_OK)
-        code = SB_PREPARE(
-            rows,
-            {&copier->find, "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
-                            " JOIN main.files ON files.rowid = row"
-                            " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
-            {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
-                              " crc32c = ?5, mode = ?6 WHERE rowid = ?1"},
-            {&copier->remove, "DELETE FROM main.files WHERE rowid = ?1"},
-            {&copier->lose, "INSERT OR IGNORE INTO temp.lost VALUES (?1)"});
-    return code;
+    return SB_PREPARE(rows,
+                      {&copier->find,
+                       "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
+                       " JOIN main.files ON files.rowid = row"
+                       " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
+                      {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
+                                        " crc32c = ?5, mode = ?6 WHERE rowid = ?1"},
+                      {&copier->remove, "DELETE FROM main.files WHERE rowid = ?1"},
+                      {&copier->lose, "INSERT OR IGNORE INTO temp.lost VALUES (?1)"});
 }
 
 static void release_copier(struct copier *copier)
@@ -127,9 +122,7 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
     *others = false;
     if (code || found)
         return code;
-    code = sb_writer_lookup(copier->writer, name, size, target);
-    if (code)
-        return code;
+    TRY(sb_writer_lookup(copier->writer, name, size, target));
     *others = target->type != SB_DIR && !of_archive;
     return target->type == SB_DIR || *others ? SB_NOENT : SB_OK;
 }
@@ -180,28 +173,22 @@ static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *tar
     struct flow flow = {.writer = copier->writer, .to = copy};
     struct sb_shards *shards;
     struct sb_error failure;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (target->size < 0 || target->offset < 0) {
         sb_fail(SB_DAMAGED, "its row makes no sense");
         return SB_END;
     }
-    code = shards_of(copier, target->shard, &shards);
-    if (code)
-        return code;
+    TRY(shards_of(copier, target->shard, &shards));
     *copy = *target;
-    code = sb_writer_place(copier->writer, copy->size, &copy->shard, &copy->offset);
-    if (code)
-        return code;
+    TRY(sb_writer_place(copier->writer, copy->size, &copy->shard, &copy->offset));
     code = sb_shards_stream(shards, target->shard, target->offset, target->size,
                             known ? &target->crc32c : NULL, write_block, &flow);
     if (code && (flow.write_failed || sb_ends_work(sb_error())))
         return code;
     if (code) {
         failure = *sb_error();
-        code = sb_writer_skip(copier->writer, copy->shard, copy->size - flow.done);
-        if (code)
-            return code;
+        TRY(sb_writer_skip(copier->writer, copy->shard, copy->size - flow.done));
         *sb_error() = failure;
         return SB_END;
     }
@@ -240,18 +227,14 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy)
 static enum sb_code leave_out(struct copier *copier)
 {
     sqlite3_stmt *row = copier->copies;
-    enum sb_code code;
 
     copier->writer->left_out = true;
     sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
-    code = sb_database_step(copier->remove);
-    if (code == SB_OK)
-        code = sb_database_bind_row(copier->lose, 1, row, 1, 1);
-    if (code == SB_OK)
-        code = sb_database_step(copier->lose);
-    return code ? code
-                : sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
-                                    (size_t)sqlite3_column_bytes(row, 1), 0);
+    TRY(sb_database_step(copier->remove));
+    TRY(sb_database_bind_row(copier->lose, 1, row, 1, 1));
+    TRY(sb_database_step(copier->lose));
+    return sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),
+                             (size_t)sqlite3_column_bytes(row, 1), 0);
 }
 
 static enum sb_code make_copy(struct copier *copier)

@@ -22,17 +22,13 @@ bool sb_linked_same_time(const struct sb_linked *linked, const struct stat *st)
 
 static enum sb_code run_for(struct sqlite3 *db, const char *sql, uint32_t shard)
 {
-    sqlite3_stmt *statement;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     char key[KEY_SIZE];
-    enum sb_code code = sb_database_prepare(db, &statement, sql);
 
-    if (code)
-        return code;
+    TRY(sb_database_prepare(db, &statement, sql));
     make_key(key, shard);
     sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
-    code = sb_database_step(statement);
-    sqlite3_finalize(statement);
-    return code;
+    return sb_database_step(statement);
 }
 
 enum sb_code sb_linked_record(struct sqlite3 *db, uint32_t shard, const struct stat *st)

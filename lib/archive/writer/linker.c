@@ -77,10 +77,7 @@ static enum sb_code grow(struct table *table)
 /* Adds keys that are not in the table. */
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number)
 {
-    enum sb_code code = table->count * 2 >= table->capacity ? grow(table) : SB_OK;
-
-    if (code)
-        return code;
+    TRY(table->count * 2 >= table->capacity ? grow(table) : SB_OK);
     *slot_of(table, a, b) = (struct slot){.used = true, .number = number, .a = a, .b = b};
     table->count++;
     return SB_OK;
@@ -91,8 +88,7 @@ static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, ui
 {
     struct sizes *sizes = &linker->sizes;
 
-    if (sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes)))
-        return sb_error()->code;
+    TRY(sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes)));
     sizes->bytes[number] = st->st_size;
     return put(&linker->files, st->st_dev, st->st_ino, number);
 }
@@ -166,48 +162,36 @@ void sb_linker_free(struct sb_linker *linker)
 
 static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number)
 {
-    char *file = realpath(name, NULL);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *file = realpath(name, NULL);
 
     if (!file)
         return sb_fail_errno(errno, "%s", name);
-    code = sb_shard_refuse_unnamed(file);
-    if (!code)
-        code = sb_writer_link_shard(linker->writer, linker->kind, file, number);
-    free(file);
-    return code;
+    TRY(sb_shard_refuse_unnamed(file));
+    return sb_writer_link_shard(linker->writer, linker->kind, file, number);
 }
 
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
                            uint32_t *number)
 {
     const struct slot *found = find(&linker->looked_up, (uintptr_t)shards, shard);
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code;
 
     if (found) {
         *number = found->number;
         return SB_OK;
     }
-    code = sb_shards_stat(shards, shard, &st);
-    if (code)
-        return code;
+    TRY(sb_shards_stat(shards, shard, &st));
     found = find(&linker->files, st.st_dev, st.st_ino);
     if (found) {
         *number = found->number;
         return put(&linker->looked_up, (uintptr_t)shards, shard, *number);
     }
     if (sb_shards_path(shards, shard, &name))
-        code = sb_fail_memory();
-    if (!code)
-        code = link_file(linker, name.data, number);
-    if (!code)
-        code = put_file(linker, &st, *number);
-    if (!code)
-        code = put(&linker->looked_up, (uintptr_t)shards, shard, *number);
-    sb_buf_release(&name);
-    return code;
+        return sb_fail_memory();
+    TRY(link_file(linker, name.data, number));
+    TRY(put_file(linker, &st, *number));
+    return put(&linker->looked_up, (uintptr_t)shards, shard, *number);
 }
 
 int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number)

@@ -22,15 +22,14 @@
 static enum sb_code make_relative(struct sb_buf *out, const char *from, const char *to)
 {
     size_t common = 0;
-    enum sb_code code = SB_OK;
 
     for (size_t i = 0; from[i] && from[i] == to[i]; i++) {
         if (from[i] == '/')
             common = i + 1;
     }
-    for (const char *rest = from + common; code == SB_OK && (rest = strchr(rest, '/')); rest++)
-        code = sb_buf_add_text(out, "../");
-    return code ? code : sb_buf_add_text(out, to + common);
+    for (const char *rest = from + common; (rest = strchr(rest, '/')); rest++)
+        TRY(sb_buf_add_text(out, "../"));
+    return sb_buf_add_text(out, to + common);
 }
 
 /* Both are absolute. A directory that is mounted twice has more than one name. */
@@ -67,33 +66,27 @@ static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind 
 enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind kind,
                                   const char *file, uint32_t *shard)
 {
-    struct sb_buf target = {0};
-    char *resolved;
+    CLEANUP(sb_buf_release) struct sb_buf target = {0};
+    CLEANUP(sb_freep) char *resolved = NULL;
     struct stat st;
-    enum sb_code code;
 
-    if (sb_writer_refuse_bytes(writer))
-        return sb_error()->code;
+    TRY(sb_writer_refuse_bytes(writer));
     resolved = sb_resolve_directory_of(file);
     if (!resolved)
         return sb_error()->code;
     if (stat(resolved, &st))
-        code = sb_fail_errno(errno, "%s", file);
-    else if (!S_ISREG(st.st_mode))
-        code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", file);
+        return sb_fail_errno(errno, "%s", file);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", file);
     else if (is_in_the_way(writer, resolved))
-        code =
-            sb_fail(SB_INVALID,
-                    "%s: the archive's own files need this name; choose another name for it", file);
+        return sb_fail(SB_INVALID,
+                       "%s: the archive's own files need this name; choose another name for it",
+                       file);
     else if (link_text(writer, kind, file, resolved, &target))
-        code = sb_fail_memory();
+        return sb_fail_memory();
     else
-        code = sb_shard_out_link(writer->shards, kind, target.data, shard);
-    if (code == SB_OK)
-        code = sb_linked_record(writer->rows, *shard, kind == SB_LINK_REFLINK ? NULL : &st);
-    sb_buf_release(&target);
-    free(resolved);
-    return code;
+        TRY(sb_shard_out_link(writer->shards, kind, target.data, shard));
+    return sb_linked_record(writer->rows, *shard, kind == SB_LINK_REFLINK ? NULL : &st);
 }
 
 enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count)

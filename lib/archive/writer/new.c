@@ -59,7 +59,6 @@ static enum sb_code make_index(struct sb_writer *writer)
 enum sb_code sb_writer_open_new(struct sb_writer *writer)
 {
     uint32_t existing = 0;
-    enum sb_code code;
 
     if (writer->hold.file && writer->mode == SB_CREATE)
         return sb_fail(SB_EXISTS,
@@ -68,14 +67,12 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer)
                        writer->hold.path);
     if (writer->limit <= 0)
         writer->limit = INT64_MAX;
-    code = sb_hold_take(&writer->hold);
-    if (code == SB_OK)
-        code = clear_the_way(writer);
-    if (code == SB_OK && writer->in_place)
-        code = sb_writer_count_shards(writer, &existing);
-    if (code == SB_OK)
-        code = make_index(writer);
-    return code ? code : sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit);
+    TRY(sb_hold_take(&writer->hold));
+    TRY(clear_the_way(writer));
+    if (writer->in_place)
+        TRY(sb_writer_count_shards(writer, &existing));
+    TRY(make_index(writer));
+    return sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit);
 }
 
 struct sync_job {
@@ -94,16 +91,13 @@ static void *sync_shards(void *argument)
 
 static enum sb_code build_indexes(struct sb_writer *writer)
 {
-    enum sb_code code = sb_writer_index_names(writer);
-
-    for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; code == SB_OK && index->sql;
-         index++)
-        code = sb_database_run(writer->db, index->sql);
-    if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, writer->db, true);
-    for (const struct sb_ddl_object *t = sb_ddl_triggers; code == SB_OK && t->sql; t++)
-        code = sb_database_run(writer->db, t->sql);
-    return code;
+    TRY(sb_writer_index_names(writer));
+    for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; index->sql; index++)
+        TRY(sb_database_run(writer->db, index->sql));
+    TRY(sb_tally_apply(writer->tally, writer->db, true));
+    for (const struct sb_ddl_object *t = sb_ddl_triggers; t->sql; t++)
+        TRY(sb_database_run(writer->db, t->sql));
+    return SB_OK;
 }
 
 /* The shards are synced while the index is being finished. */
@@ -112,11 +106,9 @@ static enum sb_code finish_files(struct sb_writer *writer)
     struct sync_job job = {.shards = writer->shards};
     pthread_t thread;
     bool threaded;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_writer_make_copies(writer);
-    if (code)
-        return code;
+    TRY(sb_writer_make_copies(writer));
     threaded = sb_thread_start(&thread, sync_shards, &job);
     code = build_indexes(writer);
     if (threaded)
@@ -156,16 +148,15 @@ static enum sb_code note_gone(struct sb_writer *writer, uint32_t number)
 enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made)
 {
     uint32_t count = writer->shards_in_use;
-    enum sb_code code = SB_OK;
 
     /* An archive without files has a shard too. */
     if (count == 0 && writer->replaced)
         count = 1;
-    for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = note_gone(writer, i);
-    for (uint32_t i = count; code == SB_OK && i < made; i++)
-        code = sb_settle_claim_name(&writer->hold, i);
-    return code ? code : sb_note_sync(&writer->hold.note);
+    for (uint32_t i = 0; i < count; i++)
+        TRY(note_gone(writer, i));
+    for (uint32_t i = count; i < made; i++)
+        TRY(sb_settle_claim_name(&writer->hold, i));
+    return sb_note_sync(&writer->hold.note);
 }
 
 /*
@@ -186,14 +177,9 @@ static enum sb_code finish(struct sb_writer *writer)
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
                                     const struct sb_identity *identity)
 {
-    enum sb_code code = writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd) : SB_OK;
-
-    if (code == SB_OK)
-        code = sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed);
-    if (code == SB_OK)
-        code = sb_settle_forget(&writer->hold);
-    if (code)
-        return code;
+    TRY(writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd) : SB_OK);
+    TRY(sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed));
+    TRY(sb_settle_forget(&writer->hold));
     sb_database_close(writer->replaced);
     writer->replaced = NULL;
     if (writer->has_row)
@@ -228,25 +214,19 @@ void sb_writer_close_index(struct sb_writer *writer)
 
 enum sb_code sb_writer_commit_new(struct sb_writer *writer)
 {
-    enum sb_code code = finish_files(writer);
-
-    if (code)
-        return code;
+    TRY(finish_files(writer));
     sb_writer_close_index(writer);
-    code = name_shards(writer);
-    return code ? code
-                : sb_writer_put_in_place(writer, writer->made.path, &writer->made.fd,
-                                         &writer->made.identity);
+    TRY(name_shards(writer));
+    return sb_writer_put_in_place(writer, writer->made.path, &writer->made.fd,
+                                  &writer->made.identity);
 }
 
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer)
 {
     struct sb_hold *hold = &writer->hold;
     bool done;
-    enum sb_code code = sb_settle_forward(hold, &done);
 
-    if (code)
-        return code;
+    TRY(sb_settle_forward(hold, &done));
     if (!done && hold->note.text.aim == SB_AIM_NONE)
         return sb_fail(SB_NOENT, "%s: no such archive", hold->path);
     if (!done && hold->note.text.aim == SB_AIM_CHANGE)

@@ -24,11 +24,10 @@ struct becoming {
 
 static enum sb_code count_shards(struct becoming *part)
 {
-    enum sb_code code = sb_shard_count_in_use(part->db, part->hold.path, &part->count);
-
-    if (code == SB_OK && part->count == 0)
+    TRY(sb_shard_count_in_use(part->db, part->hold.path, &part->count));
+    if (part->count == 0)
         part->count = 1;
-    return code;
+    return SB_OK;
 }
 
 /* Adds the row that leads to the shards under the part's name. */
@@ -54,34 +53,26 @@ static enum sb_code call_whole(struct becoming *part)
 static enum sb_code let_go(struct sb_writer *writer, const struct becoming *part)
 {
     struct sb_look look;
-    enum sb_code code = sb_note_confirm(&writer->hold.note);
 
-    if (code == SB_OK)
-        code = sb_look_at(writer->made.path, &look);
-    if (code)
-        return code;
+    TRY(sb_note_confirm(&writer->hold.note));
+    TRY(sb_look_at(writer->made.path, &look));
     if (!sb_is_identical(&look.identity, &writer->made.identity))
         return sb_fail(SB_EXISTS, "%s: was replaced by another file meanwhile; move it away",
                        writer->made.path);
     sb_writer_close_index(writer);
     if (unlink(writer->made.path))
         return sb_fail_errno(errno, "%s", writer->made.path);
-    code = sb_sync_directory_of(writer->hold.path);
-    return code ? code : sb_note_index(&writer->hold.note, &part->hold.index);
+    TRY(sb_sync_directory_of(writer->hold.path));
+    return sb_note_index(&writer->hold.note, &part->hold.index);
 }
 
 static enum sb_code place(struct sb_writer *writer, struct becoming *part)
 {
-    enum sb_code code = sb_journal_refuse(part->hold.path);
-
-    if (code == SB_OK && !writer->replaced)
-        code = sb_pending_refuse_shards(writer->hold.path, 0);
-    if (code == SB_OK)
-        code = let_go(writer, part);
-    if (code == SB_OK)
-        code = sb_writer_note_gone(writer, part->count);
-    if (code)
-        return code;
+    TRY(sb_journal_refuse(part->hold.path));
+    if (!writer->replaced)
+        TRY(sb_pending_refuse_shards(writer->hold.path, 0));
+    TRY(let_go(writer, part));
+    TRY(sb_writer_note_gone(writer, part->count));
     sb_database_close(part->db);
     part->db = NULL;
     writer->has_row = true;
@@ -91,16 +82,14 @@ static enum sb_code place(struct sb_writer *writer, struct becoming *part)
 /* Under the locks of the run that wrote it, if that has them. */
 static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept)
 {
-    enum sb_code code;
-
     if (kept->fd >= 0) {
         sb_hold_move(&part->hold, kept);
         return SB_OK;
     }
-    code = sb_hold_find(&part->hold, path, false);
-    if (code == SB_OK && !part->hold.file)
-        code = sb_fail(SB_NOENT, "%s: no such archive", part->hold.path);
-    return code ? code : sb_hold_take(&part->hold);
+    TRY(sb_hold_find(&part->hold, path, false));
+    if (!part->hold.file)
+        return sb_fail(SB_NOENT, "%s: no such archive", part->hold.path);
+    return sb_hold_take(&part->hold);
 }
 
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,

@@ -34,11 +34,9 @@ static void bind_name(sqlite3_stmt *statement, int column, const struct name *na
 static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, const char *sql,
                                 const struct name *name)
 {
-    enum sb_code code = sb_database_prepare(writer->db, out, sql);
-
-    if (code == SB_OK)
-        bind_name(*out, 1, name);
-    return code;
+    TRY(sb_database_prepare(writer->db, out, sql));
+    bind_name(*out, 1, name);
+    return SB_OK;
 }
 
 /* The first two columns of the first row; without a row *found is false, and they are 0. */
@@ -107,18 +105,14 @@ static enum sb_code shift(struct sb_writer *writer, const struct name *name,
 static enum sb_code run_for(struct sb_writer *writer, const char *sql, const struct name *name,
                             const struct name *to)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = prepare_for(writer, &statement, sql, name);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
 
-    if (code)
-        return code;
+    TRY(prepare_for(writer, &statement, sql, name));
     if (to) {
         bind_name(statement, 2, to);
         sqlite3_bind_int64(statement, 3, (int64_t)name->size + 1);
     }
-    code = sb_database_step(statement);
-    sqlite3_finalize(statement);
-    return code;
+    return sb_database_step(statement);
 }
 
 /* What is below a directory gets that many levels deeper, and that many bytes longer. */
@@ -134,18 +128,17 @@ static enum sb_code refuse_reach(struct sb_writer *writer, const struct name *fr
     int64_t longer = (int64_t)to->size - (int64_t)from->size;
     int64_t depth, size;
     bool found;
-    enum sb_code code;
 
     if (deeper <= 0 && longer <= 0)
         return SB_OK;
-    code = two_numbers(writer, most, from, &found, &depth, &size);
-    if (!code && depth + deeper > SB_DEPTH_MAX)
+    TRY(two_numbers(writer, most, from, &found, &depth, &size));
+    if (depth + deeper > SB_DEPTH_MAX)
         return sb_fail(SB_LIMIT, "%s: what is below it would be more than %d directories deep",
                        from->text, SB_DEPTH_MAX);
-    if (!code && size + longer > SB_NAME_MAX)
+    if (size + longer > SB_NAME_MAX)
         return sb_fail(SB_LIMIT, "%s: what is below it would have names longer than 64 KiB",
                        from->text);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, size_t size,
@@ -185,28 +178,24 @@ static enum sb_code remove_replaced(struct sb_writer *writer, const struct name 
 {
     bool is_dir = entry->type == SB_DIR;
     struct weight weight;
-    enum sb_code code = weigh(writer, name, entry, &weight);
 
-    if (code == SB_OK)
-        code = run_for(writer,
-                       is_dir ? "DELETE FROM main.dirs WHERE path = ?1"
-                              : "DELETE FROM main.files WHERE path = ?1",
-                       name, NULL);
-    return code ? code : shift(writer, name, &weight, -1);
+    TRY(weigh(writer, name, entry, &weight));
+    TRY(run_for(writer,
+                is_dir ? "DELETE FROM main.dirs WHERE path = ?1"
+                       : "DELETE FROM main.files WHERE path = ?1",
+                name, NULL));
+    return shift(writer, name, &weight, -1);
 }
 
 static enum sb_code rename_rows(struct sb_writer *writer, const struct name *from,
                                 const struct name *to, bool is_dir)
 {
-    enum sb_code code;
-
     if (!is_dir)
         return run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE path = ?1", from,
                        to);
-    code = run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE " BELOW, from, to);
-    return code ? code
-                : run_for(writer, "UPDATE main.dirs SET path = " RENAMED " WHERE " SELF_OR_BELOW,
-                          from, to);
+    TRY(run_for(writer, "UPDATE main.files SET path = " RENAMED " WHERE " BELOW, from, to));
+    return run_for(writer, "UPDATE main.dirs SET path = " RENAMED " WHERE " SELF_OR_BELOW, from,
+                   to);
 }
 
 /* Checks what may be renamed, and to that name; *is_replaced: the name is in use. */
@@ -239,28 +228,23 @@ enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, s
     struct sb_entry entry, replaced;
     struct weight weight;
     bool is_replaced = false;
-    enum sb_code code = look(writer, &from, &to, &entry, &replaced, &is_replaced);
 
-    if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->hold.file);
-    if (code == SB_OK && is_replaced)
-        code = remove_replaced(writer, &to, &replaced);
-    if (code == SB_OK)
-        code = weigh(writer, &from, &entry, &weight);
-    if (code == SB_OK)
-        code = shift(writer, &from, &weight, -1);
-    if (code == SB_OK)
-        code = rename_rows(writer, &from, &to, entry.type == SB_DIR);
-    return code ? code : shift(writer, &to, &weight, 1);
+    TRY(look(writer, &from, &to, &entry, &replaced, &is_replaced));
+    TRY(sb_exclude_readers(writer->db, writer->hold.file));
+    if (is_replaced)
+        TRY(remove_replaced(writer, &to, &replaced));
+    TRY(weigh(writer, &from, &entry, &weight));
+    TRY(shift(writer, &from, &weight, -1));
+    TRY(rename_rows(writer, &from, &to, entry.type == SB_DIR));
+    return shift(writer, &to, &weight, 1);
 }
 
 enum sb_code sb_writer_make_dir(struct sb_writer *writer, const char *path, size_t size)
 {
     static const struct weight weight = {.subdirs = 1};
     struct name name = {path, size};
-    enum sb_code code = sb_exclude_readers(writer->db, writer->hold.file);
 
-    if (code == SB_OK)
-        code = run_for(writer, "INSERT INTO main.dirs (path) VALUES (?1)", &name, NULL);
-    return code ? code : shift(writer, &name, &weight, 1);
+    TRY(sb_exclude_readers(writer->db, writer->hold.file));
+    TRY(run_for(writer, "INSERT INTO main.dirs (path) VALUES (?1)", &name, NULL));
+    return shift(writer, &name, &weight, 1);
 }

@@ -152,23 +152,20 @@ static enum sb_code take_out(struct sb_writer *writer,
 enum sb_code sb_writer_index_names(struct sb_writer *writer)
 {
     const char *make_index = sb_ddl_indexes[0].sql;
-    enum sb_code code = SB_OK;
 
     if (sqlite3_exec(writer->rows, make_index, NULL, NULL, NULL)) {
         if (!writer->names_repeat ||
             sqlite3_extended_errcode(writer->rows) != SQLITE_CONSTRAINT_UNIQUE)
             return sb_database_fail(writer->rows);
-        code = take_out(writer, mark_superseded);
+        TRY(take_out(writer, mark_superseded));
         /*
          * Pages that are freed in the same transaction would stay in SQLite's memory when the index
          * reuses them.
          */
-        if (code == SB_OK)
-            code = sb_database_run(writer->rows, "COMMIT; BEGIN");
-        if (code == SB_OK)
-            code = sb_database_run(writer->rows, make_index);
+        TRY(sb_database_run(writer->rows, "COMMIT; BEGIN"));
+        TRY(sb_database_run(writer->rows, make_index));
     }
-    if (code == SB_OK && writer->names_repeat)
-        code = take_out(writer, mark_clashes);
-    return code;
+    if (writer->names_repeat)
+        TRY(take_out(writer, mark_clashes));
+    return SB_OK;
 }

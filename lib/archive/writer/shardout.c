@@ -164,7 +164,7 @@ static enum sb_code set_length(struct shard_file *file, int64_t length)
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
                                    const struct sb_identity *file, int64_t end)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     /*
      * Both are set before anything can fail: undoing would otherwise truncate the shard to nothing.
@@ -174,9 +174,7 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
     out->continued_path = strdup(path);
     if (!out->continued_path)
         return sb_fail_memory();
-    code = open_file(out, strdup(path), out->first - 1, file);
-    if (code)
-        return code;
+    TRY(open_file(out, strdup(path), out->first - 1, file));
     code = set_length(out->current, end);
     out->current->end = end;
     return code;
@@ -193,15 +191,10 @@ static enum sb_code close_file(struct shard_file *file)
 /* Every extent in use is within the file, even if its last bytes are a hole. */
 static enum sb_code finish_file(struct shard_file *file)
 {
-    enum sb_code code = ensure_open(file);
-
-    if (code == SB_OK)
-        code = set_length(file, file->end);
-    if (code == SB_OK)
-        code = sb_fsync(file->fd, file->path);
-    if (code == SB_OK)
-        code = close_file(file);
-    return code;
+    TRY(ensure_open(file));
+    TRY(set_length(file, file->end));
+    TRY(sb_fsync(file->fd, file->path));
+    return close_file(file);
 }
 
 /* Bytes of many small shards may be pending: all but a few of them are closed meanwhile. */
@@ -254,22 +247,20 @@ static enum sb_code look_at_name(struct sb_shard_out *out)
 static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity *file)
 {
     struct sb_note *note = &out->hold->note;
-    enum sb_code code = sb_note_claim(note, SB_CLAIM_MADE, out->next, file);
 
-    return code ? code : sb_note_sync(note);
+    TRY(sb_note_claim(note, SB_CLAIM_MADE, out->next, file));
+    return sb_note_sync(note);
 }
 
 static enum sb_code begin_shard(struct sb_shard_out *out)
 {
     struct shard_file *full = out->current, *done = NULL;
     char *path;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (out->next > SB_SHARD_MAX)
         return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
-    code = look_at_name(out);
-    if (code)
-        return code;
+    TRY(look_at_name(out));
     path = sb_shard_name(out->prefix, out->next);
     if (!path)
         return SB_NOMEM;
@@ -324,57 +315,45 @@ static enum sb_code make_link(struct sb_shard_out *out, enum sb_link_kind kind, 
 {
     struct sb_note *note = &out->hold->note;
     struct sb_look look;
-    enum sb_code code = SB_OK;
 
     if (note->text.links_from == UINT32_MAX) {
-        code = sb_note_links(note, out->next);
-        if (code == SB_OK)
-            code = sb_note_sync(note);
+        TRY(sb_note_links(note, out->next));
+        TRY(sb_note_sync(note));
     }
-    if (code)
-        return code;
     if (kind != SB_LINK_HARD && symlink(target, path))
         return sb_fail_errno(errno, "%s", path);
     if (kind == SB_LINK_HARD && link(target, path))
         return sb_fail_errno(
             errno, "%s: no hard link to it can be made; make symbolic ones instead", target);
-    code = sb_look_at(path, &look);
-    return code ? code : sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity);
+    TRY(sb_look_at(path, &look));
+    return sb_note_claim(note, SB_CLAIM_MADE, out->next, &look.identity);
 }
 
 enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
                                uint32_t *shard)
 {
-    enum sb_code code;
-    char *path;
+    CLEANUP(sb_freep) char *path = NULL;
 
     if (out->next > SB_SHARD_MAX)
         return sb_fail(SB_LIMIT, "more than %d shards; link fewer files under one index",
                        SB_SHARD_MAX + 1);
-    code = look_at_name(out);
-    if (code)
-        return code;
+    TRY(look_at_name(out));
     path = sb_shard_name(out->prefix, out->next);
     if (!path)
         return sb_error()->code;
-    code = kind == SB_LINK_REFLINK ? share_blocks(out, target, path)
-                                   : make_link(out, kind, target, path);
-    if (code == SB_OK)
-        *shard = out->next++;
-    free(path);
-    return code;
+    TRY(kind == SB_LINK_REFLINK ? share_blocks(out, target, path)
+                                : make_link(out, kind, target, path));
+    *shard = out->next++;
+    return SB_OK;
 }
 
 enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
                                 int64_t *offset)
 {
     struct shard_file *file = out->current;
-    enum sb_code code;
 
     if (!file || (file->end > 0 && size > out->limit - file->end)) {
-        code = begin_shard(out);
-        if (code)
-            return code;
+        TRY(begin_shard(out));
         file = out->current;
     }
     *shard = file->number;
@@ -388,12 +367,8 @@ enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t
 
 enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
 {
-    enum sb_code code = SB_OK;
-
     if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
-        code = begin_shard(out);
-    if (code)
-        return code;
+        TRY(begin_shard(out));
     return sb_shard_out_place(out, 0, shard, offset);
 }
 

@@ -96,8 +96,7 @@ static enum sb_code push(struct sb_tally *tally, size_t key_size)
     if (tally->depth > SB_DEPTH_MAX + 1)
         return sb_fail(SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                        SB_DEPTH_MAX);
-    if (sb_grow(&tally->frames, &tally->capacity, tally->depth, sizeof(*tally->frames)))
-        return sb_error()->code;
+    TRY(sb_grow(&tally->frames, &tally->capacity, tally->depth, sizeof(*tally->frames)));
     tally->frames[tally->depth++] = (struct frame){.key_size = key_size};
     return SB_OK;
 }
@@ -112,12 +111,10 @@ bool sb_tally_is_within(const struct sb_tally *tally, const char *key, size_t ke
 enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t key_size,
                               sb_tally_visit *each, void *context)
 {
-    enum sb_code code = SB_OK;
     const char *slash;
     size_t end = 0;
 
-    while (code == SB_OK &&
-           (tally->depth == 0 || tally->frames[tally->depth - 1].key_size < key_size)) {
+    while (tally->depth == 0 || tally->frames[tally->depth - 1].key_size < key_size) {
         if (tally->depth > 0) {
             end = tally->frames[tally->depth - 1].key_size;
             slash = memchr(key + end, '/', key_size - end);
@@ -125,22 +122,18 @@ enum sb_code sb_tally_descend(struct sb_tally *tally, const char *key, size_t ke
         }
         if (end > 0 && sb_buf_set(&tally->key, key, end))
             return sb_fail_memory();
-        code = push(tally, end);
-        if (code == SB_OK && each)
-            code = each(context, key, end ? end - 1 : 0);
+        TRY(push(tally, end));
+        if (each)
+            TRY(each(context, key, end ? end - 1 : 0));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Makes the directory with this key the innermost one. */
 static enum sb_code enter(struct sb_tally *tally, const char *key, size_t key_size)
 {
-    enum sb_code code;
-
     while (tally->depth > 0 && !sb_tally_is_within(tally, key, key_size)) {
-        code = save_innermost(tally);
-        if (code)
-            return code;
+        TRY(save_innermost(tally));
         sb_tally_pop(tally);
     }
     return sb_tally_descend(tally, key, key_size, NULL, NULL);
@@ -151,11 +144,8 @@ enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path
 {
     size_t parent_size = sb_parent_size(path, path_size);
     struct frame *frame;
-    enum sb_code code;
 
-    code = enter(tally, path, parent_size ? parent_size + 1 : 0);
-    if (code)
-        return code;
+    TRY(enter(tally, path, parent_size ? parent_size + 1 : 0));
     frame = &tally->frames[tally->depth - 1];
     frame->counts.files += files;
     if (files >= 0)
@@ -165,24 +155,19 @@ enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path
 
 static enum sb_code enter_directory(struct sb_tally *tally, const char *path, size_t size)
 {
-    struct sb_buf key = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf key = {0};
 
     if (sb_buf_add(&key, path, size) || (size && sb_buf_add_char(&key, '/')))
-        code = sb_fail_memory();
-    else
-        code = enter(tally, key.data, key.size);
-    sb_buf_release(&key);
-    return code;
+        return sb_fail_memory();
+    TRY(enter(tally, key.data, key.size));
+    return SB_OK;
 }
 
 enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry)
 {
-    enum sb_code code = enter_directory(tally, entry->path, entry->path_size);
     struct frame *frame;
 
-    if (code)
-        return code;
+    TRY(enter_directory(tally, entry->path, entry->path_size));
     frame = &tally->frames[tally->depth - 1];
     frame->flags |= HELD;
     if (!entry->has)
@@ -199,23 +184,19 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry)
 
 enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size)
 {
-    enum sb_code code = enter_directory(tally, path, size);
-
-    if (code == SB_OK)
-        tally->frames[tally->depth - 1].flags |= GONE;
-    return code;
+    TRY(enter_directory(tally, path, size));
+    tally->frames[tally->depth - 1].flags |= GONE;
+    return SB_OK;
 }
 
 enum sb_code sb_tally_save_all(struct sb_tally *tally)
 {
-    enum sb_code code = enter(tally, "", 0);
-
-    while (code == SB_OK && tally->depth > 0) {
-        code = save_innermost(tally);
-        if (code == SB_OK)
-            sb_tally_pop(tally);
+    TRY(enter(tally, "", 0));
+    while (tally->depth > 0) {
+        TRY(save_innermost(tally));
+        sb_tally_pop(tally);
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_tally_each_dir(struct sb_tally *tally,

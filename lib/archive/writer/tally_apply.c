@@ -58,8 +58,6 @@ static bool is_absurd(int64_t count)
 /* Adds the counts in the directory's row. */
 static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct counts *counts)
 {
-    enum sb_code code;
-
     for (int i = 0; i < 3; i++) {
         if (is_absurd(sqlite3_column_int64(row, i)))
             return sb_fail(SB_DAMAGED,
@@ -68,8 +66,8 @@ static enum sb_code add_row(struct sb_tally *tally, sqlite3_stmt *row, struct co
     }
     counts->subdirs += sqlite3_column_int64(row, 0);
     counts->files += sqlite3_column_int64(row, 1);
-    code = sb_tally_add(&counts->files_tree, sqlite3_column_int64(row, 2));
-    return code ? code : sb_tally_add(&counts->size_tree, sqlite3_column_int64(row, 3));
+    TRY(sb_tally_add(&counts->files_tree, sqlite3_column_int64(row, 2)));
+    return sb_tally_add(&counts->size_tree, sqlite3_column_int64(row, 3));
 }
 
 static enum sb_code look_up(struct sb_tally *tally, struct target *target, struct frame *frame)
@@ -115,9 +113,9 @@ static enum sb_code put_innermost(struct sb_tally *tally, struct target *target)
 static enum sb_code add_to_parent(struct frame *frame)
 {
     struct counts *sums = &frame[-1].counts;
-    enum sb_code code = sb_tally_add(&sums->files_tree, frame->counts.files_tree);
 
-    return code ? code : sb_tally_add(&sums->size_tree, frame->counts.size_tree);
+    TRY(sb_tally_add(&sums->files_tree, frame->counts.files_tree));
+    return sb_tally_add(&sums->size_tree, frame->counts.size_tree);
 }
 
 /*
@@ -170,13 +168,11 @@ static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sql
 {
     const char *key = (const char *)sqlite3_column_text(row, 0);
     size_t key_size = (size_t)sqlite3_column_bytes(row, 0);
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && tally->depth > 0 && !sb_tally_is_within(tally, key, key_size))
-        code = write_innermost(tally, target);
-    if (code == SB_OK)
-        code = sb_tally_descend(tally, key, key_size, NULL, NULL);
-    return code ? code : take_row(tally, row);
+    while (tally->depth > 0 && !sb_tally_is_within(tally, key, key_size))
+        TRY(write_innermost(tally, target));
+    TRY(sb_tally_descend(tally, key, key_size, NULL, NULL));
+    return take_row(tally, row);
 }
 
 enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh)

@@ -95,7 +95,6 @@ static bool undo(struct sb_writer *writer)
 /* The next writer removes what is left, which the note records. */
 static void let_go(struct sb_writer *writer, bool done)
 {
-
     if (done && writer->committed && writer->kept &&
         IGNORED(sb_note_clear(&writer->hold.note)) == SB_OK)
         sb_hold_move(writer->kept, &writer->hold);
@@ -129,10 +128,8 @@ void sb_writer_free(struct sb_writer *writer)
 enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db)
 {
     uint32_t in_use;
-    enum sb_code code = sb_shard_count_existing(db, writer->hold.path, &in_use);
 
-    if (code)
-        return code;
+    TRY(sb_shard_count_existing(db, writer->hold.path, &in_use));
     writer->shards_in_use = in_use;
     /* An archive without files has a shard too. */
     return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1);
@@ -140,15 +137,12 @@ enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db)
 
 enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending)
 {
-    enum sb_code code = sb_shard_count_record(writer->db, shard_count);
-
-    if (code == SB_OK)
-        code = sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit);
-    if (code == SB_OK)
-        code = sb_owner_names_save(&writer->owners, writer->db);
-    if (code == SB_OK && pending)
-        code = sb_pending_record(writer->db, writer->hold.note.path, shard_count);
-    return code;
+    TRY(sb_shard_count_record(writer->db, shard_count));
+    TRY(sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit));
+    TRY(sb_owner_names_save(&writer->owners, writer->db));
+    if (pending)
+        TRY(sb_pending_record(writer->db, writer->hold.note.path, shard_count));
+    return SB_OK;
 }
 
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
@@ -168,15 +162,13 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer)
 enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
                              int64_t *offset)
 {
-    if (sb_writer_refuse_bytes(writer))
-        return sb_error()->code;
+    TRY(sb_writer_refuse_bytes(writer));
     return sb_shard_out_place(writer->shards, size, shard, offset);
 }
 
 enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
-    if (sb_writer_refuse_bytes(writer))
-        return sb_error()->code;
+    TRY(sb_writer_refuse_bytes(writer));
     return sb_shard_out_place_open(writer->shards, shard, offset);
 }
 
@@ -198,10 +190,7 @@ enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t si
 
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows)
 {
-    enum sb_code code = sb_tally_new(&writer->tally, rows);
-
-    if (code)
-        return code;
+    TRY(sb_tally_new(&writer->tally, rows));
     writer->rows = rows;
     return sb_database_prepare(rows, &writer->add_file,
                                "INSERT INTO main.files (path, shard, offset, size, crc32c, mode,"
@@ -213,8 +202,7 @@ enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry 
     sqlite3_stmt *add = writer->add_file;
 
     sb_database_bind_file(add, 1, entry);
-    if (sb_database_step(add))
-        return sb_error()->code;
+    TRY(sb_database_step(add));
     writer->counts.files++;
     sb_count_up(&writer->counts.bytes, entry->size);
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size);
@@ -258,20 +246,18 @@ static enum sb_code load_owners(struct sb_writer *writer)
 enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which, int64_t id,
                                   const char *name, bool *kept)
 {
-    enum sb_code code = load_owners(writer);
-
-    return code ? code : sb_owner_names_add(&writer->owners, which, id, name, kept);
+    TRY(load_owners(writer));
+    return sb_owner_names_add(&writer->owners, which, id, name, kept);
 }
 
 enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
                                    const struct sb_notify *notify)
 {
-    enum sb_code code = names->count > 0 ? load_owners(writer) : SB_OK;
-
-    for (size_t i = 0; !code && i < names->count; i++)
-        code = sb_owner_names_add_or_warn(&writer->owners, names->list[i].which, names->list[i].id,
-                                          names->list[i].name, notify);
-    return code;
+    TRY(names->count > 0 ? load_owners(writer) : SB_OK);
+    for (size_t i = 0; i < names->count; i++)
+        TRY(sb_owner_names_add_or_warn(&writer->owners, names->list[i].which, names->list[i].id,
+                                       names->list[i].name, notify));
+    return SB_OK;
 }
 
 void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress)
@@ -303,8 +289,7 @@ enum sb_code sb_writer_add_dir(struct sb_writer *writer, const struct sb_entry *
 enum sb_code sb_writer_drop_file(struct sb_writer *writer, const struct sb_entry *old)
 {
     sqlite3_bind_text(writer->drop_file, 1, old->path, (int)old->path_size, SQLITE_STATIC);
-    if (sb_database_step(writer->drop_file))
-        return sb_error()->code;
+    TRY(sb_database_step(writer->drop_file));
     if (sqlite3_changes(writer->staging) == 0)
         return SB_OK;
     writer->counts.dropped++;

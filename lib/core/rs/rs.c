@@ -145,8 +145,7 @@ enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
     unsigned present, wanted;
     struct sb_rs *rs;
 
-    if (check_counts(data, parity))
-        return sb_error()->code;
+    TRY(check_counts(data, parity));
     present = count_state(states, data + parity, SB_RS_PRESENT);
     wanted = count_state(states, data + parity, SB_RS_WANTED);
     if (present < data)
@@ -168,8 +167,7 @@ enum sb_code sb_rs_encoder(struct sb_rs **out, unsigned data, unsigned parity)
 {
     enum sb_rs_state states[SB_RS_PIECES_MAX];
 
-    if (check_counts(data, parity))
-        return sb_error()->code;
+    TRY(check_counts(data, parity));
     for (unsigned piece = 0; piece < data + parity; piece++)
         states[piece] = piece < data ? SB_RS_PRESENT : SB_RS_WANTED;
     return sb_rs_decoder(out, data, parity, states);

@@ -58,8 +58,7 @@ static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry
     struct directory *directory;
     size_t before = walk->capacity;
 
-    if (sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory)))
-        return sb_error()->code;
+    TRY(sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory)));
     memset(walk->waiting + before, 0, (walk->capacity - before) * sizeof(*directory));
     directory = &walk->waiting[walk->count];
     if (sb_buf_set(&directory->path, entry->path, entry->path_size))

@@ -138,9 +138,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
                   "a name above it is a file in the archive; left out");
         return SB_END;
     }
-    code = look_up(holdings, wanted->path, wanted->path_size, old);
-    if (code)
-        return code;
+    TRY(look_up(holdings, wanted->path, wanted->path_size, old));
     if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
         return SB_OK;
     if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {
@@ -179,7 +177,6 @@ static enum sb_code name_owner(struct sb_writer *writer, struct sb_member *membe
 
 enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member)
 {
-    enum sb_code code = name_owner(writer, member, SB_USER);
-
-    return code ? code : name_owner(writer, member, SB_GROUP);
+    TRY(name_owner(writer, member, SB_USER));
+    return name_owner(writer, member, SB_GROUP);
 }

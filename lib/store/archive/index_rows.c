@@ -115,10 +115,8 @@ enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const str
                                const char *hard_link)
 {
     sqlite3_stmt *add = rows->add_file;
-    enum sb_code code = add_parents(rows, entry->path, entry->path_size);
 
-    if (code)
-        return code;
+    TRY(add_parents(rows, entry->path, entry->path_size));
     if (entry->type == SB_DIR)
         return add_dir(rows, entry);
     sqlite3_bind_int64(add, 1, id);
@@ -302,7 +300,7 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
 /* Files that a later one of the same name replaced come after it, or not at all. */
 static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing)
 {
-    struct sb_buf query = {0};
+    CLEANUP(sb_buf_release) struct sb_buf query = {0};
     const char *columns = rows->summed
                               ? "SELECT path, shard, offset, size,"
                                 " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
@@ -312,14 +310,11 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
     const char *order = rows->keeps_order
                             ? " WHERE id IN (SELECT max(id) FROM files GROUP BY path) ORDER BY id"
                             : " ORDER BY path, id DESC";
-    enum sb_code code;
 
     if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
-        code = sb_fail_memory();
-    else
-        code = sb_database_prepare(rows->db, &writing->files, query.data);
-    sb_buf_release(&query);
-    return code;
+        return sb_fail_memory();
+    TRY(sb_database_prepare(rows->db, &writing->files, query.data));
+    return SB_OK;
 }
 
 /* Of those that keep their order, as the others are counted one by one. */
@@ -389,9 +384,7 @@ static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *wri
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
                                  const struct sb_notify *notify, struct sb_sink_counts *counts)
 {
-    enum sb_code code = write_dirs(rows, writer, counts);
-
-    if (!code)
-        code = count_superseded(rows, counts);
-    return code ? code : write_files(rows, writer, notify, counts);
+    TRY(write_dirs(rows, writer, counts));
+    TRY(count_superseded(rows, counts));
+    return write_files(rows, writer, notify, counts);
 }

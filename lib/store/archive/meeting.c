@@ -238,10 +238,8 @@ enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     bool same;
-    enum sb_code code = sb_meet_has_target(self, item->member.hard_link, &same);
 
-    if (code)
-        return code;
+    TRY(sb_meet_has_target(self, item->member.hard_link, &same));
     if (!same && self->meeting == SB_MEET_END && !self->dry_run)
         return fail_exists(self, entry->path);
     if (!same)
@@ -256,13 +254,12 @@ enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *ite
     const struct sb_member *member = &item->member;
     struct sb_entry old;
     bool same;
-    enum sb_code code;
 
     if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
         IGNORED(look_up(self, member->entry.path, member->entry.path_size, &old)))
         return SB_OK;
-    code = sb_meet_has_target(self, member->hard_link, &same);
-    if (!code && same && has_same_bytes(self, member->hard_link, &old))
+    TRY(sb_meet_has_target(self, member->hard_link, &same));
+    if (same && has_same_bytes(self, member->hard_link, &old))
         item->mark |= MARK_SAME_BYTES;
-    return code;
+    return SB_OK;
 }

@@ -96,17 +96,14 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item)
 
 static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
-        code = prepare(batch, item);
-        if (!code && item->compares &&
-            (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
-            code = sb_meet_compare(self, batch, item);
+        TRY(prepare(batch, item));
+        if (item->compares && (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE))
+            TRY(sb_meet_compare(self, batch, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The place of a member in parts; this is the first part. */
@@ -137,18 +134,16 @@ static enum sb_code place_part(struct archive_sink *self, struct sb_item *item)
 
 static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
         struct sb_entry *entry = &item->member.entry;
 
         if (item->state == SB_ITEM_PART)
-            code = place_part(self, item);
+            TRY(place_part(self, item));
         else if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
-            code = sb_writer_place(self->writer, entry->size, &entry->shard, &entry->offset);
+            TRY(sb_writer_place(self->writer, entry->size, &entry->shard, &entry->offset));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Bytes that lie beside each other in memory and are to lie so in a shard. */
@@ -247,9 +242,7 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
     if (flow.done == flow.reserved)
         return SB_OK;
     if (item->state == SB_ITEM_STORED && !flow.summed) {
-        code = sb_item_fail(batch, item, "changed", "became shorter; left out");
-        if (code)
-            return code;
+        TRY(sb_item_fail(batch, item, "changed", "became shorter; left out"));
     }
     return sb_writer_skip(self->writer, entry->shard, flow.reserved - flow.done);
 }
@@ -307,20 +300,16 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
     const char *hard_link = item->member.hard_link;
     struct sb_entry entry = item->member.entry, old;
     bool of_archive = false;
-    enum sb_code code = SB_OK;
 
     set_type(&entry);
     if (hard_link)
-        code = sb_meet_has_target(self, hard_link, &of_archive);
-    if (!code && item->replaces) {
+        TRY(sb_meet_has_target(self, hard_link, &of_archive));
+    if (item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
-        code = drop_replaced(self, item, &old);
+        TRY(drop_replaced(self, item, &old));
     }
-    if (!code)
-        code = sb_meet_note_changing(self, item);
-    if (code)
-        return code;
+    TRY(sb_meet_note_changing(self, item));
     report_change(self, &entry, item);
     if (hard_link)
         return sb_writer_add_copy(self->writer, &entry, hard_link, strlen(hard_link), of_archive);
@@ -333,20 +322,16 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
 static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *item)
 {
     struct sb_entry entry = item->member.entry, old;
-    enum sb_code code;
 
     if (!(item->mark & MARK_NEW_ROW)) {
         self->sink.counts.left++;
         return SB_OK;
     }
     if (item->mark & MARK_MOVED)
-        code = sb_unmet_moved(self->unmet, item->old_row, &old);
+        TRY(sb_unmet_moved(self->unmet, item->old_row, &old));
     else
-        code = sb_writer_lookup(self->writer, entry.path, entry.path_size, &old);
-    if (!code)
-        code = sb_writer_drop_file(self->writer, &old);
-    if (code)
-        return code;
+        TRY(sb_writer_lookup(self->writer, entry.path, entry.path_size, &old));
+    TRY(sb_writer_drop_file(self->writer, &old));
     set_type(&entry);
     entry.shard = old.shard;
     entry.offset = old.offset;
@@ -380,8 +365,7 @@ static enum sb_code add_part(struct archive_sink *self, struct sb_item *item)
 
 static enum sb_code add_item(struct archive_sink *self, struct sb_item *item)
 {
-    if (sb_meet_compare_link(self, item))
-        return sb_error()->code;
+    TRY(sb_meet_compare_link(self, item));
     if (item->member.entry.type == SB_DIR) {
         self->sink.counts.dirs++;
         report_change(self, &item->member.entry, item);
@@ -423,12 +407,10 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
         return SB_OK;
     if (item->mark & MARK_LINK_RIVAL)
         return sb_meet_judge_link(self, item);
-    if (sb_meet_compare_link(self, item))
-        return sb_error()->code;
+    TRY(sb_meet_compare_link(self, item));
     if (hard_link && sb_meet_has_target(self, hard_link, &there))
         return sb_error()->code;
-    if (sb_meet_note_same(self, entry, there))
-        return sb_error()->code;
+    TRY(sb_meet_note_same(self, entry, there));
     if (hard_link && !there)
         sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to '%s', which is not stored; left out", hard_link);
@@ -441,11 +423,9 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
 
 static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = drain_dry_item(self, &batch->items[i]);
-    return code;
+    for (size_t i = 0; i < batch->count; i++)
+        TRY(drain_dry_item(self, &batch->items[i]));
+    return SB_OK;
 }
 
 static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch)

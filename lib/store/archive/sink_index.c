@@ -68,8 +68,7 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
         sink->last = member->at;
     }
     item->member = *member;
-    if (sb_holdings_name_owners(sink->writer, &item->member))
-        return sb_error()->code;
+    TRY(sb_holdings_name_owners(sink->writer, &item->member));
     return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link);
 }
 
@@ -106,16 +105,15 @@ static enum sb_code commit(struct sb_sink *base)
 {
     struct index_sink *sink = (struct index_sink *)base;
     const struct sb_notify *notify = sink->options.notify;
-    enum sb_code code = sb_index_rows_link(sink->rows, notify);
 
-    if (!code && sink->options.checksums)
-        code = read_checksums(sink);
-    if (!code)
-        code = sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts);
-    if (!code && sink->options.writer.strict && sb_index_rows_left_out(sink->rows) > 0)
-        code = sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
+    TRY(sb_index_rows_link(sink->rows, notify));
+    if (sink->options.checksums)
+        TRY(read_checksums(sink));
+    TRY(sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts));
+    if (sink->options.writer.strict && sb_index_rows_left_out(sink->rows) > 0)
+        return sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                        base->name);
-    return code ? code : sb_writer_commit(sink->writer);
+    return sb_writer_commit(sink->writer);
 }
 
 enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options)
@@ -149,10 +147,8 @@ enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path)
     struct index_sink *self = (struct index_sink *)sink;
     struct stat st;
     enum sb_link_kind kind = *path == '/' ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE;
-    enum sb_code code = sb_writer_link_shard(self->writer, kind, path, &self->shard);
 
-    if (code)
-        return code;
+    TRY(sb_writer_link_shard(self->writer, kind, path, &self->shard));
     if (stat(path, &st))
         return sb_fail_errno(errno, "%s", path);
     self->size = st.st_size;

@@ -147,24 +147,19 @@ static void end_stage(struct archive_source *source)
 
 static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry)
 {
-    enum sb_code code = SB_OK;
-
     if (!source->walk)
-        code = sb_depth_first_open(&source->walk, source->archive);
-    return code ? code : sb_depth_first_next(source->walk, entry);
+        TRY(sb_depth_first_open(&source->walk, source->archive));
+    return sb_depth_first_next(source->walk, entry);
 }
 
 static enum sb_code open_samples(struct archive_source *source)
 {
     const struct sb_sample_order *order = source->options.samples;
     int64_t count;
-    enum sb_code code = sb_table_of_samples(&source->samples, source->archive, true, order->beside,
-                                            source->options.notify);
 
-    if (!code)
-        code = source->samples->ops->count(source->samples, &count);
-    if (code)
-        return code;
+    TRY(sb_table_of_samples(&source->samples, source->archive, true, order->beside,
+                            source->options.notify));
+    TRY(source->samples->ops->count(source->samples, &count));
     sb_share_run(order->share, count, &source->sample, &source->sample_end);
     source->sample_end += source->sample;
     return SB_OK;
@@ -172,15 +167,13 @@ static enum sb_code open_samples(struct archive_source *source)
 
 static enum sb_code turn_to_sample(struct archive_source *source)
 {
-    enum sb_code code = SB_OK;
-
-    while (!code && source->file == source->file_count) {
+    while (source->file == source->file_count) {
         if (source->sample == source->sample_end)
             return SB_END;
         source->file = 0;
-        code = sb_table_columns(source->samples, source->sample++, &source->file_count);
+        TRY(sb_table_columns(source->samples, source->sample++, &source->file_count));
     }
-    return code;
+    return SB_OK;
 }
 
 /* One that is gone meanwhile is passed over, as in any walk. */
@@ -547,13 +540,11 @@ static enum sb_code mend(const struct archive_source *source, const struct sb_en
 static enum sb_code mend_to(const struct archive_source *source, const struct sb_entry *row,
                             void *data, struct sb_events *events)
 {
+    CLEANUP(sb_spool_release)
     struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
-    enum sb_code code = mend(source, row, &made, events);
 
-    if (!code)
-        code = sb_spool_get(&made, 0, data, (size_t)row->size);
-    sb_spool_release(&made);
-    return code;
+    TRY(mend(source, row, &made, events));
+    return sb_spool_get(&made, 0, data, (size_t)row->size);
 }
 
 static enum sb_code load(struct sb_loader *base, struct sb_member *member, void *data,
@@ -614,20 +605,17 @@ static enum sb_code pass_over(void *context, const void *data, size_t size)
 static enum sb_code stream_mended(const struct archive_source *source, const struct sb_entry *row,
                                   struct feed *feed, struct sb_events *events)
 {
+    CLEANUP(sb_spool_release)
     struct sb_spool made = {.fd = -1, .beside = sb_archive_path(source->archive)};
     struct sb_entry looked_at = *row;
     struct sb_error found;
-    enum sb_code code;
 
     if (source->options.no_check || !has_parity(source, row) ||
         INTO(&found, sb_content_stream_sparse(source->content, &looked_at, true, pass_over,
                                               NULL)) != SB_DAMAGED)
         return SB_END;
-    code = mend(source, row, &made, events);
-    if (!code)
-        code = sb_spool_feed_sparse(&made, pass_on, feed);
-    sb_spool_release(&made);
-    return code;
+    TRY(mend(source, row, &made, events));
+    return sb_spool_feed_sparse(&made, pass_on, feed);
 }
 
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
@@ -661,10 +649,8 @@ static enum sb_code choose_walk(struct archive_source *source)
 
     source->stage = source->options.samples ? by_sample : by_address;
     if (source->options.path_count > 0) {
-        code = sb_select_new(&source->select, source->archive, source->options.paths,
-                             source->options.path_count, SB_REACH_SUBTREE);
-        if (code)
-            return code;
+        TRY(sb_select_new(&source->select, source->archive, source->options.paths,
+                          source->options.path_count, SB_REACH_SUBTREE));
         if (source->options.path_count > 1 || !sb_select_everything(source->select)) {
             source->stage = selection;
             return SB_OK;

@@ -44,24 +44,20 @@ struct sb_unmet {
 
 enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options)
 {
-    struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
-    enum sb_code code;
+    CLEANUP(sb_unmet_freep) struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
 
     *out = NULL;
     if (!unmet)
         return sb_fail_memory();
     unmet->options = *options;
     unmet->under_size = strlen(options->under);
-    code = SB_TABLES(&unmet->db, options->archive,
-                     "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
-                     " WITHOUT ROWID",
-                     {&unmet->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
-                     {&unmet->keep, "DELETE FROM going WHERE name = ?1"});
-    if (code)
-        sb_unmet_free(unmet);
-    else
-        *out = unmet;
-    return code;
+    TRY(SB_TABLES(&unmet->db, options->archive,
+                  "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, type INTEGER, size INTEGER)"
+                  " WITHOUT ROWID",
+                  {&unmet->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
+                  {&unmet->keep, "DELETE FROM going WHERE name = ?1"}));
+    *out = TAKE(unmet);
+    return SB_OK;
 }
 
 void sb_unmet_free(struct sb_unmet *unmet)
@@ -226,13 +222,11 @@ static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *e
 enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *entry,
                                  struct sb_entry *old)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (entry->type != SB_FILE || entry->size <= 0 || !(entry->has & SB_HAS_MTIME))
         return SB_NOENT;
-    code = foresee_for(unmet, entry);
-    if (code)
-        return code;
+    TRY(foresee_for(unmet, entry));
     if (!unmet->knows_moved && know_moved(unmet))
         return sb_error()->code;
     *old = (struct sb_entry){.size = entry->size};
@@ -315,9 +309,9 @@ static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .columns = SB_NAMES};
-    enum sb_code code = open_archive(unmet);
 
-    return code ? code : sb_cursor_open(cursor, unmet->archive, &query);
+    TRY(open_archive(unmet));
+    return sb_cursor_open(cursor, unmet->archive, &query);
 }
 
 bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t size)
@@ -350,7 +344,6 @@ static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *
 {
     size_t size = sb_parent_size(entry->path, entry->path_size);
     struct sb_buf *last = &unmet->kept_parent;
-    enum sb_code code = SB_OK;
 
     if (unmet->kept_any && size == last->size &&
         (size == 0 || memcmp(last->data, entry->path, size) == 0))
@@ -358,11 +351,11 @@ static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *
     unmet->kept_any = true;
     if (sb_buf_set(last, entry->path, size))
         return sb_fail_memory();
-    for (; !code && size > 0; size = sb_parent_size(entry->path, size)) {
+    for (; size > 0; size = sb_parent_size(entry->path, size)) {
         sqlite3_bind_blob64(unmet->keep, 1, entry->path, size, SQLITE_STATIC);
-        code = sb_database_step(unmet->keep);
+        TRY(sb_database_step(unmet->keep));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add_going(struct sb_unmet *unmet, const struct sb_entry *entry)
@@ -384,14 +377,11 @@ static enum sb_code add_going(struct sb_unmet *unmet, const struct sb_entry *ent
 static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
     bool is_dir = entry->type == SB_DIR, may = false;
-    enum sb_code code = SB_OK;
 
     if (is_dir && entry->row == 0)
         return SB_OK;
     if (!entry->defect && !sb_rowset_has(is_dir ? &unmet->dirs : &unmet->files, entry->row))
-        code = may_go(unmet, entry, &may);
-    if (code)
-        return code;
+        TRY(may_go(unmet, entry, &may));
     return may ? add_going(unmet, entry) : keep_parents(unmet, entry);
 }
 
@@ -443,8 +433,7 @@ static enum sb_code check_number(const struct sb_unmet *unmet)
     if (unmet->files.partial || unmet->dirs.partial)
         return sb_fail(SB_LIMIT, "%s: has too many rows to know what is to be removed",
                        unmet->options.archive);
-    if (sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count))
-        return sb_error()->code;
+    TRY(sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count));
     return sb_change_check_removals(unmet->options.archive, count, unmet->options.most);
 }
 

@@ -35,6 +35,7 @@ struct sb_unmet_options {
 
 enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options) SB_CHECKED;
 void sb_unmet_free(struct sb_unmet *unmet); /* NULL is allowed */
+FREEP(sb_unmet_free, struct sb_unmet)
 
 /* A member came, which has the name of this row of the archive; NULL: of none. *again: not the
  * first that has. */

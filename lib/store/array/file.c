@@ -11,7 +11,6 @@ enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array
                                 const char *data, size_t have, int64_t size)
 {
     struct sb_npy npy;
-    enum sb_code code;
 
     *out = (struct sb_array_file){.dtype = name->dtype, .size = size, .is_row = true};
     if (name->form != SB_FORM_NPY) {
@@ -20,9 +19,7 @@ enum sb_code sb_array_file_look(struct sb_array_file *out, const struct sb_array
         return sb_fail(SB_DAMAGED, "has bytes that are no multiple of a %s",
                        sb_dtype_word(name->dtype));
     }
-    code = sb_npy_parse(&npy, data, have);
-    if (code)
-        return code;
+    TRY(sb_npy_parse(&npy, data, have));
     if (size >= 0 && size != (int64_t)npy.header_size + npy.data_size)
         return sb_fail(SB_DAMAGED, "has not as many bytes as its .npy header says");
     *out = (struct sb_array_file){

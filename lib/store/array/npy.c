@@ -379,9 +379,7 @@ enum sb_code sb_npy_parse(struct sb_npy *out, const void *data, size_t size)
         return code;
     if (!take_dictionary(&scan, &dictionary, out))
         return sb_fail(SB_FORMAT, "has a .npy header that cannot be understood");
-    code = set_type(out, &dictionary.type);
-    if (code)
-        return code;
+    TRY(set_type(out, &dictionary.type));
     if (dictionary.fortran && is_turned(out))
         return sb_fail(SB_INVALID, "has its values in Fortran order");
     code = sb_npy_data_size(out->dtype, out->shape, out->dims, &out->data_size);

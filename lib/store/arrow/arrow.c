@@ -130,7 +130,6 @@ static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, str
 {
     struct sb_flat_table message = sb_flat_root(flat);
     struct sb_flat_table header = sb_flat_table_in(&message, SB_FLAT_MESSAGE_HEADER);
-    enum sb_code code = SB_OK;
 
     if (sb_flat_number(&message, SB_FLAT_MESSAGE_HEADER_TYPE, 1, 0) != SB_ARROW_RECORD_BATCH)
         return sb_arrow_lead_out("batch");
@@ -141,9 +140,9 @@ static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, str
     batch->buffers = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
     if (flat->bad || arrow->rows < 0 || (arrow->column_count == 0 && arrow->rows))
         return sb_arrow_lead_out("batch");
-    for (size_t i = 0; code == SB_OK && i < arrow->column_count; i++)
-        code = place_column(arrow, i, batch);
-    return code;
+    for (size_t i = 0; i < arrow->column_count; i++)
+        TRY(place_column(arrow, i, batch));
+    return SB_OK;
 }
 
 /* The footer has the extent of the batch's message; the body follows it. */
@@ -154,9 +153,8 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
     int64_t body = sb_flat_item_number(blocks, 0, 16, 8);
     struct sb_extent message;
     struct batch batch = {.body = {.size = body}};
-    unsigned char *copy = NULL;
+    CLEANUP(sb_freep) unsigned char *copy = NULL;
     struct sb_flat flat;
-    enum sb_code code;
 
     if (offset < SB_ARROW_START || head <= SB_ARROW_PREFIX || body < 0 || offset > arrow->size ||
         head > arrow->size - offset || body > arrow->size - offset - head)
@@ -168,11 +166,8 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
     if (message.size <= 0 || message.size > head - SB_ARROW_PREFIX)
         return sb_arrow_lead_out("batch");
     batch.body.offset = offset + head;
-    code = copy_part(arrow, &message, &flat, &copy);
-    if (code == SB_OK)
-        code = read_batch(arrow, &flat, &batch);
-    free(copy);
-    return code;
+    TRY(copy_part(arrow, &message, &flat, &copy));
+    return read_batch(arrow, &flat, &batch);
 }
 
 static enum sb_code read_footer(struct sb_arrow *arrow)
@@ -182,8 +177,8 @@ static enum sb_code read_footer(struct sb_arrow *arrow)
     struct sb_extent footer = {0};
     struct sb_flat flat;
 
-    if (find_footer(arrow, &footer) || copy_part(arrow, &footer, &flat, &arrow->footer))
-        return sb_error()->code;
+    TRY(find_footer(arrow, &footer));
+    TRY(copy_part(arrow, &footer, &flat, &arrow->footer));
     root = sb_flat_root(&flat);
     schema = sb_flat_table_in(&root, SB_FLAT_FOOTER_SCHEMA);
     blocks = sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
@@ -191,8 +186,7 @@ static enum sb_code read_footer(struct sb_arrow *arrow)
         return sb_arrow_lead_out("footer");
     if (sb_flat_number(&root, SB_FLAT_FOOTER_VERSION, 2, 0) < SB_ARROW_VERSION_LEAST)
         return sb_fail(SB_FORMAT, "is of a version before Arrow 0.8");
-    if (sb_arrow_read_schema(arrow, &schema))
-        return sb_error()->code;
+    TRY(sb_arrow_read_schema(arrow, &schema));
     if (flat.bad)
         return sb_arrow_lead_out("schema");
     if (blocks.count == 0)

@@ -42,6 +42,7 @@ struct sb_arrow;
  * metadata point outside of the file. Texts do not name the file. */
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
+FREEP(sb_arrow_free, struct sb_arrow)
 
 /* In the first batch; any other is an error of sb_arrow_open. */
 int64_t sb_arrow_rows(const struct sb_arrow *arrow);

@@ -66,12 +66,10 @@ void sb_column_spool_free(struct sb_column_spool *spool)
 static enum sb_code spill(struct sb_column_spool *spool, struct column *column)
 {
     struct part part = {sb_spool_size(&spool->file), (int64_t)column->memory.size};
-    enum sb_code code = sb_spool_add(&spool->file, column->memory.data, column->memory.size);
 
-    if (code == SB_OK && sb_buf_add(&column->parts, &part, sizeof(part)))
-        code = sb_fail_memory();
-    if (code)
-        return code;
+    TRY(sb_spool_add(&spool->file, column->memory.data, column->memory.size));
+    if (sb_buf_add(&column->parts, &part, sizeof(part)))
+        return sb_fail_memory();
     column->in_file += part.size;
     spool->used -= column->memory.size;
     sb_buf_release(&column->memory);
@@ -145,13 +143,12 @@ enum sb_code sb_column_spool_feed(struct sb_column_spool *spool, size_t column, 
 {
     const struct column *of = &spool->columns[column];
     const struct part *parts = (const void *)of->parts.data;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < of->parts.size / sizeof(*parts); i++)
-        code = sb_spool_feed(&spool->file, parts[i].offset, parts[i].size, each, context);
-    if (code == SB_OK && of->memory.size)
-        code = each(context, of->memory.data, of->memory.size);
-    return code;
+    for (size_t i = 0; i < of->parts.size / sizeof(*parts); i++)
+        TRY(sb_spool_feed(&spool->file, parts[i].offset, parts[i].size, each, context));
+    if (of->memory.size)
+        TRY(each(context, of->memory.data, of->memory.size));
+    return SB_OK;
 }
 
 void sb_column_spool_clear(struct sb_column_spool *spool)

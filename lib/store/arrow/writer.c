@@ -71,20 +71,16 @@ void sb_arrow_writer_free(struct sb_arrow_writer *writer)
 /* Copies all texts of a schema into one buffer, each with a NUL. */
 static enum sb_code copy_texts(struct sb_buf *texts, const struct sb_arrow_schema *schema)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < schema->column_count; i++)
-        code = sb_buf_add(texts, schema->columns[i].name, strlen(schema->columns[i].name) + 1);
-    for (size_t i = 0; code == SB_OK && i < schema->pair_count; i++) {
+    for (size_t i = 0; i < schema->column_count; i++)
+        TRY(sb_buf_add(texts, schema->columns[i].name, strlen(schema->columns[i].name) + 1));
+    for (size_t i = 0; i < schema->pair_count; i++) {
         const struct sb_arrow_pair *pair = &schema->pairs[i];
 
-        code = sb_buf_add(texts, pair->key, strlen(pair->key) + 1);
-        if (code == SB_OK)
-            code = sb_buf_add(texts, pair->value, pair->value_size);
-        if (code == SB_OK)
-            code = sb_buf_add_char(texts, '\0');
+        TRY(sb_buf_add(texts, pair->key, strlen(pair->key) + 1));
+        TRY(sb_buf_add(texts, pair->value, pair->value_size));
+        TRY(sb_buf_add_char(texts, '\0'));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code copy_schema(struct sb_arrow_writer *writer,
@@ -189,8 +185,7 @@ enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, 
                        writer->schema.columns[column].name, MOST);
     if (to->packed)
         return add_bools(writer, column, data, size);
-    if (sb_column_spool_add(writer->spool, values_of(column), data, size))
-        return sb_error()->code;
+    TRY(sb_column_spool_add(writer->spool, values_of(column), data, size));
     to->now.bytes += (int64_t)size;
     return SB_OK;
 }
@@ -204,8 +199,7 @@ enum sb_code sb_arrow_writer_end_value(struct sb_arrow_writer *writer, size_t co
         return sb_fail(SB_INVALID, "column '%s': %lld bytes are no whole values",
                        writer->schema.columns[column].name, (long long)of->now.bytes);
     sb_put_u32(end, (uint32_t)(of->now.bytes / of->value_size));
-    if (sb_column_spool_add(writer->spool, offsets_of(column), end, sizeof(end)))
-        return sb_error()->code;
+    TRY(sb_column_spool_add(writer->spool, offsets_of(column), end, sizeof(end)));
     of->now.ended++;
     return SB_OK;
 }
@@ -283,8 +277,7 @@ static enum sb_code put_message(struct output *out, const void *metadata, size_t
     uint8_t prefix[SB_ARROW_PREFIX];
 
     sb_put_u32(sb_put_u32(prefix, SB_ARROW_CONTINUATION), (uint32_t)size);
-    if (put(out, prefix, sizeof(prefix)))
-        return sb_error()->code;
+    TRY(put(out, prefix, sizeof(prefix)));
     return size ? put(out, metadata, size) : SB_OK;
 }
 
@@ -296,10 +289,10 @@ static enum sb_code put_column(const struct sb_arrow_writer *writer, size_t colu
     const struct column *of = &writer->columns[column];
     unsigned char rest = (unsigned char)of->now.bits;
 
-    if (put(out, zero, sizeof(zero)) ||
-        sb_column_spool_feed(writer->spool, offsets_of(column), put, out) || put_padding(out) ||
-        sb_column_spool_feed(writer->spool, values_of(column), put, out))
-        return sb_error()->code;
+    TRY(put(out, zero, sizeof(zero)));
+    TRY(sb_column_spool_feed(writer->spool, offsets_of(column), put, out));
+    TRY(put_padding(out));
+    TRY(sb_column_spool_feed(writer->spool, values_of(column), put, out));
     if (of->packed && of->now.bytes % 8 && put(out, &rest, 1))
         return sb_error()->code;
     return put_padding(out);
@@ -369,9 +362,9 @@ enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_bloc
     struct sb_arrow_block block;
 
     sb_arrow_writer_cut(writer);
-    if (put_schema(writer, &out) || put_batch(writer, &out, &block) ||
-        put_footer(writer, &out, &block))
-        return sb_error()->code;
+    TRY(put_schema(writer, &out));
+    TRY(put_batch(writer, &out, &block));
+    TRY(put_footer(writer, &out, &block));
     for (size_t i = 0; i < writer->schema.column_count; i++) {
         writer->columns[i].now = (struct progress){0};
         writer->columns[i].complete = (struct progress){0};

@@ -122,13 +122,11 @@ static enum sb_code check_interleaved(const struct sb_bag *bag)
 
 static enum sb_code open_all(struct sb_bag *bag, const struct sb_notify *notify)
 {
-    enum sb_code code = make_shards(bag);
-
-    for (uint32_t i = 0; i < bag->shard_count && !code; i++)
-        code = open_shard(bag, i, notify);
-    if (!code)
-        code = add_up(bag);
-    return code ? code : check_interleaved(bag);
+    TRY(make_shards(bag));
+    for (uint32_t i = 0; i < bag->shard_count; i++)
+        TRY(open_shard(bag, i, notify));
+    TRY(add_up(bag));
+    return check_interleaved(bag);
 }
 
 enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,

@@ -63,6 +63,7 @@ enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool na
                               const struct sb_bag_options *options,
                               const struct sb_notify *notify) SB_CHECKED;
 void sb_bag_free(struct sb_bag *bag); /* NULL is allowed */
+FREEP(sb_bag_free, struct sb_bag)
 
 /* For messages: the spec as given. */
 const char *sb_bag_name(const struct sb_bag *bag);

@@ -30,21 +30,17 @@ static enum sb_code refuse_irregular(const char *path, enum sb_bag_part part, co
 static enum sb_code open_regular(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                                  struct sb_file **out)
 {
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     struct stat st;
-    enum sb_code code;
 
     *out = NULL;
     if (name_file(bag, shard, part, &path))
-        code = sb_fail_memory();
-    else if (stat(path.data, &st))
-        code = sb_fail_errno(errno, "%s", path.data);
+        return sb_fail_memory();
+    if (stat(path.data, &st))
+        return sb_fail_errno(errno, "%s", path.data);
     else
-        code = refuse_irregular(path.data, part, &st);
-    if (!code)
-        code = sb_file_open(out, path.data, "bag");
-    sb_buf_release(&path);
-    return code;
+        TRY(refuse_irregular(path.data, part, &st));
+    return sb_file_open(out, path.data, "bag");
 }
 
 static struct sb_bag_file describe(const struct stat *st)
@@ -62,10 +58,8 @@ enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_pa
 {
     uint32_t generation = bag->files[shard][part].generation + 1;
     struct sb_file *file;
-    enum sb_code code = open_regular(bag, shard, part, &file);
 
-    if (code)
-        return code;
+    TRY(open_regular(bag, shard, part, &file));
     bag->files[shard][part] = describe(&file->st);
     bag->files[shard][part].generation = generation;
     sb_open_files_keep(&bag->open_files, number_of(shard, part), generation, file);
@@ -78,16 +72,15 @@ static enum sb_code reopen(struct sb_bag *bag, uint32_t shard, enum sb_bag_part 
                            struct sb_file **out)
 {
     const struct sb_bag_file *known = &bag->files[shard][part];
-    enum sb_code code = open_regular(bag, shard, part, out);
 
-    if (code)
-        return code;
+    TRY(open_regular(bag, shard, part, out));
     if ((*out)->st.st_dev == known->device && (*out)->st.st_ino == known->inode) {
         sb_open_files_keep(&bag->open_files, number_of(shard, part), known->generation, *out);
         return SB_OK;
     }
     (void)sb_fail(SB_CHANGED, "%s: was replaced while it was read", (*out)->name);
     sb_file_free(*out);
+    *out = NULL;
     return sb_error()->code;
 }
 
@@ -105,14 +98,10 @@ static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
                               int64_t offset, void *data, size_t size)
 {
-    struct sb_file *file;
-    enum sb_code code = acquire(bag, shard, part, &file);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
 
-    if (code)
-        return code;
-    code = sb_file_read_exactly(file, data, size, offset);
-    sb_file_free(file);
-    return code;
+    TRY(acquire(bag, shard, part, &file));
+    return sb_file_read_exactly(file, data, size, offset);
 }
 
 enum sb_code sb_bag_file_take(struct sb_bag *bag)
@@ -125,15 +114,12 @@ enum sb_code sb_bag_file_take(struct sb_bag *bag)
 
 static enum sb_code stat_now(struct sb_bag *bag, uint32_t shard, struct stat *st)
 {
-    struct sb_file *file;
-    enum sb_code code = acquire(bag, shard, SB_BAG_RECORDS, &file);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
 
-    if (code)
-        return code;
+    TRY(acquire(bag, shard, SB_BAG_RECORDS, &file));
     if (fstat(file->fd, st))
-        code = sb_fail_errno(errno, "%s", file->name);
-    sb_file_free(file);
-    return code;
+        return sb_fail_errno(errno, "%s", file->name);
+    return SB_OK;
 }
 
 enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard)

@@ -27,10 +27,8 @@ static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block
     uint64_t limits[SB_LIMIT_BLOCK];
     int64_t first = block * (int64_t)SB_LIMIT_BLOCK, left = bag->shards[shard].records - first;
     size_t size = left < (int64_t)SB_LIMIT_BLOCK ? (size_t)left : SB_LIMIT_BLOCK;
-    enum sb_code code = sb_bag_read_limits(bag, shard, first, limits, size);
 
-    if (code)
-        return code;
+    TRY(sb_bag_read_limits(bag, shard, first, limits, size));
     sb_limit_cache_keep(bag->limit_cache, shard, block, limits, size);
     memcpy(out, limits + at, count * sizeof(*out));
     return SB_OK;
@@ -67,9 +65,8 @@ static enum sb_code find_tail(struct sb_bag *bag, uint32_t shard)
     if (last_at < 0)
         return sb_fail(SB_FORMAT, "%s: is no bag: it has only %lld bytes", s->path,
                        (long long)size);
-    if (sb_bag_file_read(bag, shard, SB_BAG_RECORDS, last_at, &last, sizeof(last)) ||
-        sb_bag_file_settled(bag, shard))
-        return sb_error()->code;
+    TRY(sb_bag_file_read(bag, shard, SB_BAG_RECORDS, last_at, &last, sizeof(last)));
+    TRY(sb_bag_file_settled(bag, shard));
     last = le64toh(last);
     if (last > (uint64_t)last_at)
         return sb_fail(SB_FORMAT,
@@ -97,8 +94,7 @@ static enum sb_code count_within(struct sb_bag *bag, uint32_t shard, int64_t *co
     while (low < high) {
         /* The last is looked at first: usually it is within. */
         middle = high == s->records ? high - 1 : low + (high - low) / 2;
-        if (sb_bag_read_limits(bag, shard, middle, &limit, 1))
-            return sb_error()->code;
+        TRY(sb_bag_read_limits(bag, shard, middle, &limit, 1));
         if (limit <= (uint64_t)s->bytes)
             low = middle + 1;
         else
@@ -117,8 +113,7 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     s->separate = true;
     s->bytes = bag->files[shard][SB_BAG_RECORDS].size;
     s->records = size / SB_LIMIT_SIZE;
-    if (count_within(bag, shard, &within))
-        return sb_error()->code;
+    TRY(count_within(bag, shard, &within));
     if (within < s->records || size % SB_LIMIT_SIZE != 0)
         sb_report(notify, SB_PROBLEM, "unfinished", s->path,
                   "its writing was broken off: of %lld records in its limits file, the first %lld "
@@ -138,13 +133,13 @@ static enum sb_code open_records(struct sb_bag *bag, uint32_t shard)
 static enum sb_code open_limits(struct sb_bag *bag, uint32_t shard)
 {
     bool named = true;
-    enum sb_code code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS);
 
-    if (!code && bag->file)
-        code = sb_is_named(bag->file->fd, bag->shards[shard].path, &named);
-    if (!code && !named)
-        code = sb_fail(SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
-    return code;
+    TRY(sb_bag_file_open(bag, shard, SB_BAG_LIMITS));
+    if (bag->file)
+        TRY(sb_is_named(bag->file->fd, bag->shards[shard].path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
+    return SB_OK;
 }
 
 static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
@@ -154,8 +149,7 @@ static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct
     /* What an earlier look found is no longer so. */
     bag->shards[shard].separate = false;
     bag->shards[shard].bytes = bag->shards[shard].records = 0;
-    if (open_records(bag, shard))
-        return sb_error()->code;
+    TRY(open_records(bag, shard));
     if (!bag->unnamed && bag->options.limits != SB_LIMITS_TAIL)
         code = open_limits(bag, shard);
     if (code == SB_OK)

@@ -51,12 +51,9 @@ enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, siz
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct ahead ahead = {.bag = bag, .records = records, .count = count};
-    struct slot *slots = calloc(threads, sizeof(*slots));
-    enum sb_code code;
+    CLEANUP(sb_freep) struct slot *slots = calloc(threads, sizeof(*slots));
 
     if (!slots)
         return sb_fail_memory();
-    code = sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads);
-    free(slots);
-    return code;
+    return sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads);
 }

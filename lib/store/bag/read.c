@@ -185,19 +185,18 @@ enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first,
 {
     struct sb_place place = first;
     const struct window *window;
-    enum sb_code code = SB_OK;
     struct sb_error inner;
 
     *good = 0;
-    while (*good < count && !code) {
+    while (*good < count) {
         place.index = first.index + (int64_t)*good;
         if (INTO(&inner, find_window(reader, place, count - *good, &window)))
             return no_limits(reader->bag, place, &inner);
-        code = take_extents(reader->bag, window, place,
-                            (size_t)min((int64_t)(count - *good), window->end - place.index),
-                            out + *good, good);
+        TRY(take_extents(reader->bag, window, place,
+                         (size_t)min((int64_t)(count - *good), window->end - place.index),
+                         out + *good, good));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_read(struct sb_bag_reader *reader, uint32_t shard, int64_t offset, void *data,
@@ -242,8 +241,7 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
 
     *size = 0;
     if (bag->shards[shard].zstd) {
-        if (make_decoder(reader))
-            return sb_error()->code;
+        TRY(make_decoder(reader));
         if (!INTO(&inner, sb_decode(reader->decoder, stored, stored_size, data, capacity, size)))
             return SB_OK;
         *sb_error() = inner;
@@ -271,9 +269,8 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
     sb_buf_clear(stored);
     if (sb_buf_reserve(stored, stored_size))
         return sb_fail_memory();
-    if (make_decoder(reader) ||
-        sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size))
-        return sb_error()->code;
+    TRY(make_decoder(reader));
+    TRY(sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size));
     if (INTO(&inner, sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size)))
         return damaged_at(reader->bag, extent, &inner);
     return SB_OK;
@@ -298,21 +295,19 @@ static enum sb_code stream_stored(struct sb_bag_reader *reader, const struct sb_
                                   size_t block, sb_each_block *each, void *context)
 {
     int64_t offset = extent->offset, end = extent->offset + extent->size;
-    enum sb_code code = SB_OK;
     size_t take;
 
     if (!reader->block)
         reader->block = malloc(PLAIN_BLOCK);
     if (!reader->block)
         return sb_fail_memory();
-    for (; offset < end && !code; offset += (int64_t)take) {
+    for (; offset < end; offset += (int64_t)take) {
         take = (size_t)min(end - offset, (int64_t)block);
-        code = sb_interrupted() ? sb_fail_interrupt()
-                                : sb_bag_read(reader, extent->shard, offset, reader->block, take);
-        if (!code)
-            code = each(context, reader->block, take);
+        TRY(sb_interrupted() ? sb_fail_interrupt()
+                             : sb_bag_read(reader, extent->shard, offset, reader->block, take));
+        TRY(each(context, reader->block, take));
     }
-    return code;
+    return SB_OK;
 }
 
 struct decoding {
@@ -355,9 +350,9 @@ enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent 
 
     if (!reader->bag->shards[extent->shard].zstd)
         return stream_stored(reader, extent, PLAIN_BLOCK, each, context);
-    if (make_decoder(reader) || sb_decode_begin(reader->decoder) ||
-        stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding))
-        return sb_error()->code;
+    TRY(make_decoder(reader));
+    TRY(sb_decode_begin(reader->decoder));
+    TRY(stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding));
     if (INTO(&inner, sb_decode_end(reader->decoder)))
         return damaged_at(reader->bag, extent, &inner);
     return SB_OK;
@@ -380,8 +375,7 @@ enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_ex
     *size = extent->size;
     if (extent->size == 0 || !reader->bag->shards[extent->shard].zstd)
         return SB_OK;
-    if (sb_bag_read(reader, extent->shard, extent->offset, head, take))
-        return sb_error()->code;
+    TRY(sb_bag_read(reader, extent->shard, extent->offset, head, take));
     if (INTO(&inner, sb_frame_size(head, take, extent->size, size)))
         return damaged_at(reader->bag, extent, &inner);
     if (*size >= 0)

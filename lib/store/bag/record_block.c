@@ -82,18 +82,17 @@ enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i, i
 
 enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i, int64_t *size)
 {
-    enum sb_code code = sb_record_block_declared(block, i, size);
-
-    if (!code && *size < 0)
-        code = sb_bag_record_size(block->reader, &block->extents[i], size);
-    return code;
+    TRY(sb_record_block_declared(block, i, size));
+    if (*size < 0)
+        TRY(sb_bag_record_size(block->reader, &block->extents[i], size));
+    return SB_OK;
 }
 
 enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
                                    const void **data, size_t *size)
 {
     const struct sb_extent *extent = &block->extents[i];
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *data = "";
     *size = 0;
@@ -101,9 +100,7 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
         return SB_OK;
     if (!block->zstd && (uint64_t)extent->size > capacity)
         return SB_LIMIT;
-    code = read_stored(block);
-    if (code)
-        return code;
+    TRY(read_stored(block));
     if (block->read && !block->zstd) {
         *data = stored_at(block, i);
         *size = (size_t)extent->size;

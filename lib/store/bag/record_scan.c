@@ -67,14 +67,11 @@ static enum sb_code fill(void *context, void *slot_pointer)
     struct scanning *scanning = context;
     const struct sb_scan *scan = scanning->scan;
     struct sb_scan_slot *slot = slot_pointer;
-    enum sb_code code;
 
     if (scan->goes_on && !scan->goes_on(scan->context))
         return SB_END;
     if (scanning->at == scanning->count) {
-        code = look_ahead(scanning);
-        if (code)
-            return code;
+        TRY(look_ahead(scanning));
     }
     slot->first = scanning->window_first;
     slot->first.index += (int64_t)scanning->at;
@@ -113,8 +110,7 @@ static enum sb_code begin_slots(struct scanning *scanning, struct sb_scan_slot *
                                 unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (sb_record_block_begin(&slots[i].block, scanning->bag))
-            return sb_error()->code;
+        TRY(sb_record_block_begin(&slots[i].block, scanning->bag));
         slots[i].own = calloc(1, scanning->scan->own_size ? scanning->scan->own_size : 1);
         if (!slots[i].own)
             return sb_fail_memory();

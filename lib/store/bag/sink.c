@@ -97,16 +97,15 @@ static enum sb_code new_encoder(struct sb_encoder **out, const struct sb_bag_wri
 static enum sb_code make_own(const struct bag_sink *bag, struct sb_batch *batch)
 {
     struct bag_batch *own = batch->own;
-    enum sb_code code;
 
     if (!own)
         own = batch->own = calloc(1, sizeof(*own));
     if (!own)
         return sb_fail_memory();
-    code = new_encoder(&own->records.encoder, bag->writer, bag->dictionary, bag->level);
-    if (code == SB_OK && bag->keys)
-        code = new_encoder(&own->keys.encoder, bag->keys, NULL, 0);
-    return code;
+    TRY(new_encoder(&own->records.encoder, bag->writer, bag->dictionary, bag->level));
+    if (bag->keys)
+        TRY(new_encoder(&own->keys.encoder, bag->keys, NULL, 0));
+    return SB_OK;
 }
 
 static void clear_column(struct column *column)
@@ -139,23 +138,21 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     const struct bag_sink *bag = (const struct bag_sink *)sink;
     struct bag_batch *own;
-    enum sb_code code = make_own(bag, batch);
 
-    if (code)
-        return code;
+    TRY(make_own(bag, batch));
     own = batch->own;
     clear_column(&own->records);
     clear_column(&own->keys);
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         const struct sb_item *item = &batch->items[i];
 
         if (item->state != SB_ITEM_READ)
             continue;
-        code = add_row(&own->records, batch->data + item->data_at, item->data_size);
-        if (code == SB_OK && bag->keys)
-            code = add_key(own, item);
+        TRY(add_row(&own->records, batch->data + item->data_at, item->data_size));
+        if (bag->keys)
+            TRY(add_key(own, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The turn: records that come in pieces */
@@ -195,12 +192,10 @@ static enum sb_code feed_record(void *context, const void *data, size_t size)
 
 static enum sb_code end_record(struct bag_sink *bag)
 {
-    enum sb_code code = SB_OK;
-
     bag->open = false;
     if (bag->encoder && bag->done > 0)
-        code = sb_encode_end(bag->encoder, put_piece, bag);
-    return code ? code : sb_bag_writer_end_record(bag->writer);
+        TRY(sb_encode_end(bag->encoder, put_piece, bag));
+    return sb_bag_writer_end_record(bag->writer);
 }
 
 /* Its events say why it must be left out. */
@@ -292,24 +287,22 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
     struct bag_sink *bag = (struct bag_sink *)sink;
     struct bag_batch *own = batch->own;
     size_t row = 0;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_READ)
             row++;
         if (item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
             continue;
-        code = write_both(bag, own, row);
-        if (code == SB_OK && item->state == SB_ITEM_LARGE)
-            code = write_large(bag, batch, item);
-        else if (code == SB_OK)
-            code = write_part(bag, batch, item);
-        if (code == SB_OK)
-            code = write_key(bag, own, item);
+        TRY(write_both(bag, own, row));
+        if (item->state == SB_ITEM_LARGE)
+            TRY(write_large(bag, batch, item));
+        else
+            TRY(write_part(bag, batch, item));
+        TRY(write_key(bag, own, item));
     }
-    return code ? code : write_both(bag, own, row);
+    return write_both(bag, own, row);
 }
 
 static enum sb_code commit(struct sb_sink *sink)

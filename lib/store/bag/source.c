@@ -14,8 +14,7 @@ enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
     bool named = !input->pipe && strcmp(input->path, "-") != 0;
 
     *out = NULL;
-    if (sb_input_spool(input, max_size))
-        return sb_error()->code;
+    TRY(sb_input_spool(input, max_size));
     return input->file ? sb_bag_open_file(out, input->file, named, options, notify)
                        : sb_bag_open(out, input->path, options, notify);
 }

@@ -234,8 +234,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     };
     bool any = false;
 
-    if (sb_usage_begin(usage, of_records, 3, sb_bag_shard_count(measuring.bag)))
-        return sb_error()->code;
+    TRY(sb_usage_begin(usage, of_records, 3, sb_bag_shard_count(measuring.bag)));
     usage->packed = true;
     for (uint32_t i = 0; i < sb_bag_shard_count(measuring.bag); i++) {
         const struct sb_bag_shard *shard = sb_bag_shard(measuring.bag, i);

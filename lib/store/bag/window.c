@@ -44,8 +44,7 @@ static enum sb_code look(struct sb_bag_window *window, struct sb_bag_reader *rea
         if (goes_on(window, extent))
             take = left < (int64_t)SB_BAG_WINDOW ? (size_t)left : SB_BAG_WINDOW;
         window->held = 0;
-        if (sb_bag_read(reader, extent->shard, extent->offset, window->data, take))
-            return sb_error()->code;
+        TRY(sb_bag_read(reader, extent->shard, extent->offset, window->data, take));
         window->shard = extent->shard;
         window->at = extent->offset;
         window->held = take;

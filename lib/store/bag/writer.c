@@ -94,21 +94,13 @@ static enum sb_code choose_rule(struct sb_bag_writer *writer)
 
 static enum sb_code open_files(struct sb_bag_writer *writer)
 {
-    enum sb_code code;
-
     if (writer->options.append)
         return sb_bag_append_open(writer);
-    code = check_bounds(writer);
-    if (code == SB_OK)
-        code = choose_rule(writer);
-    if (code == SB_OK)
-        code = sb_bag_take_name(writer);
-    if (code == SB_OK)
-        code = sb_bag_undo_append(writer);
-    if (code == SB_OK)
-        code = sb_bag_look_at_target(writer);
-    if (code)
-        return code;
+    TRY(check_bounds(writer));
+    TRY(choose_rule(writer));
+    TRY(sb_bag_take_name(writer));
+    TRY(sb_bag_undo_append(writer));
+    TRY(sb_bag_look_at_target(writer));
     if (writer->pattern.is_set && writer->options.layout == SB_LAYOUT_INTERLEAVED)
         return sb_bag_deal_begin(writer);
     return sb_bag_begin_shard(writer);
@@ -117,7 +109,6 @@ static enum sb_code open_files(struct sb_bag_writer *writer)
 static enum sb_code open_target(struct sb_bag_writer *writer)
 {
     const struct sb_bag_writer_options *options = &writer->options;
-    enum sb_code code;
 
     if (!*options->path)
         return sb_fail(SB_INVALID, "the output has an empty name");
@@ -125,9 +116,7 @@ static enum sb_code open_target(struct sb_bag_writer *writer)
     writer->separate = options->limits == SB_LIMITS_SEPARATE;
     if (is_stream(options->path))
         return open_stream(writer);
-    code = sb_shard_pattern_parse(&writer->pattern, writer->path);
-    if (code)
-        return code;
+    TRY(sb_shard_pattern_parse(&writer->pattern, writer->path));
     writer->limits.bytes.beside = writer->pattern.path;
     return open_files(writer);
 }
@@ -301,9 +290,8 @@ static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, si
 
 enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
-    enum sb_code code = sb_bag_begin(writer);
-
-    return code ? code : sb_bag_settle(writer, add_piece(writer, data, size));
+    TRY(sb_bag_begin(writer));
+    return sb_bag_settle(writer, add_piece(writer, data, size));
 }
 
 static enum sb_code end_record(struct sb_bag_writer *writer)
@@ -353,10 +341,8 @@ enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer)
 
 static enum sb_code commit_stream(struct sb_bag_writer *writer)
 {
-    enum sb_code code =
-        sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer);
-
-    return code ? code : sb_outfile_commit(writer->stream);
+    TRY(sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer));
+    return sb_outfile_commit(writer->stream);
 }
 
 enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer)
@@ -378,18 +364,14 @@ enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer)
 
 enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_bag_writer_finish(writer);
-
-    if (code)
-        return code;
+    TRY(sb_bag_writer_finish(writer));
     if (writer->stream)
         return commit_stream(writer);
     if (writer->append)
         return sb_bag_append_commit(writer);
-    code = sb_bag_give_names(writer);
-    if (code == SB_OK)
-        writer->made = 0;
-    return code;
+    TRY(sb_bag_give_names(writer));
+    writer->made = 0;
+    return SB_OK;
 }
 
 void sb_bag_writer_free(struct sb_bag_writer *writer)

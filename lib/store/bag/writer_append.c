@@ -17,16 +17,12 @@
 static enum sb_code name_last_shard(struct sb_bag_writer *writer)
 {
     struct sb_spec spec;
-    enum sb_code code;
 
     if (writer->options.layout == SB_LAYOUT_INTERLEAVED)
         return sb_fail(SB_INVALID, "%s: nothing can be appended to an interleaved set",
                        writer->name);
-    code = sb_bag_take_lock(writer, &writer->set_lock);
-    if (code == SB_OK)
-        code = sb_spec_expand(&spec, writer->path);
-    if (code)
-        return code;
+    TRY(sb_bag_take_lock(writer, &writer->set_lock));
+    TRY(sb_spec_expand(&spec, writer->path));
     free(writer->path);
     writer->path = strdup(spec.paths[spec.count - 1]);
     sb_spec_release(&spec);
@@ -68,15 +64,12 @@ static enum sb_code look_at_tail(struct sb_bag_writer *writer, int64_t size)
     struct sb_bag_append *append = writer->append;
     const char *path = writer->pattern.path;
     uint64_t last;
-    enum sb_code code;
 
     if (size == 0)
         return SB_OK;
     if (size < LIMIT_BYTES)
         return sb_fail(SB_FORMAT, "%s: is no bag, for it has %lld bytes", path, (long long)size);
-    code = sb_bag_read_last_limit(append->fd, size, &last, path);
-    if (code)
-        return code;
+    TRY(sb_bag_read_last_limit(append->fd, size, &last, path));
     if (last > (uint64_t)(size - LIMIT_BYTES) || (size - (int64_t)last) % LIMIT_BYTES != 0)
         return sb_fail(SB_FORMAT, "%s: is no bag, for it does not end in limits", path);
     append->records_end = (int64_t)last;
@@ -89,7 +82,6 @@ static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int
     struct sb_bag_append *append = writer->append;
     uint64_t last = 0;
     struct stat st;
-    enum sb_code code = SB_OK;
 
     append->separate = true;
     append->records_end = size;
@@ -97,13 +89,13 @@ static enum sb_code look_at_limits(struct sb_bag_writer *writer, int limits, int
         return sb_fail_errno(errno, "%s", append->limits);
     append->limits_size = st.st_size;
     if (st.st_size >= LIMIT_BYTES)
-        code = sb_bag_read_last_limit(limits, st.st_size, &last, append->limits);
-    if (code == SB_OK && (st.st_size % LIMIT_BYTES != 0 || last != (uint64_t)size))
-        code = sb_fail(SB_DAMAGED,
+        TRY(sb_bag_read_last_limit(limits, st.st_size, &last, append->limits));
+    if (st.st_size % LIMIT_BYTES != 0 || last != (uint64_t)size)
+        return sb_fail(SB_DAMAGED,
                        "%s: does not end where %s does, as when the program that wrote them died; "
                        "save what is whole by verify --repair-to, and append to that",
                        append->limits, writer->pattern.path);
-    return code;
+    return SB_OK;
 }
 
 /* Where its limits are, and what they say. */
@@ -193,13 +185,11 @@ static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd)
 static enum sb_code save_limits(struct sb_bag_writer *writer)
 {
     int fd;
-    enum sb_code code = begin_limits(writer, &fd);
 
-    if (code == SB_OK)
-        code = sb_bag_close_synced(writer, fd);
-    if (code == SB_OK)
-        code = sb_bag_give_name(writer, 0, true, false);
-    return code ? code : sb_sync_directory_of(writer->append->limits);
+    TRY(begin_limits(writer, &fd));
+    TRY(sb_bag_close_synced(writer, fd));
+    TRY(sb_bag_give_name(writer, 0, true, false));
+    return sb_sync_directory_of(writer->append->limits);
 }
 
 enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer)
@@ -228,9 +218,8 @@ static enum sb_code add_limits(struct sb_bag_writer *writer)
 
 static enum sb_code flush_synced(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_outbuf_flush(&writer->out);
-
-    return code ? code : sb_fsync(writer->append->fd, writer->name);
+    TRY(sb_outbuf_flush(&writer->out));
+    return sb_fsync(writer->append->fd, writer->name);
 }
 
 /* The old limits come back out of limits.NAME, the new ones follow. */
@@ -252,18 +241,12 @@ static enum sb_code prepare_tail(struct sb_bag_writer *writer)
 
 static enum sb_code prepare_separate(struct sb_bag_writer *writer)
 {
-    enum sb_code code = flush_synced(writer);
-
-    if (code == SB_OK)
-        code = begin_limits(writer, &writer->fd);
-    if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true,
-                               writer->append->limits_size);
-    if (code == SB_OK)
-        code = add_limits(writer);
-    if (code == SB_OK)
-        code = sb_outbuf_flush(&writer->out);
-    return code ? code : sb_fsync(writer->fd, writer->name);
+    TRY(flush_synced(writer));
+    TRY(begin_limits(writer, &writer->fd));
+    TRY(sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, writer->append->limits_size));
+    TRY(add_limits(writer));
+    TRY(sb_outbuf_flush(&writer->out));
+    return sb_fsync(writer->fd, writer->name);
 }
 
 enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer)
@@ -283,14 +266,12 @@ enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer)
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
-    enum sb_code code;
 
     if (!append->begun)
         return SB_OK;
-    code = sb_bag_append_finish(writer, append);
-    if (code == SB_OK)
-        append->begun = false;
-    return code;
+    TRY(sb_bag_append_finish(writer, append));
+    append->begun = false;
+    return SB_OK;
 }
 
 /* What cannot be undone now is left, with its journal, to the next writer. */

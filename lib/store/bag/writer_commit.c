@@ -36,19 +36,16 @@ enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard
 static enum sb_code remove_old(const struct sb_bag_writer *writer, uint32_t shard, bool aside,
                                bool *removed)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = aside ? sb_bag_temporary_name(writer, shard, false, &name)
-                              : sb_bag_final_name(writer, shard, writer->shards, true, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK) {
-        int failure = unlink(name.data) ? errno : 0;
+    TRY(aside ? sb_bag_temporary_name(writer, shard, false, &name)
+              : sb_bag_final_name(writer, shard, writer->shards, true, &name));
+    int failure = unlink(name.data) ? errno : 0;
 
-        *removed = *removed || failure != ENOENT; /* what failed may have done its work */
-        if (failure && failure != ENOENT)
-            code = sb_fail_errno(failure, "%s: cannot be removed", name.data);
-    }
-    sb_buf_release(&name);
-    return code;
+    *removed = *removed || failure != ENOENT; /* what failed may have done its work */
+    if (failure && failure != ENOENT)
+        return sb_fail_errno(failure, "%s: cannot be removed", name.data);
+    return SB_OK;
 }
 
 /* Its limits first: without them it would be read otherwise. *changed: set where a final name means
@@ -209,13 +206,11 @@ static enum sb_code move_limits_out(const struct sb_bag_writer *writer)
 
 static enum sb_code replace_file(const struct sb_bag_writer *writer)
 {
-    enum sb_code code = fold_old_limits(writer);
-
-    if (code == SB_OK)
-        code = sb_bag_give_name(writer, 0, false, true);
-    if (code == SB_OK && writer->separate)
-        code = move_limits_out(writer);
-    return code;
+    TRY(fold_old_limits(writer));
+    TRY(sb_bag_give_name(writer, 0, false, true));
+    if (writer->separate)
+        TRY(move_limits_out(writer));
+    return SB_OK;
 }
 
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer)
@@ -240,7 +235,6 @@ enum sb_code sb_bag_give_names(struct sb_bag_writer *writer)
 
 void sb_bag_take_names(struct sb_bag_writer *writer)
 {
-
     if (writer->options.force || writer->append || writer->stream)
         return;
     take_names_back(writer);

@@ -89,14 +89,13 @@ static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced)
 static enum sb_code write_share(struct sb_bag_writer *writer, size_t first)
 {
     const struct sb_bag_dealing *dealing = writer->dealing;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = first; code == SB_OK && i < dealing->count; i += writer->shards) {
+    for (size_t i = first; i < dealing->count; i += writer->shards) {
         uint32_t start = i ? dealing->ends[i - 1] : 0;
 
-        code = sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start);
+        TRY(sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Everything that waits goes to its shard. */
@@ -183,12 +182,10 @@ enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer)
 
 enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size)
 {
-    enum sb_code code;
-
     if (writer->fd < 0)
         return SB_OK;
-    code = sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size);
-    return code ? code : close_shard(writer, false);
+    TRY(sb_outbuf_cut(&writer->out, sb_outbuf_size(&writer->out) - size));
+    return close_shard(writer, false);
 }
 
 /* One shard's share of a run of limits; with the last run it is complete, and synced. */
@@ -196,24 +193,21 @@ static enum sb_code write_limits(struct sb_bag_writer *writer, uint32_t shard,
                                  const int64_t *limits, int64_t first, size_t size, bool last)
 {
     uint32_t skip = (shard + writer->shards - shard_of(writer, first)) % writer->shards;
-    enum sb_code code;
 
     if (skip >= size && !last)
         return SB_OK;
-    code = open_shard(writer, shard, writer->separate);
-    for (size_t i = skip; code == SB_OK && i < size; i += writer->shards) {
+    TRY(open_shard(writer, shard, writer->separate));
+    for (size_t i = skip; i < size; i += writer->shards) {
         uint64_t limit = htole64((uint64_t)limits[i]);
 
-        code = sb_outbuf_write(&writer->out, &limit, sizeof(limit));
+        TRY(sb_outbuf_write(&writer->out, &limit, sizeof(limit)));
     }
-    if (code == SB_OK)
-        code = close_shard(writer, last);
-    if (code == SB_OK && last && writer->separate) {
-        code = open_shard(writer, shard, false);
-        if (code == SB_OK)
-            code = close_shard(writer, true);
+    TRY(close_shard(writer, last));
+    if (last && writer->separate) {
+        TRY(open_shard(writer, shard, false));
+        TRY(close_shard(writer, true));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer)

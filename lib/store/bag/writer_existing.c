@@ -37,19 +37,15 @@ static enum sb_code refuse_linked(const char *path, const char *limits)
 /* A limits.NAME would be taken for the new file's. */
 static enum sb_code look_at_file(struct sb_bag_writer *writer)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = refuse_existing(writer->pattern.path, writer->options.force);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK)
-        code = sb_bag_final_name(writer, 0, 1, true, &name);
-    if (code == SB_OK)
-        code = refuse_existing(name.data, writer->options.force);
-    if (code == SB_OK)
-        code = refuse_linked(writer->pattern.path, name.data);
-    for (int limits = 0; code == SB_OK && limits < 2; limits++)
-        code = sb_bag_remove_one(writer, 0, limits);
-    sb_buf_release(&name);
-    return code;
+    TRY(refuse_existing(writer->pattern.path, writer->options.force));
+    TRY(sb_bag_final_name(writer, 0, 1, true, &name));
+    TRY(refuse_existing(name.data, writer->options.force));
+    TRY(refuse_linked(writer->pattern.path, name.data));
+    for (int limits = 0; limits < 2; limits++)
+        TRY(sb_bag_remove_one(writer, 0, limits));
+    return SB_OK;
 }
 
 struct existing {
@@ -109,18 +105,14 @@ static enum sb_code scan(const struct sb_bag_writer *writer, struct existing *ex
 
 static enum sb_code refuse_set(const struct sb_bag_writer *writer, const struct existing *existing)
 {
-    struct sb_buf name = {0};
-    enum sb_code code =
-        sb_bag_final_name(writer, existing->lowest, existing->of, existing->limits, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK)
-        code = sb_fail(SB_EXISTS,
-                       existing->lowest ? "%s: exists already, though shard 0 of the set does not, "
-                                          "as a killed run leaves it; use --force to replace it"
-                                        : "%s: exists already; use --force to replace the set",
-                       name.data);
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_bag_final_name(writer, existing->lowest, existing->of, existing->limits, &name));
+    return sb_fail(SB_EXISTS,
+                   existing->lowest ? "%s: exists already, though shard 0 of the set does not, "
+                                      "as a killed run leaves it; use --force to replace it"
+                                    : "%s: exists already; use --force to replace the set",
+                   name.data);
 }
 
 static enum sb_code look_at_set(struct sb_bag_writer *writer)
@@ -147,12 +139,12 @@ enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer)
 enum sb_code sb_bag_report_others(const struct sb_bag_writer *writer)
 {
     struct existing existing = {0};
-    enum sb_code code = scan(writer, &existing);
 
-    if (code == SB_OK && existing.other > 0)
+    TRY(scan(writer, &existing));
+    if (existing.other > 0)
         sb_report(writer->options.notify, SB_WARNING, "mixed", writer->name,
                   "shards of another set, of %u, stay beside the %u of this one; remove them, for "
                   "\"@*\" may find either",
                   existing.other, writer->shards);
-    return code;
+    return SB_OK;
 }

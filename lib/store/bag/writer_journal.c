@@ -40,11 +40,10 @@ enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer)
     int size =
         snprintf(text, sizeof(text), "%s%" PRId64 LIMITS_TAKE "%" PRId64 END,
                  append->separate ? TO_LIMITS : TO_TAIL, append->records_end, append->limits_size);
-    enum sb_code code = sb_pwrite_full(writer->lock.fd, text, (size_t)size, 0, writer->lock.path);
 
-    if (code == SB_OK)
-        code = sb_fsync(writer->lock.fd, writer->lock.path);
-    return code ? code : sb_sync_directory_of(writer->lock.path);
+    TRY(sb_pwrite_full(writer->lock.fd, text, (size_t)size, 0, writer->lock.path));
+    TRY(sb_fsync(writer->lock.fd, writer->lock.path));
+    return sb_sync_directory_of(writer->lock.path);
 }
 
 static bool skip(const char **at, const char *text)
@@ -124,12 +123,11 @@ enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_app
 static enum sb_code add_line(struct sb_bag_writer *writer, const struct sb_buf *line)
 {
     struct stat st;
-    enum sb_code code;
 
     if (fstat(writer->lock.fd, &st))
         return sb_fail_errno(errno, "%s", writer->lock.path);
-    code = sb_pwrite_full(writer->lock.fd, line->data, line->size, st.st_size, writer->lock.path);
-    return code ? code : sb_fsync(writer->lock.fd, writer->lock.path);
+    TRY(sb_pwrite_full(writer->lock.fd, line->data, line->size, st.st_size, writer->lock.path));
+    return sb_fsync(writer->lock.fd, writer->lock.path);
 }
 
 /* `there` without its directory, where that is the one of `here`. */

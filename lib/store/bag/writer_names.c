@@ -81,26 +81,21 @@ static enum sb_code follow_link(struct sb_bag_writer *writer)
 enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer, struct sb_out_lock *lock)
 {
     const struct sb_shard_pattern *pattern = &writer->pattern;
-    struct sb_buf set = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf set = {0};
 
     if (!pattern->is_set)
         return sb_out_lock_take_beside(lock, pattern->path, writer->name);
-    code = sb_buf_add_format(&set, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
+    return sb_buf_add_format(&set, "%.*s@%s", (int)pattern->prefix_size, pattern->path,
                              pattern->suffix)
                ? sb_fail_memory()
                : sb_out_lock_take_beside(lock, set.data, writer->name);
-    sb_buf_release(&set);
-    return code;
 }
 
 enum sb_code sb_bag_take_name(struct sb_bag_writer *writer)
 {
-    enum sb_code code = SB_OK;
-
     if (!writer->pattern.is_set)
-        code = follow_link(writer);
-    return code ? code : sb_bag_take_lock(writer, &writer->lock);
+        TRY(follow_link(writer));
+    return sb_bag_take_lock(writer, &writer->lock);
 }
 
 /* Takes the text off the front. */
@@ -146,13 +141,10 @@ enum sb_code sb_bag_remove_left_over(int directory, const char *name)
 
 enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard, bool limits)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK)
-        code = sb_bag_remove_left_over(AT_FDCWD, name.data);
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_bag_temporary_name(writer, shard, limits, &name));
+    return sb_bag_remove_left_over(AT_FDCWD, name.data);
 }
 
 struct sb_bag_found sb_bag_recognize(const struct sb_shard_pattern *set, const char *file)

@@ -17,7 +17,6 @@ static void leave(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 
 static enum sb_code has_grown(const struct sb_bag_writer *writer, bool *grown)
 {
-
     return IGNORED(sb_bag_has_grown(writer->pattern.path, writer->append->new_end,
                                     writer->append->new_limits_size, grown));
 }
@@ -67,11 +66,7 @@ static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writ
 
 enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys)
 {
-    enum sb_code code = sb_bag_writer_finish(records);
-
-    if (code == SB_OK)
-        code = sb_bag_writer_finish(keys);
-    if (code)
-        return code;
+    TRY(sb_bag_writer_finish(records));
+    TRY(sb_bag_writer_finish(keys));
     return is_tied(records, keys) ? commit_tied(records, keys) : commit_new(records, keys);
 }

@@ -67,10 +67,8 @@ enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer)
 static enum sb_code close_out(struct sb_bag_writer *writer)
 {
     int fd = writer->fd;
-    enum sb_code code = sb_outbuf_flush(&writer->out);
 
-    if (code)
-        return code;
+    TRY(sb_outbuf_flush(&writer->out));
     writer->fd = -1;
     return sb_bag_close_synced(writer, fd);
 }
@@ -80,20 +78,16 @@ static enum sb_code end_shard(struct sb_bag_writer *writer, int64_t first, int64
                               int64_t base)
 {
     bool at_tail = !writer->separate || sb_bag_replaces_file(writer);
-    enum sb_code code = SB_OK;
 
     if (at_tail)
-        code = sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer);
-    if (code == SB_OK && writer->separate) {
-        code = close_out(writer);
-        if (code == SB_OK)
-            code = sb_bag_create(writer, writer->shard, true, &writer->fd);
-        if (code == SB_OK)
-            code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0);
-        if (code == SB_OK)
-            code = sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer);
+        TRY(sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer));
+    if (writer->separate) {
+        TRY(close_out(writer));
+        TRY(sb_bag_create(writer, writer->shard, true, &writer->fd));
+        TRY(sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0));
+        TRY(sb_limit_spool_feed(&writer->limits, first, count, base, sb_bag_put, writer));
     }
-    return code ? code : close_out(writer);
+    return close_out(writer);
 }
 
 /* May there be one more shard? */
@@ -116,12 +110,8 @@ static enum sb_code end_grown(struct sb_bag_writer *writer)
 
 enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer)
 {
-    enum sb_code code = check_shard_limit(writer);
-
-    if (code == SB_OK)
-        code = end_grown(writer);
-    if (code)
-        return code;
+    TRY(check_shard_limit(writer));
+    TRY(end_grown(writer));
     sb_limit_spool_clear(&writer->limits);
     writer->shard++;
     return sb_bag_begin_shard(writer);

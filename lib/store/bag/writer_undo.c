@@ -88,18 +88,16 @@ static enum sb_code restore_tail(const struct sb_bag_writer *writer,
                                  const struct sb_bag_append *append, int limits)
 {
     const char *path = writer->pattern.path;
-    enum sb_code code;
 
     if (lseek(append->fd, append->records_end, SEEK_SET) < 0)
         return sb_fail_errno(errno, "%s", path);
-    code = sb_copy_range(limits, 0, append->fd, append->limits_size, append->limits, path);
-    if (code == SB_OK && ftruncate(append->fd, append->records_end + append->limits_size))
-        code = sb_fail_errno(errno, "%s: cannot be cut", path);
-    if (code == SB_OK)
-        code = sb_fsync(append->fd, path);
-    if (code == SB_OK && unlink(append->limits))
-        code = sb_fail_errno(errno, "%s: cannot be removed", append->limits);
-    return code ? code : sb_sync_directory_of(path);
+    TRY(sb_copy_range(limits, 0, append->fd, append->limits_size, append->limits, path));
+    if (ftruncate(append->fd, append->records_end + append->limits_size))
+        return sb_fail_errno(errno, "%s: cannot be cut", path);
+    TRY(sb_fsync(append->fd, path));
+    if (unlink(append->limits))
+        return sb_fail_errno(errno, "%s: cannot be removed", append->limits);
+    return sb_sync_directory_of(path);
 }
 
 /* limits.NAME is replaced last: while it is the old one, the new records do not count. */
@@ -136,31 +134,28 @@ enum sb_code sb_bag_restore(const struct sb_bag_writer *writer, const struct sb_
 
 enum sb_code sb_bag_has_grown(const char *path, int64_t end, int64_t limits_size, bool *grown)
 {
-    struct sb_buf limits = {0};
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
     bool there = false;
-    enum sb_code code = sb_limits_name(path, &limits)
-                            ? sb_fail_memory()
-                            : are_limits(limits.data, 0, limits_size, end, &there, grown);
 
-    if (code == SB_OK && !there) {
-        code = are_limits(path, end, limits_size, end, &there, grown);
-        if (code == SB_OK && !there)
-            code = sb_fail_errno(ENOENT, "%s", path);
+    TRY(sb_limits_name(path, &limits)
+            ? sb_fail_memory()
+            : are_limits(limits.data, 0, limits_size, end, &there, grown));
+    if (!there) {
+        TRY(are_limits(path, end, limits_size, end, &there, grown));
+        if (!there)
+            return sb_fail_errno(ENOENT, "%s", path);
     }
-    sb_buf_release(&limits);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_append_finish(const struct sb_bag_writer *writer,
                                   const struct sb_bag_append *append)
 {
-    enum sb_code code = SB_OK;
-
     if (append->separate)
-        code = sb_bag_give_name(writer, 0, true, true);
+        TRY(sb_bag_give_name(writer, 0, true, true));
     else if (unlink(append->limits) && errno != ENOENT)
-        code = sb_fail_errno(errno, "%s: cannot be removed", append->limits);
-    return code ? code : sb_sync_directory_of(append->limits);
+        return sb_fail_errno(errno, "%s: cannot be removed", append->limits);
+    return sb_sync_directory_of(append->limits);
 }
 
 /* All of it was written before the records got their commit. */

@@ -145,8 +145,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
 {
     const struct beside *beside = of(table);
 
-    if (sb_usage_begin(usage, NULL, 0, beside->count))
-        return sb_error()->code;
+    TRY(sb_usage_begin(usage, NULL, 0, beside->count));
     usage->line_word = "array";
     usage->typed = usage->packed = true;
     for (uint32_t i = 0; i < beside->count; i++) {
@@ -204,7 +203,6 @@ static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
     const struct beside *beside = of(table);
     struct beside_reader *reader = calloc(1, sizeof(*reader));
-    enum sb_code code = SB_OK;
 
     *out = reader;
     if (!reader)
@@ -213,9 +211,9 @@ static enum sb_code reader_new(const struct sb_table *table, void **out)
     reader->bags = calloc(beside->count, sizeof(*reader->bags));
     if (!reader->bags)
         return sb_fail_memory();
-    for (uint32_t i = 0; !code && i < beside->count; i++)
-        code = beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i]);
-    return code;
+    for (uint32_t i = 0; i < beside->count; i++)
+        TRY(beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i]));
+    return SB_OK;
 }
 
 /* Of what is damaged it is said in which bag. */
@@ -281,11 +279,11 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
 {
     struct beside_reader *reader = context;
     struct found found;
-    enum sb_code code = look(reader, &cell->cell, false, &found);
 
-    if (!code && found.header > 0)
-        code = each(each_context, reader->row.header.data, found.header);
-    return code ? code : found.ops->stream(found.bag, &found.cell, each, each_context);
+    TRY(look(reader, &cell->cell, false, &found));
+    if (found.header > 0)
+        TRY(each(each_context, reader->row.header.data, found.header));
+    return found.ops->stream(found.bag, &found.cell, each, each_context);
 }
 
 static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
@@ -399,14 +397,12 @@ static enum sb_code add_column(struct beside *beside, const char *spec,
     struct sb_input input = {.path = spec, .name = spec};
     int64_t records, other;
 
-    if (sb_table_open_bag(&column->bag, &input, options->bag, notify))
-        return sb_error()->code;
+    TRY(sb_table_open_bag(&column->bag, &input, options->bag, notify));
     beside->count++;
     sb_count_up(&beside->base.cell_size, column->bag->cell_size);
     records = sb_bag_count(column->bag->ops->records(column->bag));
     column->shards = sb_bag_shard_count(column->bag->ops->records(column->bag));
-    if (choose_form(column, spec, records, options))
-        return sb_error()->code;
+    TRY(choose_form(column, spec, records, options));
     other = find(&beside->base, column->name, strlen(column->name));
     if (&first[other] != column)
         return sb_fail(SB_INVALID, "%s: is called '%s', as %s is; arrays need different names",

@@ -92,8 +92,7 @@ enum sb_code sb_cache_segment(struct sb_cache *cache, uint32_t segment,
 
 enum sb_code sb_cache_count(struct sb_cache *cache, int64_t *rows, int64_t *live)
 {
-    if (sb_cache_find_superseded(cache))
-        return sb_error()->code;
+    TRY(sb_cache_find_superseded(cache));
     *rows = cache->rows;
     *live = cache->live;
     return SB_OK;
@@ -105,8 +104,7 @@ enum sb_code sb_cache_need_array(struct sb_cache *cache, const char *name, const
     struct sb_cache_segment segment;
 
     for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
-        if (sb_cache_segment(cache, i, &segment))
-            return sb_error()->code;
+        TRY(sb_cache_segment(cache, i, &segment));
         if (segment.fields == last)
             continue;
         last = segment.fields;

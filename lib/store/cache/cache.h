@@ -45,6 +45,7 @@ enum sb_code sb_cache_list(const char *path,
 enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
                            const struct sb_notify *notify) SB_CHECKED;
 void sb_cache_free(struct sb_cache *cache); /* NULL is allowed */
+FREEP(sb_cache_free, struct sb_cache)
 
 enum sb_cache_structure {
     SB_CACHE_TENSOR,

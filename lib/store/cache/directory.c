@@ -16,8 +16,7 @@ static enum sb_code add(struct sb_cache *cache, size_t *capacity, size_t dir, co
 
     if (cache->segment_count >= SB_CACHE_NOWHERE / 2)
         return sb_fail(SB_LIMIT, "%s: has too many segments", path);
-    if (sb_grow(&cache->segments, capacity, cache->segment_count, sizeof(file)))
-        return sb_error()->code;
+    TRY(sb_grow(&cache->segments, capacity, cache->segment_count, sizeof(file)));
     if (asprintf(&file.path, "%s/%s", path, name) < 0)
         return sb_fail_memory();
     cache->segments[cache->segment_count++] = file;

@@ -88,8 +88,7 @@ static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *
     size_t slots = 16, bits = FILTER_BITS_LEAST;
 
     *wanted = (struct wanted){.keys = keys};
-    if (sb_hash_key_draw(&wanted->hash_key))
-        return sb_error()->code;
+    TRY(sb_hash_key_draw(&wanted->hash_key));
     if (count > SIZE_MAX / 64)
         return sb_fail_memory();
     while (slots / 2 < count)
@@ -204,28 +203,24 @@ static enum sb_code read_mapped(struct indexed_dir *dir, const char *name)
 static enum sb_code read_index(struct search *search, size_t number, uint32_t first, uint32_t end)
 {
     struct indexed_dir dir = {.search = search, .first = first, .end = end, .last = first};
-    enum sb_code code;
-    char *name;
+    CLEANUP(sb_freep) char *name = NULL;
 
     if (asprintf(&name, "%s/index.pkl", search->cache->dirs[number]) < 0)
         return sb_fail_memory();
-    code = read_mapped(&dir, name);
-    free(name);
-    return code;
+    return read_mapped(&dir, name);
 }
 
 static enum sb_code read_indexes(struct search *search)
 {
     const struct sb_cache *cache = search->cache;
     uint32_t first = 0, end = 0;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < cache->dir_count; i++, first = end) {
+    for (size_t i = 0; i < cache->dir_count; i++, first = end) {
         while (end < cache->segment_count && cache->segments[end].dir == i)
             end++;
-        code = read_index(search, i, first, end);
+        TRY(read_index(search, i, first, end));
     }
-    return code;
+    return SB_OK;
 }
 
 /* What an index says of a key. */
@@ -252,10 +247,8 @@ static enum sb_code check_hint(const struct search *search, const struct hint *h
     struct sb_cache_map *map;
     struct sb_row_key key;
     bool holds;
-    enum sb_code code = sb_cache_hold(cache, hint->place.segment, &map);
 
-    if (code)
-        return code;
+    TRY(sb_cache_hold(cache, hint->place.segment, &map));
     holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key) &&
             key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
     sb_cache_unpin(cache, map);
@@ -310,8 +303,7 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
     for (int64_t row = 0; row < file->rows; row++) {
         size_t wanted;
 
-        if (sb_cache_key(map, file, row, &key))
-            return sb_error()->code;
+        TRY(sb_cache_key(map, file, row, &key));
         wanted = wanted_look(&search->wanted, key.text, key.size);
         if (wanted != UNWANTED)
             note_row(search, wanted, segment, row);
@@ -355,7 +347,6 @@ static enum sb_code scan_segment(struct search *search, uint32_t segment)
 static enum sb_code scan(struct search *search)
 {
     uint32_t lowest = SB_CACHE_NOWHERE;
-    enum sb_code code = SB_OK;
 
     search->open = 0;
     for (size_t i = 0; i < search->count; i++) {
@@ -367,19 +358,20 @@ static enum sb_code scan(struct search *search)
                  wanted_find(&search->wanted, key->text, key->size) == i)
             search->open++;
     }
-    for (uint32_t i = search->cache->segment_count; !code && i > 0; i--) {
+    for (uint32_t i = search->cache->segment_count; i > 0; i--) {
         if (sb_interrupted())
             return sb_fail_interrupt();
         if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
-            code = scan_segment(search, i - 1);
+            TRY(scan_segment(search, i - 1));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code look_everywhere(struct search *search)
 {
-    if (read_indexes(search) || check_hints(search) || scan(search))
-        return sb_error()->code;
+    TRY(read_indexes(search));
+    TRY(check_hints(search));
+    TRY(scan(search));
     for (size_t i = 0; i < search->count; i++) {
         const struct sb_row_key *key = &search->keys[i];
 
@@ -396,8 +388,7 @@ enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys
 
     for (size_t i = 0; i < count; i++)
         places[i] = nowhere;
-    if (wanted_make(&search.wanted, keys, count))
-        return sb_error()->code;
+    TRY(wanted_make(&search.wanted, keys, count));
     search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
     code = search.indexed ? look_everywhere(&search) : sb_fail_memory();
     free(search.indexed);

@@ -33,7 +33,6 @@ static enum sb_code put(void *file, const void *data, size_t size)
 enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir)
 {
     struct sb_stream_sink_options options = {.force = true};
-    enum sb_code code;
 
     *index = (struct sb_cache_index){0};
     if (asprintf(&index->path, "%s/index.pkl", dir) < 0) {
@@ -47,8 +46,8 @@ enum sb_code sb_cache_index_begin(struct sb_cache_index *index, const char *dir)
         return sb_fail(SB_EXISTS, "%s: is not a regular file; remove it", index->path);
     options.path = index->path;
     options.like = index->existing ? &index->before : NULL;
-    code = sb_outfile_open(&index->file, &options);
-    return code ? code : sb_pickle_index_begin(&index->entries, put, index->file);
+    TRY(sb_outfile_open(&index->file, &options));
+    return sb_pickle_index_begin(&index->entries, put, index->file);
 }
 
 enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done)
@@ -85,7 +84,7 @@ static enum sb_code add_rows(struct index_writer *writer)
 {
     struct sb_pickle_entry entry;
     struct sb_cache_row row;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     sb_cache_rewind(writer->cache);
     while (!(code = sb_cache_next(writer->cache, &row))) {
@@ -95,9 +94,7 @@ static enum sb_code add_rows(struct index_writer *writer)
                                          .key_size = row.key.size,
                                          .segment = writer->numbers[row.place.segment],
                                          .row = row.place.row};
-        code = sb_pickle_index_add(&writer->index.entries, &entry);
-        if (code)
-            return code;
+        TRY(sb_pickle_index_add(&writer->index.entries, &entry));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -130,9 +127,8 @@ static enum sb_code look_again(struct index_writer *writer)
     const struct stat *before = &writer->index.before;
     struct stat now;
     bool existing = stat(writer->index.path, &now) == 0;
-    struct sb_buf path = {0};
-    DIR *dir = NULL;
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    CLEANUP(closedirp) DIR *dir = NULL;
 
     if (existing != writer->index.existing ||
         (existing && (now.st_ino != before->st_ino || now.st_size != before->st_size ||
@@ -142,11 +138,7 @@ static enum sb_code look_again(struct index_writer *writer)
     if (sb_buf_add_format(&path, "%s/segments", writer->dir))
         return sb_fail_memory();
     dir = opendir(path.data);
-    code = dir ? count_segments(writer, dir) : sb_fail_errno(errno, "%s", path.data);
-    if (dir)
-        closedir(dir);
-    sb_buf_release(&path);
-    return code;
+    return dir ? count_segments(writer, dir) : sb_fail_errno(errno, "%s", path.data);
 }
 
 enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done)

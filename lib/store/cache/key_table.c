@@ -45,8 +45,7 @@ static enum sb_code check_rows(struct sb_cache *cache)
     int64_t rows = 0;
 
     for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
-        if (sb_cache_segment(cache, i, &segment))
-            return sb_error()->code;
+        TRY(sb_cache_segment(cache, i, &segment));
         if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_KEY_TABLE_ROWS)
             return sb_fail(SB_LIMIT, "there are too many rows for a table");
     }
@@ -89,23 +88,17 @@ static enum sb_code fill(struct sb_key_table *table)
 
 enum sb_code sb_key_table_new(struct sb_key_table **out, struct sb_cache *cache)
 {
-    struct sb_key_table *table = calloc(1, sizeof(*table));
-    enum sb_code code;
+    CLEANUP(sb_key_table_freep) struct sb_key_table *table = calloc(1, sizeof(*table));
 
     *out = NULL;
     if (!table)
         return sb_fail_memory();
     table->cache = cache;
-    code = sb_hash_key_draw(&table->seed);
-    if (!code)
-        code = sb_cache_reader_new(&table->reader, cache);
-    if (!code)
-        code = fill(table);
-    if (code)
-        sb_key_table_free(table);
-    else
-        *out = table;
-    return code;
+    TRY(sb_hash_key_draw(&table->seed));
+    TRY(sb_cache_reader_new(&table->reader, cache));
+    TRY(fill(table));
+    *out = TAKE(table);
+    return SB_OK;
 }
 
 void sb_key_table_free(struct sb_key_table *table)

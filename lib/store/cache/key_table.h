@@ -16,6 +16,7 @@ struct sb_key_table;
 /* Goes through all keys. SB_LIMIT: there are more rows than that. */
 enum sb_code sb_key_table_new(struct sb_key_table **out, struct sb_cache *cache) SB_CHECKED;
 void sb_key_table_free(struct sb_key_table *table); /* NULL is allowed; before its cache */
+FREEP(sb_key_table_free, struct sb_key_table)
 
 /* As sb_cache_find; false: a row can no longer be read, and what the table says is of no more use.
  */

@@ -40,18 +40,15 @@ static bool is_of_dict(const struct sb_arrow *arrow)
 
 enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_buf *out)
 {
-    enum sb_code code = sb_buf_add_char(out, is_of_dict(arrow) ? 'd' : '-');
-
-    for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++) {
+    TRY(sb_buf_add_char(out, is_of_dict(arrow) ? 'd' : '-'));
+    for (size_t i = 0; i < sb_arrow_column_count(arrow); i++) {
         const struct sb_arrow_column *column = sb_arrow_column(arrow, i);
 
-        code = sb_buf_add(out, column->name, strlen(column->name) + 1);
-        if (!code)
-            code = sb_buf_add_char(out, (char)('a' + column->type));
-        if (!code)
-            code = sb_buf_add_char(out, (char)('A' + column->dtype));
+        TRY(sb_buf_add(out, column->name, strlen(column->name) + 1));
+        TRY(sb_buf_add_char(out, (char)('a' + column->type)));
+        TRY(sb_buf_add_char(out, (char)('A' + column->dtype)));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The columns of an Arrow file while it is found out what each is. */
@@ -134,21 +131,20 @@ static enum sb_code add_field(const struct columns *columns, size_t at, bool nam
 static enum sb_code read_fields(const struct columns *columns, bool named,
                                 struct sb_cache_layout *layout)
 {
-    enum sb_code code = SB_OK;
     size_t name_size;
 
-    for (size_t i = 0; !code && i < columns->count; i++) {
+    for (size_t i = 0; i < columns->count; i++) {
         const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
 
         if (!columns->taken[i] && has_values(column, named, &name_size))
-            code = add_field(columns, i, named, name_size, layout);
+            TRY(add_field(columns, i, named, name_size, layout));
     }
-    for (size_t i = 0; !code && i < columns->count; i++) {
+    for (size_t i = 0; i < columns->count; i++) {
         if (!columns->taken[i])
             return sb_fail(SB_FORMAT, "column '%s' is none that a cache has",
                            sb_arrow_column(columns->arrow, i)->name);
     }
-    return code;
+    return SB_OK;
 }
 
 /* item0, item1, ...: as tuples and lists have it. */
@@ -171,8 +167,7 @@ static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *l
     sqlite3_stmt *statement = NULL;
     int result;
 
-    if (sb_database_prepare(db, &statement, query))
-        return sb_error()->code;
+    TRY(sb_database_prepare(db, &statement, query));
     result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
     if (result == SQLITE_OK)
         result = sqlite3_step(statement);
@@ -213,8 +208,7 @@ static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir
     layout->structure = SB_CACHE_DICT;
     if (is_of_dict(arrow) || !are_numbered(layout))
         return SB_OK;
-    if (is_list(dir, &list))
-        return sb_error()->code;
+    TRY(is_list(dir, &list));
     layout->structure = list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
     return SB_OK;
 }

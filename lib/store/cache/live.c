@@ -70,8 +70,7 @@ static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
     struct known_key hash;
     struct sb_row_key key;
 
-    if (sb_cache_key(map, file, row, &key))
-        return sb_error()->code;
+    TRY(sb_cache_key(map, file, row, &key));
     sb_cache_map_touch(map, touched, key.size);
     hash = hash_key(pass, &key);
     /* The table is entered by the low bits. */
@@ -84,22 +83,20 @@ static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
 static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map)
 {
     struct sb_row_key key;
-    enum sb_code code = SB_OK;
 
-    for (int64_t row = 0; !code && row < file->rows; row++)
-        code = sb_cache_key(map, file, row, &key);
-    return code;
+    for (int64_t row = 0; row < file->rows; row++)
+        TRY(sb_cache_key(map, file, row, &key));
+    return SB_OK;
 }
 
 static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
                               const struct sb_cache_map *map)
 {
     int64_t touched = 0;
-    enum sb_code code = SB_OK;
 
-    for (int64_t row = file->rows - 1; !code && row >= 0; row--)
-        code = pass_row(pass, file, map, row, &touched);
-    return code ? code : sb_mapping_check(map->mapping);
+    for (int64_t row = file->rows - 1; row >= 0; row--)
+        TRY(pass_row(pass, file, map, row, &touched));
+    return sb_mapping_check(map->mapping);
 }
 
 /* SB_END: it is given up, and of its rows some may have been passed. */
@@ -169,8 +166,8 @@ static enum sb_code make_table(struct pass *pass)
     pass->table = malloc(pass->slots * sizeof(*pass->table));
     if (!pass->table)
         return sb_fail_memory();
-    if (sb_hash_key_draw(&pass->keys[0]) || sb_hash_key_draw(&pass->keys[1]))
-        return sb_error()->code;
+    TRY(sb_hash_key_draw(&pass->keys[0]));
+    TRY(sb_hash_key_draw(&pass->keys[1]));
     return SB_OK;
 }
 
@@ -255,8 +252,7 @@ enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
     struct sb_cache_found *found = &cache->found;
     int64_t count;
 
-    if (sb_cache_find_superseded(cache))
-        return sb_error()->code;
+    TRY(sb_cache_find_superseded(cache));
     count = all ? cache->rows : cache->live;
     if (number < 0 || number >= count)
         return sb_fail(SB_INVALID, "key %lld: there are %lld", (long long)number, (long long)count);

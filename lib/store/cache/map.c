@@ -107,8 +107,7 @@ static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_
 static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
                            struct sb_cache_map *map)
 {
-    if (settle_layout(cache, file, map))
-        return sb_error()->code;
+    TRY(settle_layout(cache, file, map));
     if (file->state == CACHE_UNSEEN) {
         file->rows = sb_arrow_rows(map->arrow);
         file->bytes = map->mapping->size;

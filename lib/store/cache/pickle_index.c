@@ -132,8 +132,7 @@ static inline enum sb_code read_int(struct pickle *pickle, int64_t *value)
     const unsigned char *at;
     int opcode = 0;
 
-    if (next_opcode(pickle, &opcode))
-        return sb_error()->code;
+    TRY(next_opcode(pickle, &opcode));
     if (opcode == OP_LONG1)
         return read_long(pickle, value);
     if (opcode != OP_BININT1 && opcode != OP_BININT2 && opcode != OP_BININT)
@@ -154,8 +153,7 @@ static enum sb_code expect(struct pickle *pickle, int wanted)
 {
     int opcode = 0;
 
-    if (next_opcode(pickle, &opcode))
-        return sb_error()->code;
+    TRY(next_opcode(pickle, &opcode));
     return opcode == wanted ? SB_OK : fail_opcode(pickle, opcode);
 }
 
@@ -165,9 +163,10 @@ static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
 {
     if (!is_text(opcode))
         return fail_opcode(pickle, opcode);
-    if (read_text(pickle, opcode, entry) || read_int(pickle, &entry->segment) ||
-        read_int(pickle, &entry->row) || expect(pickle, OP_TUPLE2))
-        return sb_error()->code;
+    TRY(read_text(pickle, opcode, entry));
+    TRY(read_int(pickle, &entry->segment));
+    TRY(read_int(pickle, &entry->row));
+    TRY(expect(pickle, OP_TUPLE2));
     if (entry->segment < 0 || entry->row < 0)
         return sb_fail(SB_FORMAT, "has a number that is no place");
     return SB_OK;
@@ -198,8 +197,8 @@ static enum sb_code read_item(struct pickle *pickle, int opcode, each_entry *eac
 {
     struct sb_pickle_entry entry = {0};
 
-    if (read_entry(pickle, opcode, &entry) || expect(pickle, OP_SETITEM))
-        return sb_error()->code;
+    TRY(read_entry(pickle, opcode, &entry));
+    TRY(expect(pickle, OP_SETITEM));
     return each(context, &entry);
 }
 
@@ -218,8 +217,7 @@ enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *eac
     struct pickle pickle = {.data = data, .at = data, .end = (const unsigned char *)data + size};
     int opcode = 0;
 
-    if (read_beginning(&pickle))
-        return sb_error()->code;
+    TRY(read_beginning(&pickle));
     for (;;) {
         enum sb_code code = next_opcode(&pickle, &opcode);
 

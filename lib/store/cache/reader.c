@@ -48,8 +48,7 @@ static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place 
         reader->touched = 0;
         if (place.segment >= reader->cache->segment_count)
             return sb_fail(SB_DAMAGED, "there is no segment %lu", (unsigned long)place.segment);
-        if (sb_cache_pin(reader->cache, place.segment, &reader->map))
-            return sb_error()->code;
+        TRY(sb_cache_pin(reader->cache, place.segment, &reader->map));
     }
     if (place.row < 0 || place.row >= sb_arrow_rows(reader->map->arrow))
         return sb_fail(SB_DAMAGED, "%s: there is no row %lld", reader->map->mapping->name,
@@ -106,9 +105,9 @@ static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_c
     struct sb_arrow_value value, shape;
 
     out->array.dtype = field->dtype;
-    if (take(reader, field->data, row, &value) || take(reader, field->shape, row, &shape) ||
-        read_shape(reader, &shape, &out->array))
-        return sb_error()->code;
+    TRY(take(reader, field->data, row, &value));
+    TRY(take(reader, field->shape, row, &shape));
+    TRY(read_shape(reader, &shape, &out->array));
     /* The format bounds the number of values, so that this cannot overflow. */
     if (value.count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
         return fail_value(reader, "a shape does not fit the number of values");
@@ -123,8 +122,7 @@ static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_ca
 {
     struct sb_arrow_value value;
 
-    if (take(reader, field->data, row, &value))
-        return sb_error()->code;
+    TRY(take(reader, field->data, row, &value));
     out->array.data_size = value.count;
     out->data = value.data;
     out->offset = value.offset;
@@ -159,8 +157,7 @@ static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_p
     const struct sb_cache_field *field;
     enum sb_code code;
 
-    if (go_to(reader, place))
-        return sb_error()->code;
+    TRY(go_to(reader, place));
     out->array = (struct sb_npy){.dtype = SB_DTYPE_NONE};
     if (number >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array");
@@ -177,8 +174,7 @@ static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_p
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
                             size_t field, struct sb_cache_value *out)
 {
-    if (take_field(reader, place, field, true, out))
-        return sb_error()->code;
+    TRY(take_field(reader, place, field, true, out));
     reader->touched += out->array.data_size;
     return SB_OK;
 }
@@ -186,8 +182,7 @@ enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_plac
 enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
                                size_t field, struct sb_cache_value *out)
 {
-    if (take_field(reader, place, field, false, out))
-        return sb_error()->code;
+    TRY(take_field(reader, place, field, false, out));
     out->data = NULL;
     return sb_cache_reader_check(reader);
 }
@@ -209,8 +204,7 @@ enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place
     struct sb_arrow_value value;
     int64_t bytes;
 
-    if (go_to(reader, place))
-        return sb_error()->code;
+    TRY(go_to(reader, place));
     if (field >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array");
     of = &reader->map->layout->fields[field];
@@ -244,8 +238,7 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
                              struct sb_row_key *out)
 {
-    if (go_to(reader, place))
-        return sb_error()->code;
+    TRY(go_to(reader, place));
     if (sb_cache_key(reader->map, &reader->cache->segments[place.segment], place.row, out))
         return judge(reader);
     reader->touched += (int64_t)out->size;

@@ -39,24 +39,19 @@ static enum sb_code grow(struct sb_row_parts *row)
 {
     size_t capacity = row->capacity, same = capacity;
 
-    if (sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts)) ||
-        sb_grow(&row->fields, &same, row->count, sizeof(*row->fields)))
-        return sb_error()->code;
+    TRY(sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts)));
+    TRY(sb_grow(&row->fields, &same, row->count, sizeof(*row->fields)));
     return sb_grow(&row->numbers, &row->capacity, row->count, sizeof(*row->numbers));
 }
 
 enum sb_code sb_row_parts_begin(struct sb_row_parts *row, const struct sb_array_name *name)
 {
-    enum sb_code code;
-
     if (row->count == SB_CACHE_FIELDS_MOST)
         return sb_fail(SB_INVALID,
                        "%.*s: has more than %d arrays, which is all that a key "
                        "can have; put them into directories of their own",
                        (int)name->item_size, name->item, SB_CACHE_FIELDS_MOST);
-    code = grow(row);
-    if (code)
-        return code;
+    TRY(grow(row));
     row->begin = sb_spool_size(&row->bytes);
     row->parts[row->count] = (struct sb_row_part){
         .name_at = row->names.size, .blob = name->form == SB_FORM_PICKLE, .at = row->begin};
@@ -69,16 +64,12 @@ static enum sb_code read_head(struct sb_row_parts *row, struct sb_row_part *part
 {
     size_t head = size < (int64_t)SB_NPY_HEADER_MOST ? (size_t)size : SB_NPY_HEADER_MOST;
     int64_t values;
-    enum sb_code code;
 
     sb_buf_clear(&row->head);
     if (sb_buf_reserve(&row->head, head + 1))
         return sb_fail_memory();
-    code = sb_spool_get(&row->bytes, row->begin, row->head.data, head);
-    if (!code)
-        code = sb_npy_parse(&part->array, row->head.data, head);
-    if (code)
-        return code;
+    TRY(sb_spool_get(&row->bytes, row->begin, row->head.data, head));
+    TRY(sb_npy_parse(&part->array, row->head.data, head));
     values = size - (int64_t)part->array.header_size;
     if (part->array.data_size != values)
         return sb_fail(SB_FORMAT, "has %" PRId64 " bytes of values, where its shape says %" PRId64,
@@ -164,10 +155,8 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
 static enum sb_code write_part(struct sb_row_parts *row, const struct sb_row_part *part,
                                struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_cache_writer_value(writer, &part->array);
-
-    return code ? code
-                : sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block, writer);
+    TRY(sb_cache_writer_value(writer, &part->array));
+    return sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block, writer);
 }
 
 enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
@@ -176,12 +165,11 @@ enum sb_code sb_row_parts_write(struct sb_row_parts *row, bool alone, bool list,
     struct sb_cache_form form = make_form(row, alone, list);
     const size_t *order = NULL;
     int64_t bytes = 0;
-    enum sb_code code;
 
     for (size_t i = 0; i < row->count; i++)
         bytes += row->parts[i].array.data_size;
-    code = sb_cache_writer_begin_row(writer, &form, key, bytes, &order);
-    for (size_t i = 0; !code && i < row->count; i++)
-        code = write_part(row, &row->parts[row->numbers[order[i]]], writer);
-    return code ? code : sb_cache_writer_end_row(writer);
+    TRY(sb_cache_writer_begin_row(writer, &form, key, bytes, &order));
+    for (size_t i = 0; i < row->count; i++)
+        TRY(write_part(row, &row->parts[row->numbers[order[i]]], writer));
+    return sb_cache_writer_end_row(writer);
 }

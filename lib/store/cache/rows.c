@@ -54,19 +54,17 @@ static enum sb_code take_row(struct sb_cache *cache, struct sb_cache_row *row)
 
 enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    if (sb_heed_interrupt() || sb_cache_find_superseded(cache))
-        return sb_error()->code;
+    TRY(sb_heed_interrupt());
+    TRY(sb_cache_find_superseded(cache));
     do {
         /* What was returned lives until now. */
         if (cache->touched > SB_CACHE_TOUCHED_MOST) {
             sb_cache_map_forget(cache->map);
             cache->touched = 0;
         }
-        code = next_segment(cache);
-        if (code)
-            return code;
+        TRY(next_segment(cache));
         code = take_row(cache, row);
     } while (code == SB_END);
     if (!code)

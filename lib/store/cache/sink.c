@@ -127,13 +127,10 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
                              const struct sb_array_name *name)
 {
     bool alone = name->item_size == 0;
-    enum sb_code code;
 
     if (is_same_row(cache, name, alone))
         return SB_OK;
-    code = end_row(cache, batch);
-    if (code)
-        return code;
+    TRY(end_row(cache, batch));
     cache->open = true;
     cache->alone = alone;
     if (sb_buf_set(&cache->item, alone ? name->array : name->item,
@@ -156,14 +153,13 @@ static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batc
 {
     const struct sb_entry *entry = &item->member.entry;
     struct sb_array_name name = {0};
-    enum sb_code code;
 
     if (!sb_array_name_parse(&name, entry->path, entry->path_size))
         return sb_fail(SB_INVALID, "%s: is no array", entry->path);
     if (cache->options.single)
         take_as_key(&name);
-    code = take_row(cache, batch, &name);
-    return code ? code : sb_row_parts_begin(&cache->row, &name);
+    TRY(take_row(cache, batch, &name));
+    return sb_row_parts_begin(&cache->row, &name);
 }
 
 static enum sb_code end_member(struct cache_sink *cache, struct sb_batch *batch,
@@ -216,10 +212,8 @@ static enum sb_code store_item(struct cache_sink *cache, struct sb_batch *batch,
                                struct sb_item *item)
 {
     bool begins = item->state != SB_ITEM_PART || item->part_offset == 0;
-    enum sb_code code = begins ? begin_member(cache, batch, item) : SB_OK;
 
-    if (code)
-        return code;
+    TRY(begins ? begin_member(cache, batch, item) : SB_OK);
     switch (item->state) {
     case SB_ITEM_READ:
     case SB_ITEM_PART:
@@ -234,22 +228,18 @@ static enum sb_code store_item(struct cache_sink *cache, struct sb_batch *batch,
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < batch->count; i++)
-        code = store_item(to_cache(sink), batch, &batch->items[i]);
-    return code;
+    for (size_t i = 0; i < batch->count; i++)
+        TRY(store_item(to_cache(sink), batch, &batch->items[i]));
+    return SB_OK;
 }
 
 /* From here on it is keys that are counted, which only now are known. */
 static enum sb_code commit(struct sb_sink *sink)
 {
     struct cache_sink *cache = to_cache(sink);
-    enum sb_code code = end_row(cache, NULL);
     struct sb_cache_writer_counts counts;
 
-    if (code)
-        return code;
+    TRY(end_row(cache, NULL));
     counts = sb_cache_writer_counts(cache->writer);
     if (counts.rows == 0 && cache->dropped > 0)
         return sb_fail(SB_DAMAGED, "%s: is not written, for no key can be used as a whole",

@@ -94,8 +94,7 @@ static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_pl
     const struct sb_npy *array = &part->value.array;
     uint8_t *at = part->shape;
 
-    if (sb_cache_describe(reader, place, part->field, &part->value))
-        return sb_error()->code;
+    TRY(sb_cache_describe(reader, place, part->field, &part->value));
     part->size = array->data_size;
     if (part->form != SB_FORM_SHAPE)
         return SB_OK;
@@ -134,9 +133,9 @@ static enum sb_code make_member(struct cache_source *source, struct part *part,
     struct sb_cache_place place = source->row.place;
     int64_t at;
 
-    if (read_part(source->reader, place, part) || name_part(source, part) ||
-        make_header(part, &source->header))
-        return sb_error()->code;
+    TRY(read_part(source->reader, place, part));
+    TRY(name_part(source, part));
+    TRY(make_header(part, &source->header));
     at = part->form == SB_FORM_SHAPE ? part->value.shape_offset : part->value.offset;
     *member = (struct sb_member){
         .entry = {.path = source->name.data,
@@ -174,12 +173,10 @@ static void note_progress(struct cache_source *source)
 static enum sb_code next_live_row(struct cache_source *source)
 {
     struct sb_cache_row *row = &source->row;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     do {
-        code = sb_cache_next(source->cache, row);
-        if (code)
-            return code;
+        TRY(sb_cache_next(source->cache, row));
         if (source->only != SB_CACHE_NOWHERE && row->place.segment != source->only)
             return SB_END;
     } while (row->superseded);
@@ -203,13 +200,12 @@ static void report_left_out(const struct cache_source *source, const char *why)
 static enum sb_code check_row(const struct cache_source *source)
 {
     struct part part = {0};
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < part_count(source); i++) {
+    for (size_t i = 0; i < part_count(source); i++) {
         if (choose_part(source, i, &part))
-            code = read_part(source->reader, source->row.place, &part);
+            TRY(read_part(source->reader, source->row.place, &part));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The next row that counts, and has members. */
@@ -251,12 +247,10 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 {
     struct cache_source *source = (struct cache_source *)base;
     struct part part = {0};
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     do {
-        code = next_part(source, &part);
-        if (code)
-            return code;
+        TRY(next_part(source, &part));
         code = make_member(source, &part, member);
         if (code == SB_DAMAGED)
             report_left_out(source, sb_error()->text);
@@ -316,8 +310,8 @@ static enum sb_code find_part(struct cache_loader *loader, const struct sb_membe
 {
     part->field = (size_t)(member->place[PLACE_PART] >> FORM_BITS);
     part->form = member->place[PLACE_PART] & ((1U << FORM_BITS) - 1);
-    if (read_part(loader->reader, place_of(member), part) || make_header(part, &loader->header))
-        return sb_error()->code;
+    TRY(read_part(loader->reader, place_of(member), part));
+    TRY(make_header(part, &loader->header));
     if ((int64_t)loader->header.size + part->size != member->entry.size)
         return sb_fail(SB_DAMAGED, "%s: has become another", loader->base.source->name);
     return SB_OK;
@@ -357,19 +351,18 @@ static enum sb_code stream_values(struct cache_loader *loader, const struct sb_m
                                   const struct part *part, sb_each_block *each, void *context,
                                   struct sb_events *events)
 {
-    void *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) void *block = malloc(BLOCK);
     size_t size;
 
-    for (int64_t at = 0; !code && at < part->size; at += (int64_t)size) {
+    TRY(block ? SB_OK : sb_fail_memory());
+    for (int64_t at = 0; at < part->size; at += (int64_t)size) {
         size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
         if (copy_values(loader, member, part, at, size, block))
-            code = judge(member, events);
+            TRY(judge(member, events));
         else
-            code = each(context, block, size);
+            TRY(each(context, block, size));
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_each_block *each,
@@ -377,13 +370,12 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
 {
     struct cache_loader *loader = (struct cache_loader *)base;
     struct part part = {0};
-    enum sb_code code = SB_OK;
 
     if (find_part(loader, member, &part))
         return judge(member, events);
     if (loader->header.size > 0)
-        code = each(context, loader->header.data, loader->header.size);
-    return code ? code : stream_values(loader, member, &part, each, context, events);
+        TRY(each(context, loader->header.data, loader->header.size));
+    return stream_values(loader, member, &part, each, context, events);
 }
 
 static const struct sb_source_ops cache_ops = {
@@ -400,12 +392,10 @@ static enum sb_code begin(struct cache_source *source)
     struct sb_cache_segment segment;
     int64_t rows, live;
 
-    if (sb_cache_reader_new(&source->reader, source->cache) ||
-        sb_cache_count(source->cache, &rows, &live))
-        return sb_error()->code;
+    TRY(sb_cache_reader_new(&source->reader, source->cache));
+    TRY(sb_cache_count(source->cache, &rows, &live));
     for (size_t i = 0; i < source->array_count; i++) {
-        if (sb_cache_need_array(source->cache, source->arrays[i], source->base.name))
-            return sb_error()->code;
+        TRY(sb_cache_need_array(source->cache, source->arrays[i], source->base.name));
     }
     if (source->only != SB_CACHE_NOWHERE) {
         sb_cache_seek(source->cache, source->only);
@@ -413,8 +403,7 @@ static enum sb_code begin(struct cache_source *source)
     }
     sb_cache_rewind(source->cache);
     for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
-        if (sb_cache_segment(source->cache, i, &segment))
-            return sb_error()->code;
+        TRY(sb_cache_segment(source->cache, i, &segment));
         sb_count_up(&source->base.total, segment.bytes);
     }
     return SB_OK;

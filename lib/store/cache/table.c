@@ -65,8 +65,7 @@ static enum sb_code count(struct sb_table *table, int64_t *out)
 {
     int64_t rows, keys;
 
-    if (sb_cache_count(of(table)->cache, &rows, &keys))
-        return sb_error()->code;
+    TRY(sb_cache_count(of(table)->cache, &rows, &keys));
     *out = table->superseded ? rows : keys;
     return SB_OK;
 }
@@ -75,8 +74,7 @@ static enum sb_code row_at(struct sb_table *table, int64_t number, int64_t *row)
 {
     struct sb_cache_place place;
 
-    if (sb_cache_row_at(of(table)->cache, number, table->superseded, &place))
-        return sb_error()->code;
+    TRY(sb_cache_row_at(of(table)->cache, number, table->superseded, &place));
     *row = row_of(place);
     return SB_OK;
 }
@@ -123,21 +121,19 @@ static enum sb_code need(struct sb_table *table, const char *name)
 
 static enum sb_code key_of(struct cache_table *table, int64_t row, struct sb_row_key *key)
 {
-    enum sb_code code = SB_OK;
-
     if (!table->reader)
-        code = sb_cache_reader_new(&table->reader, table->cache);
-    return code ? code : sb_cache_key_at(table->reader, place_of_row(row), key);
+        TRY(sb_cache_reader_new(&table->reader, table->cache));
+    return sb_cache_key_at(table->reader, place_of_row(row), key);
 }
 
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     struct sb_row_key key;
-    enum sb_code code = key_of(of(table), row, &key);
 
-    if (!code && sb_buf_add(out, key.text, key.size))
-        code = sb_fail_memory();
-    return code;
+    TRY(key_of(of(table), row, &key));
+    if (sb_buf_add(out, key.text, key.size))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 static enum sb_code need_places(struct cache_table *table, size_t count)
@@ -181,15 +177,14 @@ static enum sb_code find_rows(struct sb_table *base, const struct sb_row_key *ke
     *bytes = 0;
     if (number == 0)
         return SB_OK;
-    if (need_places(table, number) || look_up(table, keys, number))
-        return sb_error()->code;
+    TRY(need_places(table, number));
+    TRY(look_up(table, keys, number));
     for (size_t i = 0; i < number; i++) {
         rows[i] = SB_NO_ROW;
         if (table->places[i].segment == SB_CACHE_NOWHERE)
             continue;
         rows[i] = row_of(table->places[i]);
-        if (columns(base, rows[i], &ignored))
-            return sb_error()->code;
+        TRY(columns(base, rows[i], &ignored));
         if (table->segment.rows > 0)
             *bytes += table->segment.bytes / table->segment.rows;
     }
@@ -202,8 +197,7 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
 
     if (number >= sb_cache_segment_count(of(table)->cache))
         return sb_error()->code = SB_END;
-    if (sb_cache_segment(of(table)->cache, number, &segment))
-        return sb_error()->code;
+    TRY(sb_cache_segment(of(table)->cache, number, &segment));
     *out =
         (struct sb_table_part){.path = segment.path, .rows = segment.rows, .bytes = segment.bytes};
     if (!segment.damaged)
@@ -217,8 +211,8 @@ static enum sb_code describe_row(struct sb_table *base, int64_t row, struct sb_f
     struct sb_cache_place place = place_of_row(row);
     uint32_t number;
 
-    if (columns(base, row, &number) || key_of(table, row, &facts->key))
-        return sb_error()->code;
+    TRY(columns(base, row, &number));
+    TRY(key_of(table, row, &facts->key));
     facts->structure = sb_cache_structure_words[table->segment.structure];
     facts->superseded = sb_cache_superseded(table->cache, place);
     facts->part = table->segment.number;
@@ -312,8 +306,7 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     size_t head, bytes;
 
     (void)stored;
-    if (look(reader, &cell->cell, true, &value, &head))
-        return sb_error()->code;
+    TRY(look(reader, &cell->cell, true, &value, &head));
     if (value.array.data_size > (int64_t)capacity ||
         head > capacity - (size_t)value.array.data_size) {
         sb_error()->code = SB_LIMIT;
@@ -334,8 +327,7 @@ static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, in
     struct sb_cache_value value;
     size_t head;
 
-    if (look(reader, &cell->cell, false, &value, &head))
-        return sb_error()->code;
+    TRY(look(reader, &cell->cell, false, &value, &head));
     *size = (int64_t)head + value.array.data_size;
     return SB_OK;
 }
@@ -544,8 +536,7 @@ static enum sb_code need_segment(struct sb_cache *cache, const char *path)
     struct sb_cache_segment segment;
 
     for (uint32_t i = 0; i < segments; i++) {
-        if (sb_cache_segment(cache, i, &segment))
-            return sb_error()->code;
+        TRY(sb_cache_segment(cache, i, &segment));
         if (!segment.damaged)
             return SB_OK;
     }
@@ -559,8 +550,7 @@ enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
     struct sb_cache *cache;
 
     (void)none;
-    if (sb_cache_open(&cache, &input->path, 1, notify))
-        return sb_error()->code;
+    TRY(sb_cache_open(&cache, &input->path, 1, notify));
     if (!need_segment(cache, input->path))
         return make_table(out, cache, input->path);
     sb_cache_free(cache);

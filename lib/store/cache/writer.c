@@ -44,16 +44,12 @@ static enum sb_code write_segment(struct sb_cache_writer *writer, const char *pa
 
 enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     if (!writer->segment || sb_arrow_writer_rows(writer->segment) == 0)
         return SB_OK;
-    code = sb_cache_new_segment_name(writer, writer->written, false, &path);
-    if (!code)
-        code = write_segment(writer, path.data);
-    sb_buf_release(&path);
-    return code;
+    TRY(sb_cache_new_segment_name(writer, writer->written, false, &path));
+    return write_segment(writer, path.data);
 }
 
 static enum sb_code begin_segments(struct sb_cache_writer *writer)
@@ -95,15 +91,12 @@ static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_row
 
 static enum sb_code fit_layout(struct sb_cache_writer *writer, const struct sb_cache_form *form)
 {
-    enum sb_code code = SB_OK;
-
     if (!writer->columns.known)
-        code = sb_cache_columns_set(&writer->columns, form, writer->key.data);
-    if (!code)
-        code = sb_cache_columns_arrange(&writer->columns, form, writer->key.data);
-    if (!code && !writer->segment)
-        code = begin_segments(writer);
-    return code;
+        TRY(sb_cache_columns_set(&writer->columns, form, writer->key.data));
+    TRY(sb_cache_columns_arrange(&writer->columns, form, writer->key.data));
+    if (!writer->segment)
+        TRY(begin_segments(writer));
+    return SB_OK;
 }
 
 enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
@@ -111,21 +104,17 @@ enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_row_key *key, int64_t bytes,
                                        const size_t **order)
 {
-    enum sb_code code = take_key(writer, key);
-
-    if (!code)
-        code = fit_layout(writer, form);
-    if (!code && is_full(writer, bytes + (int64_t)key->size))
-        code = sb_cache_finish_segment(writer);
-    if (code)
-        return code;
+    TRY(take_key(writer, key));
+    TRY(fit_layout(writer, form));
+    if (is_full(writer, bytes + (int64_t)key->size))
+        TRY(sb_cache_finish_segment(writer));
     writer->in_row = true;
     writer->in_value = false;
     writer->value = 0;
     writer->row_bytes = 0;
     *order = writer->columns.order;
-    code = sb_arrow_writer_add(writer->segment, 0, key->text, key->size);
-    return code ? code : sb_arrow_writer_end_value(writer->segment, 0);
+    TRY(sb_arrow_writer_add(writer->segment, 0, key->text, key->size));
+    return sb_arrow_writer_end_value(writer->segment, 0);
 }
 
 static enum sb_code end_value(struct sb_cache_writer *writer)
@@ -144,13 +133,12 @@ static enum sb_code add_shape(struct sb_cache_writer *writer, size_t column,
                               const struct sb_npy *array)
 {
     uint8_t number[sizeof(uint64_t)];
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < array->dims; i++) {
+    for (size_t i = 0; i < array->dims; i++) {
         sb_put_u64(number, (uint64_t)array->shape[i]);
-        code = sb_arrow_writer_add(writer->segment, column, number, sizeof(number));
+        TRY(sb_arrow_writer_add(writer->segment, column, number, sizeof(number)));
     }
-    return code ? code : sb_arrow_writer_end_value(writer->segment, column);
+    return sb_arrow_writer_end_value(writer->segment, column);
 }
 
 static enum sb_code fail_too_large(const struct sb_cache_writer *writer,
@@ -205,10 +193,8 @@ enum sb_code sb_cache_writer_end_row(struct sb_cache_writer *writer)
         .segment = writer->base + writer->written,
         .row = sb_arrow_writer_rows(writer->segment),
     };
-    enum sb_code code = end_value(writer);
 
-    if (code)
-        return code;
+    TRY(end_value(writer));
     sb_arrow_writer_end_row(writer->segment);
     writer->in_row = false;
     writer->segment_bytes += writer->row_bytes + (int64_t)writer->key.size;
@@ -260,8 +246,7 @@ static void set_options(struct sb_cache_writer *writer,
 enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
                                   const struct sb_cache_writer_options *options)
 {
-    struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
-    enum sb_code code;
+    CLEANUP(sb_cache_writer_freep) struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
 
     *out = NULL;
     if (!writer)
@@ -269,14 +254,10 @@ enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
     writer->index_fd = writer->lock.fd = -1;
     set_options(writer, options);
     writer->name = strdup(options->path);
-    code = writer->name ? sb_cache_writer_prepare(writer) : sb_fail_memory();
-    if (!code)
-        code = begin_index(writer);
-    if (code)
-        sb_cache_writer_free(writer);
-    else
-        *out = writer;
-    return code;
+    TRY(writer->name ? sb_cache_writer_prepare(writer) : sb_fail_memory());
+    TRY(begin_index(writer));
+    *out = TAKE(writer);
+    return SB_OK;
 }
 
 struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_writer *writer)
@@ -302,7 +283,6 @@ static void remove_segments(const struct sb_cache_writer *writer)
 
 static void undo(struct sb_cache_writer *writer)
 {
-
     if (writer->done)
         return;
     if (writer->existing)

@@ -36,6 +36,7 @@ struct sb_cache_writer;
 enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
                                   const struct sb_cache_writer_options *options) SB_CHECKED;
 void sb_cache_writer_free(struct sb_cache_writer *writer); /* NULL is allowed; undoes */
+FREEP(sb_cache_writer_free, struct sb_cache_writer)
 
 /* What a row consists of. The columns' numbers in the fields are not looked at. */
 struct sb_cache_form {

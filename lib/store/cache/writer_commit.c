@@ -33,17 +33,12 @@ static enum sb_code write_schema(const struct sb_cache_writer *writer)
 /* The directories of what is written in: of its segments, and its own. */
 static enum sb_code sync_directories(const struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
-    enum sb_code code = sb_cache_new_segment_name(writer, 0, true, &path);
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
-    if (!code)
-        code = sb_sync_directory_of(path.data);
-    if (!code)
-        code = sb_cache_join(&path, writer->work.data, "index.pkl");
-    if (!code)
-        code = sb_sync_directory_of(path.data);
-    sb_buf_release(&path);
-    return code;
+    TRY(sb_cache_new_segment_name(writer, 0, true, &path));
+    TRY(sb_sync_directory_of(path.data));
+    TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
+    return sb_sync_directory_of(path.data);
 }
 
 /* Adding */
@@ -70,16 +65,12 @@ static enum sb_code rename_segments(struct sb_cache_writer *writer)
 /* Once index.pkl is there nothing is undone, whatever fails: it names the segments. */
 static enum sb_code commit_existing(struct sb_cache_writer *writer)
 {
-    enum sb_code code = write_schema(writer);
-
-    if (!code)
-        code = rename_segments(writer);
-    if (!code && writer->written > 0)
-        code = sync_directories(writer);
-    if (!code && writer->written > 0)
-        code = sb_cache_extend_index(writer);
-    if (code)
-        return code;
+    TRY(write_schema(writer));
+    TRY(rename_segments(writer));
+    if (writer->written > 0)
+        TRY(sync_directories(writer));
+    if (writer->written > 0)
+        TRY(sb_cache_extend_index(writer));
     writer->done = true;
     return sync_directories(writer);
 }
@@ -102,16 +93,14 @@ static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, cons
 /* Replaces old by the name that the old one then has. */
 static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf *old)
 {
-    enum sb_code code;
-
     if (sb_buf_set(old, writer->work.data, writer->work.size))
         return sb_fail_memory();
     if (renameat2(AT_FDCWD, writer->work.data, AT_FDCWD, writer->path, RENAME_EXCHANGE) == 0)
         return SB_OK;
     if (errno != EINVAL && errno != ENOSYS)
         return sb_fail_errno(errno, "%s: cannot be replaced", writer->name);
-    code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, old);
-    return code ? code : exchange_in_steps(writer, old->data);
+    TRY(sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, old));
+    return exchange_in_steps(writer, old->data);
 }
 
 static void remove_old(const struct sb_cache_writer *writer, const char *old)
@@ -125,45 +114,33 @@ static void remove_old(const struct sb_cache_writer *writer, const char *old)
 
 static enum sb_code replace(struct sb_cache_writer *writer)
 {
-    struct sb_buf old = {0};
-    enum sb_code code = sb_cache_vet(writer); /* something may have come meanwhile */
+    CLEANUP(sb_buf_release) struct sb_buf old = {0};
 
-    if (!code)
-        code = exchange(writer, &old);
-    if (!code) {
-        writer->done = true;
-        code = sb_sync_directory_of(writer->path);
-    }
-    if (!code)
-        remove_old(writer, old.data);
-    sb_buf_release(&old);
-    return code;
+    TRY(sb_cache_vet(writer)); /* something may have come meanwhile */
+
+    TRY(exchange(writer, &old));
+    writer->done = true;
+    TRY(sb_sync_directory_of(writer->path));
+    remove_old(writer, old.data);
+    return SB_OK;
 }
 
 static enum sb_code take_place(struct sb_cache_writer *writer)
 {
-    enum sb_code code;
-
     if (writer->replaces)
         return replace(writer);
-    code = sb_rename_new(writer->work.data, writer->path);
-    if (code)
-        return code;
+    TRY(sb_rename_new(writer->work.data, writer->path));
     writer->done = true;
     return sb_sync_directory_of(writer->path);
 }
 
 static enum sb_code commit_new(struct sb_cache_writer *writer)
 {
-    enum sb_code code = write_schema(writer);
-
-    if (!code)
-        code = sb_cache_end_index(writer);
-    if (!code)
-        code = sb_fsync(writer->index_fd, writer->name);
-    if (!code)
-        code = sync_directories(writer);
-    return code ? code : take_place(writer);
+    TRY(write_schema(writer));
+    TRY(sb_cache_end_index(writer));
+    TRY(sb_fsync(writer->index_fd, writer->name));
+    TRY(sync_directories(writer));
+    return take_place(writer);
 }
 
 static void report_foreign(const struct sb_cache_writer *writer)
@@ -177,10 +154,7 @@ static void report_foreign(const struct sb_cache_writer *writer)
 
 enum sb_code sb_cache_writer_commit(struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_cache_finish_segment(writer);
-
-    if (code)
-        return code;
+    TRY(sb_cache_finish_segment(writer));
     report_foreign(writer);
     return writer->existing ? commit_existing(writer) : commit_new(writer);
 }

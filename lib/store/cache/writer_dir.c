@@ -103,13 +103,11 @@ enum sb_code sb_cache_remove_all(const char *path)
     char within[] = "segments";
     struct sb_buf segments = {0};
     struct stat st;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
         return sb_fail(SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
-    code = sb_cache_join(&segments, path, within);
-    if (code)
-        return code;
+    TRY(sb_cache_join(&segments, path, within));
     code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL);
     if (!code || code == SB_NOENT)
         code = remove_directory(segments.data);
@@ -132,14 +130,13 @@ static enum sb_code refuse(const char *directory, const char *name, const char *
 /* Only what a cache can hold is ever removed with one. */
 static enum sb_code vet_type(const char *directory, const char *name, bool wanted)
 {
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     struct stat st;
-    enum sb_code code = sb_cache_join(&path, directory, name);
 
-    if (!code && lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
-        code = refuse(directory, name, wanted ? "no directory" : "a directory");
-    sb_buf_release(&path);
-    return code;
+    TRY(sb_cache_join(&path, directory, name));
+    if (lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
+        TRY(refuse(directory, name, wanted ? "no directory" : "a directory"));
+    return SB_OK;
 }
 
 static enum sb_code vet_segment(void *context, const char *directory, const char *name)
@@ -154,8 +151,7 @@ static enum sb_code vet_segment(void *context, const char *directory, const char
 
 static enum sb_code vet_name(void *context, const char *directory, const char *name)
 {
-    struct sb_buf segments = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf segments = {0};
 
     (void)context;
     if (strcmp(name, "index.pkl") == 0 || strcmp(name, "schema.json") == 0 ||
@@ -163,13 +159,9 @@ static enum sb_code vet_name(void *context, const char *directory, const char *n
         return vet_type(directory, name, false);
     if (strcmp(name, "segments") != 0)
         return refuse(directory, name, no_part);
-    code = vet_type(directory, name, true);
-    if (!code)
-        code = sb_cache_join(&segments, directory, name);
-    if (!code)
-        code = each_name(segments.data, O_NOFOLLOW, vet_segment, NULL);
-    sb_buf_release(&segments);
-    return code;
+    TRY(vet_type(directory, name, true));
+    TRY(sb_cache_join(&segments, directory, name));
+    return each_name(segments.data, O_NOFOLLOW, vet_segment, NULL);
 }
 
 enum sb_code sb_cache_vet(const struct sb_cache_writer *writer)
@@ -204,22 +196,18 @@ static enum sb_code take_path(struct sb_cache_writer *writer)
 /* A run that was killed while it replaced the cache may have left none. */
 static enum sb_code recover(const struct sb_cache_writer *writer)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, &name);
 
-    if (!code && lstat(name.data, &st) == 0) {
+    TRY(sb_out_hide(writer->path, SB_CACHE_OLD_SUFFIX, &name));
+    if (lstat(name.data, &st) == 0) {
         if (lstat(writer->path, &st) && errno == ENOENT)
-            code = sb_rename_new(name.data, writer->path);
+            TRY(sb_rename_new(name.data, writer->path));
         else
-            code = sb_cache_remove_all(name.data);
+            TRY(sb_cache_remove_all(name.data));
     }
-    if (!code)
-        code = sb_out_hide(writer->path, NEW_SUFFIX, &name);
-    if (!code)
-        code = sb_cache_remove_all(name.data);
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_out_hide(writer->path, NEW_SUFFIX, &name));
+    return sb_cache_remove_all(name.data);
 }
 
 /* The original makes these two directories, and what is in them later. */
@@ -276,8 +264,7 @@ static enum sb_code take_segment(void *context, const char *directory, const cha
         return remove_leftover(NULL, directory, name);
     if (number == INT64_MAX)
         return sb_fail(SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
-    if (sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number)))
-        return sb_error()->code;
+    TRY(sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number)));
     writer->numbers[writer->number_count++] = number;
     if (number >= writer->base)
         writer->base = number + 1;
@@ -293,17 +280,14 @@ static int compare(const void *a, const void *b)
 
 static enum sb_code take_segments(struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
-    enum sb_code code = sb_cache_join(&path, writer->path, "segments");
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
-    if (!code)
-        code = each_name(path.data, 0, take_segment, writer);
-    if (!code)
-        code = each_name(writer->path, 0, remove_leftover, NULL);
-    if (!code && writer->number_count > 0)
+    TRY(sb_cache_join(&path, writer->path, "segments"));
+    TRY(each_name(path.data, 0, take_segment, writer));
+    TRY(each_name(writer->path, 0, remove_leftover, NULL));
+    if (writer->number_count > 0)
         qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
-    sb_buf_release(&path);
-    return code;
+    return SB_OK;
 }
 
 /* The form of the last segment that can be read. */
@@ -358,20 +342,14 @@ static enum sb_code make_work(struct sb_cache_writer *writer)
 
 enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer)
 {
-    enum sb_code code = take_path(writer);
-
-    if (!code)
-        code = sb_out_lock_take_beside(&writer->lock, writer->path, writer->name);
-    if (!code)
-        code = recover(writer);
-    if (!code)
-        code = look(writer);
-    if (code)
-        return code;
+    TRY(take_path(writer));
+    TRY(sb_out_lock_take_beside(&writer->lock, writer->path, writer->name));
+    TRY(recover(writer));
+    TRY(look(writer));
     if (!writer->existing)
         return make_work(writer);
     if (sb_buf_add_text(&writer->work, writer->path))
         return sb_fail_memory();
-    code = take_segments(writer);
-    return code ? code : take_form(writer);
+    TRY(take_segments(writer));
+    return take_form(writer);
 }

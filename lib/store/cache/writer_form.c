@@ -50,19 +50,16 @@ static enum sb_code check_type(const struct sb_cache_field *field, const char *s
 
 static enum sb_code check_form(const struct sb_cache_form *form, const char *subject)
 {
-    enum sb_code code = SB_OK;
-
     if (form->field_count > SB_CACHE_FIELDS_MOST)
         return sb_fail(SB_INVALID,
                        "%s: has %zu arrays, and at most %d are held; put them into directories of "
                        "their own",
                        subject, form->field_count, SB_CACHE_FIELDS_MOST);
-    for (size_t i = 0; !code && i < form->field_count; i++) {
-        code = check_name(form, i, subject);
-        if (!code)
-            code = check_type(&form->fields[i], subject);
+    for (size_t i = 0; i < form->field_count; i++) {
+        TRY(check_name(form, i, subject));
+        TRY(check_type(&form->fields[i], subject));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Fields */
@@ -92,7 +89,6 @@ static enum sb_code add_column(struct sb_cache_columns *layout, const char *fiel
 static enum sb_code add_field(struct sb_cache_columns *layout, const struct sb_cache_field *field)
 {
     struct sb_cache_field *own = &layout->fields[layout->count];
-    enum sb_code code;
 
     *own = *field;
     own->name = strdup(field->name);
@@ -101,10 +97,8 @@ static enum sb_code add_field(struct sb_cache_columns *layout, const struct sb_c
     layout->count++;
     if (field->blob)
         return add_column(layout, field->name, "blob", SB_ARROW_BINARY, SB_DTYPE_NONE, &own->data);
-    code = add_column(layout, field->name, "data", SB_ARROW_LIST, field->dtype, &own->data);
-    return code ? code
-                : add_column(layout, field->name, "shape", SB_ARROW_LIST, SB_DTYPE_INT64,
-                             &own->shape);
+    TRY(add_column(layout, field->name, "data", SB_ARROW_LIST, field->dtype, &own->data));
+    return add_column(layout, field->name, "shape", SB_ARROW_LIST, SB_DTYPE_INT64, &own->shape);
 }
 
 static enum sb_code copy_form(struct sb_cache_columns *layout, const struct sb_cache_form *form)
@@ -196,9 +190,8 @@ static enum sb_code check_structure(const struct sb_cache_columns *layout,
 enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
                                       const struct sb_cache_form *form, const char *subject)
 {
-    enum sb_code code = check_structure(layout, form, subject);
-
-    for (size_t i = 0; !code && i < layout->count; i++) {
+    TRY(check_structure(layout, form, subject));
+    for (size_t i = 0; i < layout->count; i++) {
         const struct sb_cache_field *own = &layout->fields[i], *other;
 
         if (!find_field(form, own->name, i, &layout->order[i]))
@@ -213,10 +206,10 @@ enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
                            "the same types",
                            subject, own->name, type_word(other), type_word(own));
     }
-    if (!code && form->field_count > layout->count)
+    if (form->field_count > layout->count)
         return sb_fail(SB_INVALID,
                        "%s: has '%s', which the first key has not; all keys of a cache have the "
                        "same arrays, without any twice",
                        subject, find_other(layout, form));
-    return code;
+    return SB_OK;
 }

@@ -9,22 +9,18 @@
 
 enum sb_code sb_cache_end_index(struct sb_cache_writer *writer)
 {
-    enum sb_code code = sb_pickle_index_end(&writer->index);
-
-    return code ? code : sb_outbuf_flush(&writer->index_out);
+    TRY(sb_pickle_index_end(&writer->index));
+    return sb_outbuf_flush(&writer->index_out);
 }
 
 /* From the segments; it maps all of them. */
 static enum sb_code rebuild(struct sb_cache_writer *writer)
 {
     const char *path = writer->path;
-    struct sb_cache *cache = NULL;
-    enum sb_code code = sb_cache_open(&cache, &path, 1, writer->options.notify);
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
 
-    if (!code)
-        code = sb_cache_write_index(cache, path, &writer->done);
-    sb_cache_free(cache);
-    return code;
+    TRY(sb_cache_open(&cache, &path, 1, writer->options.notify));
+    return sb_cache_write_index(cache, path, &writer->done);
 }
 
 /* From the existing index, and that of the new rows */

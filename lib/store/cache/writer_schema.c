@@ -25,21 +25,21 @@ static enum sb_code add_escape(struct sb_buf *out, uint32_t point)
 enum sb_code sb_cache_add_json(struct sb_buf *out, const char *text)
 {
     size_t left = strlen(text), step;
-    enum sb_code code = sb_buf_add_char(out, '"');
     uint32_t point;
 
-    for (; !code && left > 0; text += step, left -= step) {
+    TRY(sb_buf_add_char(out, '"'));
+    for (; left > 0; text += step, left -= step) {
         step = sb_utf8_character(text, left, &point);
         if (step == 0) {
             step = 1;
             point = 0xfffd;
         }
         if (point >= ' ' && point <= '~' && point != '"' && point != '\\')
-            code = sb_buf_add_char(out, (char)point);
+            TRY(sb_buf_add_char(out, (char)point));
         else
-            code = add_escape(out, point);
+            TRY(add_escape(out, point));
     }
-    return code ? code : sb_buf_add_char(out, '"');
+    return sb_buf_add_char(out, '"');
 }
 
 /* The names of a dict's tensors: a list in JSON. */
@@ -104,34 +104,29 @@ static enum sb_code add_type(struct sb_buf *out, const struct sb_arrow_column *c
 
 static enum sb_code add_column(struct sb_buf *out, const struct sb_arrow_column *column, bool last)
 {
-    enum sb_code code = sb_buf_add_text(out, "    {\n      \"name\": ");
-
-    if (!code)
-        code = sb_cache_add_json(out, column->name);
-    if (!code)
-        code = sb_buf_add_text(out, ",\n      \"type\": ");
-    if (!code)
-        code = add_type(out, column);
-    return code ? code : sb_buf_add_text(out, last ? "\n    }\n" : "\n    },\n");
+    TRY(sb_buf_add_text(out, "    {\n      \"name\": "));
+    TRY(sb_cache_add_json(out, column->name));
+    TRY(sb_buf_add_text(out, ",\n      \"type\": "));
+    TRY(add_type(out, column));
+    return sb_buf_add_text(out, last ? "\n    }\n" : "\n    },\n");
 }
 
 static enum sb_code add_metadata(struct sb_buf *out, const struct sb_cache_columns *layout)
 {
-    struct sb_buf value = {0};
+    CLEANUP(sb_buf_release) struct sb_buf value = {0};
     struct sb_arrow_pair pair;
     size_t count;
-    enum sb_code code = sb_cache_schema_pair(layout, &value, &pair, &count);
 
-    if (!code && count == 0)
-        code = sb_buf_add_text(out, "  \"metadata\": {},\n");
-    if (!code && count > 0)
-        code = sb_buf_add_format(out, "  \"metadata\": {\n    \"%s\": ", pair.key);
-    if (!code && count > 0)
-        code = sb_cache_add_json(out, pair.value);
-    if (!code && count > 0)
-        code = sb_buf_add_text(out, "\n  },\n");
-    sb_buf_release(&value);
-    return code;
+    TRY(sb_cache_schema_pair(layout, &value, &pair, &count));
+    if (count == 0)
+        TRY(sb_buf_add_text(out, "  \"metadata\": {},\n"));
+    if (count > 0)
+        TRY(sb_buf_add_format(out, "  \"metadata\": {\n    \"%s\": ", pair.key));
+    if (count > 0)
+        TRY(sb_cache_add_json(out, pair.value));
+    if (count > 0)
+        TRY(sb_buf_add_text(out, "\n  },\n"));
+    return SB_OK;
 }
 
 enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out)

@@ -82,8 +82,7 @@ static enum sb_code begin_frames(struct sb_part_codec *codec)
 
 enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level)
 {
-    struct sb_part_codec *codec = calloc(1, sizeof(*codec));
-    enum sb_code code;
+    CLEANUP(sb_part_codec_freep) struct sb_part_codec *codec = calloc(1, sizeof(*codec));
 
     *out = NULL;
     if (!codec)
@@ -91,12 +90,9 @@ enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind k
     codec->kind = kind;
     codec->level = level_of(kind, level);
     codec->capacity = sb_part_capacity(kind, level);
-    code = kind == SB_FILTER_GZIP ? begin_deflate(codec) : begin_frames(codec);
-    if (code)
-        sb_part_codec_free(codec);
-    else
-        *out = codec;
-    return code;
+    TRY(kind == SB_FILTER_GZIP ? begin_deflate(codec) : begin_frames(codec));
+    *out = TAKE(codec);
+    return SB_OK;
 }
 
 void sb_part_codec_free(struct sb_part_codec *codec)

@@ -45,6 +45,7 @@ size_t sb_part_capacity(enum sb_filter_kind kind, int level);
 enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind,
                                int level) SB_CHECKED;
 void sb_part_codec_free(struct sb_part_codec *codec); /* NULL is allowed */
+FREEP(sb_part_codec_free, struct sb_part_codec)
 
 /* Sets made and sum. */
 enum sb_code sb_part_compress(struct sb_part_codec *codec, struct sb_part_work *work) SB_CHECKED;

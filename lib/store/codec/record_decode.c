@@ -167,9 +167,8 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     *size = 0;
     if (frame_size == 0)
         return SB_OK;
-    if (sb_frame_size(frame, frame_size, (int64_t)frame_size, &content) ||
-        check_frame(frame, frame_size))
-        return sb_error()->code;
+    TRY(sb_frame_size(frame, frame_size, (int64_t)frame_size, &content));
+    TRY(check_frame(frame, frame_size));
     if (content > 0 && (uint64_t)content > capacity)
         return too_large();
     result = ZSTD_decompressDCtx(decoder->zstd, data, capacity, frame, frame_size);
@@ -215,22 +214,22 @@ enum sb_code sb_decode_more(struct sb_decoder *decoder, const void *piece, size_
 {
     ZSTD_inBuffer in = {.src = piece, .size = size};
     ZSTD_outBuffer out = {.dst = decoder->block, .size = ZSTD_DStreamOutSize()};
-    enum sb_code code = look_at_head(decoder, piece, size);
     size_t result;
 
+    TRY(look_at_head(decoder, piece, size));
     /* A full block may leave more inside. */
-    while (!code && !decoder->ended && (in.pos < in.size || out.pos == out.size)) {
+    while (!decoder->ended && (in.pos < in.size || out.pos == out.size)) {
         out.pos = 0;
         result = ZSTD_decompressStream(decoder->zstd, &out, &in);
         if (ZSTD_isError(result))
             return decoding_failed(result, !decoder->dictionary);
         decoder->ended = result == 0;
         if (out.pos > 0)
-            code = each(context, out.dst, out.pos);
+            TRY(each(context, out.dst, out.pos));
     }
-    if (!code && in.pos < in.size)
-        code = has_junk();
-    return code;
+    if (in.pos < in.size)
+        return has_junk();
+    return SB_OK;
 }
 
 enum sb_code sb_decode_end(struct sb_decoder *decoder)

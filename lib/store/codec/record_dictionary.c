@@ -39,14 +39,11 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, siz
 static enum sb_code read_whole(int fd, struct sb_buf *out, const char *path)
 {
     size_t got;
-    enum sb_code code;
 
     do {
         if (sb_buf_reserve(out, DICTIONARY_BLOCK))
             return sb_fail_memory();
-        code = sb_read_full(fd, out->data + out->size, DICTIONARY_BLOCK, &got, path);
-        if (code)
-            return code;
+        TRY(sb_read_full(fd, out->data + out->size, DICTIONARY_BLOCK, &got, path));
         out->size += got;
         if (out->size > DICTIONARY_MAX)
             return sb_fail(SB_LIMIT, "%s: is too large for a dictionary", path);
@@ -56,20 +53,17 @@ static enum sb_code read_whole(int fd, struct sb_buf *out, const char *path)
 
 enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    struct sb_buf bytes = {0};
+    CLEANUP(sb_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    CLEANUP(sb_buf_release) struct sb_buf bytes = {0};
     struct sb_error inner;
-    enum sb_code code;
 
     *out = NULL;
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    code = read_whole(fd, &bytes, path);
-    if (!code && INTO(&inner, sb_dictionary_new(out, bytes.data, bytes.size)))
-        code = sb_fail(inner.code, "%s: %s", path, inner.text);
-    sb_buf_release(&bytes);
-    close(fd);
-    return code;
+    TRY(read_whole(fd, &bytes, path));
+    if (INTO(&inner, sb_dictionary_new(out, bytes.data, bytes.size)))
+        return sb_fail(inner.code, "%s: %s", path, inner.text);
+    return SB_OK;
 }
 
 struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary)

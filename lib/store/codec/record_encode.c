@@ -141,8 +141,7 @@ static enum sb_code encode_whole(struct sb_encoder *encoder, void *out, size_t *
     if (size < LARGE || size / LARGE_TIMES < dictionary_size) {
         while (dictionary_size == 0 && size > sizes[kind])
             kind++;
-        if (prepare(encoder, kind))
-            return sb_error()->code;
+        TRY(prepare(encoder, kind));
         result = ZSTD_compress_usingCDict(encoder->zstd, out, *out_size, record, size,
                                           encoder->prepared[kind].dictionary);
     } else {
@@ -166,8 +165,7 @@ enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t si
     if (ZSTD_isError(taken) || sb_buf_reserve(out, taken))
         return sb_fail_memory();
     (void)ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-    if (encode_whole(encoder, out->data + out->size, &taken, record, size))
-        return sb_error()->code;
+    TRY(encode_whole(encoder, out->data + out->size, &taken, record, size));
     out->size += taken;
     out->data[out->size] = '\0';
     return SB_OK;

@@ -224,8 +224,7 @@ static enum sb_code peek(struct sb_feed *feed)
     }
     if (code && code != SB_END)
         return code;
-    if (put_back(feed, bytes, size))
-        return sb_error()->code;
+    TRY(put_back(feed, bytes, size));
     return size > 0 ? SB_OK : SB_END;
 }
 
@@ -290,7 +289,6 @@ enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, con
 /* lz4's format of before its frames, which libarchive reads. */
 static bool is_legacy(struct sb_feed *from)
 {
-
     return IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2;
 }
 
@@ -311,11 +309,9 @@ static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind,
 static enum sb_code add_filter(struct sb_feed **feed, enum sb_filter_kind kind,
                                const struct sb_feed_options *options, unsigned threads)
 {
-    enum sb_code code = make_filter(feed, kind, threads);
-
-    if (!code)
-        (*feed)->limit = options->max_size;
-    return code;
+    TRY(make_filter(feed, kind, threads));
+    (*feed)->limit = options->max_size;
+    return SB_OK;
 }
 
 /* Threads are for the outermost filter: what comes out of it is small, compressed as it is. */
@@ -364,9 +360,9 @@ static enum sb_code find_filters(struct sb_feed **feed, const struct sb_input *i
                                  const struct sb_feed_options *options)
 {
     enum sb_filter_kind kind;
-    enum sb_code code = outermost(input, &kind);
 
-    return code ? code : add_filters(feed, kind, options);
+    TRY(outermost(input, &kind));
+    return add_filters(feed, kind, options);
 }
 
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,

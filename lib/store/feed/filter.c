@@ -137,14 +137,11 @@ static enum sb_code next_block(struct filter_feed *feed)
 static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct filter_feed *feed = (struct filter_feed *)base;
-    enum sb_code code = feed->at_end ? SB_END : SB_OK;
 
-    if (!code && !feed->opened)
-        code = open_filter(feed);
-    if (!code)
-        code = next_block(feed);
-    if (code)
-        return code;
+    TRY(feed->at_end ? SB_END : SB_OK);
+    if (!feed->opened)
+        TRY(open_filter(feed));
+    TRY(next_block(feed));
     *got = feed->block_size < capacity ? feed->block_size : capacity;
     memcpy(data, feed->block, *got);
     feed->block += *got;

@@ -109,12 +109,8 @@ static enum sb_code inflate_some(struct gzip_feed *feed)
 
 static enum sb_code step(struct gzip_feed *feed)
 {
-    enum sb_code code = feed->any && !feed->begun ? find_member(feed) : SB_OK;
-
-    if (!code)
-        code = take_input(feed);
-    if (code)
-        return code;
+    TRY(feed->any && !feed->begun ? find_member(feed) : SB_OK);
+    TRY(take_input(feed));
     if (feed->at_trailer)
         return take_trailer(feed);
     feed->begun = true;

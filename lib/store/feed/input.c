@@ -64,10 +64,8 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capa
 static enum sb_code read_file(struct input_feed *feed, void *data, size_t capacity, size_t *got)
 {
     size_t size = feed->step < capacity ? feed->step : capacity;
-    enum sb_code code = sb_file_read(feed->input->file, data, size, feed->offset, got);
 
-    if (code)
-        return code;
+    TRY(sb_file_read(feed->input->file, data, size, feed->offset, got));
     feed->offset += (int64_t)*got;
     if (feed->step < capacity)
         feed->step *= 2;
@@ -88,17 +86,15 @@ static size_t take_head(struct input_feed *feed, void *data, size_t capacity)
 static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct input_feed *feed = (struct input_feed *)base;
-    enum sb_code code = SB_OK;
 
     if (!feed->input->pipe)
-        code = read_file(feed, data, capacity, got);
+        TRY(read_file(feed, data, capacity, got));
     else if (feed->head_used < feed->input->head.size)
         *got = take_head(feed, data, capacity);
     else
-        code = read_stream(feed, data, capacity, got);
-    if (!code)
-        atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
-    return code;
+        TRY(read_stream(feed, data, capacity, got));
+    atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
+    return SB_OK;
 }
 
 static int64_t skip_input(struct sb_feed *base, int64_t size)

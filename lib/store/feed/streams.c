@@ -231,10 +231,7 @@ static const struct format formats[] = {
 
 static enum sb_code find_stream(struct stream_feed *feed)
 {
-    enum sb_code code = sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size);
-
-    if (code)
-        return code;
+    TRY(sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size));
     feed->ended = false;
     return feed->format->begin(feed) ? SB_OK : sb_fail_memory();
 }

@@ -360,11 +360,8 @@ enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out)
 
 enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out)
 {
-    struct sb_framer *framer;
-    enum sb_code code = sb_framer_new(&framer, framing);
+    CLEANUP(sb_framer_freep) struct sb_framer *framer = NULL;
 
-    if (!code)
-        code = sb_framer_finish(framer, out);
-    sb_framer_free(framer);
-    return code;
+    TRY(sb_framer_new(&framer, framing));
+    return sb_framer_finish(framer, out);
 }

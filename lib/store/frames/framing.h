@@ -62,6 +62,7 @@ struct sb_framed {
 struct sb_framer;
 enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing) SB_CHECKED;
 void sb_framer_free(struct sb_framer *framer); /* NULL is allowed */
+FREEP(sb_framer_free, struct sb_framer)
 
 /* What ends the line of batch; a newline by default. */
 void sb_framer_set_line_end(struct sb_framer *framer, char line_end);

@@ -46,17 +46,17 @@ static enum sb_code take_size(struct sb_frame_reader *reader, uint64_t size)
 static enum sb_code head_of_u32(struct sb_frame_reader *reader)
 {
     uint8_t head[4];
-    enum sb_code code = read_head(reader, head, sizeof(head));
 
-    return code ? code : take_size(reader, sb_get_u32(head));
+    TRY(read_head(reader, head, sizeof(head)));
+    return take_size(reader, sb_get_u32(head));
 }
 
 static enum sb_code head_of_u64(struct sb_frame_reader *reader)
 {
     uint8_t head[8];
-    enum sb_code code = read_head(reader, head, sizeof(head));
 
-    return code ? code : take_size(reader, sb_get_u64(head));
+    TRY(read_head(reader, head, sizeof(head)));
+    return take_size(reader, sb_get_u64(head));
 }
 
 static enum sb_code head_of_varint(struct sb_frame_reader *reader)
@@ -81,10 +81,8 @@ static enum sb_code head_of_varint(struct sb_frame_reader *reader)
 static enum sb_code head_of_tfrecord(struct sb_frame_reader *reader)
 {
     uint8_t head[12];
-    enum sb_code code = read_head(reader, head, sizeof(head));
 
-    if (code)
-        return code;
+    TRY(read_head(reader, head, sizeof(head)));
     if (sb_get_u32(head + 8) != sb_masked_crc(sb_crc32c(0, head, 8)))
         return sb_frame_damaged(reader, "its length does not match the checksum of it");
     return take_size(reader, sb_get_u64(head));
@@ -188,9 +186,7 @@ static enum sb_code spool_record(struct sb_frame_reader *reader, bool to_end, ch
 
         end = to_end ? NULL : memchr(in->at, separator, in->size);
         size = end ? (size_t)(end - in->at) : in->size;
-        code = sb_spool_add(&reader->spool, in->at, size);
-        if (code)
-            return code;
+        TRY(sb_spool_add(&reader->spool, in->at, size));
         sb_frame_input_pass(in, size + (end != NULL));
     }
     return code == SB_END ? SB_OK : code;
@@ -199,11 +195,9 @@ static enum sb_code spool_record(struct sb_frame_reader *reader, bool to_end, ch
 static enum sb_code head_of_separated(struct sb_frame_reader *reader, char separator)
 {
     struct sb_frame_input *in = &reader->in;
-    enum sb_code code = sb_frame_input_fill(in);
     const char *end;
 
-    if (code)
-        return code;
+    TRY(sb_frame_input_fill(in));
     end = memchr(in->at, separator, in->size);
     if (!end)
         return spool_record(reader, false, separator);

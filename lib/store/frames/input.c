@@ -6,13 +6,10 @@ enum sb_code sb_frame_input_fill(struct sb_frame_input *input)
 {
     const void *data;
     size_t size = 0;
-    enum sb_code code;
 
     if (input->size > 0)
         return SB_OK;
-    code = sb_flow_next(input->flow, &data, &size);
-    if (code)
-        return code;
+    TRY(sb_flow_next(input->flow, &data, &size));
     input->at = data;
     input->size = size;
     return SB_OK;

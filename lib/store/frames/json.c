@@ -16,16 +16,12 @@ static enum sb_code take_data(struct line *line)
     struct sb_json_text text = {.bytes = line->record};
     char last[3];
     size_t made;
-    enum sb_code code;
 
     if (line->has_data)
         return sb_json_refuse("has \"data\" twice");
     line->has_data = true;
-    code = sb_json_expect(line->input, '"');
-    if (!code)
-        code = sb_json_string(line->input, &text);
-    if (code)
-        return code;
+    TRY(sb_json_expect(line->input, '"'));
+    TRY(sb_json_string(line->input, &text));
     if (!sb_base64_decode_end(&text.base64, last, &made))
         return sb_json_refuse("its data is no base64, or is cut short");
     return sb_spool_add(line->record, last, made);
@@ -36,10 +32,8 @@ static enum sb_code take_key(struct line *line)
 {
     struct sb_json_text text = {.kept = line->name};
     char c = 0;
-    enum sb_code code = sb_json_look(line->input, &c);
 
-    if (code)
-        return code;
+    TRY(sb_json_look(line->input, &c));
     if (c != '"')
         return sb_json_pass(line->input);
     sb_frame_input_pass(line->input, 1);
@@ -54,22 +48,19 @@ static bool is_word(const struct sb_buf *text, const char *word)
 
 static enum sb_code take_pair(struct line *line)
 {
-    struct sb_buf word = {0};
+    CLEANUP(sb_buf_release) struct sb_buf word = {0};
     struct sb_json_text text = {.kept = &word};
-    enum sb_code code = sb_json_expect(line->input, '"');
 
-    if (!code)
-        code = sb_json_string(line->input, &text);
-    if (!code)
-        code = sb_json_expect(line->input, ':');
-    if (!code && is_word(&word, "data"))
-        code = take_data(line);
-    else if (!code && is_word(&word, "key"))
-        code = take_key(line);
-    else if (!code)
-        code = sb_json_pass(line->input);
-    sb_buf_release(&word);
-    return code;
+    TRY(sb_json_expect(line->input, '"'));
+    TRY(sb_json_string(line->input, &text));
+    TRY(sb_json_expect(line->input, ':'));
+    if (is_word(&word, "data"))
+        TRY(take_data(line));
+    else if (is_word(&word, "key"))
+        TRY(take_key(line));
+    else
+        TRY(sb_json_pass(line->input));
+    return SB_OK;
 }
 
 /* After it only blanks, to the end of the line or of all. */

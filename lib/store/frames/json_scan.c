@@ -29,34 +29,29 @@ static enum sb_code look(struct sb_frame_input *input, char *c)
 
 static enum sb_code take(struct sb_frame_input *input, char *c)
 {
-    enum sb_code code = look(input, c);
-
-    if (!code)
-        sb_frame_input_pass(input, 1);
-    return code;
+    TRY(look(input, c));
+    sb_frame_input_pass(input, 1);
+    return SB_OK;
 }
 
 /* The next one that is not blank, which stays; a line ends within no object. */
 enum sb_code sb_json_look(struct sb_frame_input *input, char *c)
 {
-    enum sb_code code = look(input, c);
-
-    while (!code && sb_json_is_blank(*c)) {
+    TRY(look(input, c));
+    while (sb_json_is_blank(*c)) {
         sb_frame_input_pass(input, 1);
-        code = look(input, c);
+        TRY(look(input, c));
     }
-    if (!code && *c == '\n')
+    if (*c == '\n')
         return sb_json_refuse("is cut short: its line ends within it");
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_json_expect(struct sb_frame_input *input, char wanted)
 {
     char c = 0;
-    enum sb_code code = sb_json_look(input, &c);
 
-    if (code)
-        return code;
+    TRY(sb_json_look(input, &c));
     if (c != wanted)
         return sb_fail(SB_INVALID, "is no JSON object: there is no %c where it should be", wanted);
     sb_frame_input_pass(input, 1);
@@ -74,8 +69,7 @@ static enum sb_code put_base64(struct sb_json_text *text, const char *data, size
 
         if (!sb_base64_decode(&text->base64, data, part, bytes, &made))
             return sb_json_refuse("its data is no base64");
-        if (sb_spool_add(text->bytes, bytes, made))
-            return sb_error()->code;
+        TRY(sb_spool_add(text->bytes, bytes, made));
         data += part;
         size -= part;
     }
@@ -199,11 +193,10 @@ static enum sb_code pass_value(struct sb_frame_input *input, int depth);
 static enum sb_code pass_name(struct sb_frame_input *input)
 {
     struct sb_json_text nowhere = {0};
-    enum sb_code code = sb_json_expect(input, '"');
 
-    if (!code)
-        code = sb_json_string(input, &nowhere);
-    return code ? code : sb_json_expect(input, ':');
+    TRY(sb_json_expect(input, '"'));
+    TRY(sb_json_string(input, &nowhere));
+    return sb_json_expect(input, ':');
 }
 
 static enum sb_code pass_collection(struct sb_frame_input *input, char close, int depth)
@@ -268,10 +261,8 @@ static enum sb_code pass_value(struct sb_frame_input *input, int depth)
 {
     struct sb_json_text nowhere = {0};
     char c = 0;
-    enum sb_code code = sb_json_look(input, &c);
 
-    if (code)
-        return code;
+    TRY(sb_json_look(input, &c));
     if (c != '"' && c != '{' && c != '[')
         return pass_word(input);
     sb_frame_input_pass(input, 1);

@@ -85,21 +85,18 @@ static enum sb_code begin_record(struct sb_frame_reader *reader)
 {
     const void *data;
     size_t size;
-    enum sb_code code = SB_OK;
 
-    while (!code && reader->where == IN_INPUT && reader->left > 0)
-        code = next_piece(reader, &data, &size);
-    if (code)
-        return code;
+    while (reader->where == IN_INPUT && reader->left > 0)
+        TRY(next_piece(reader, &data, &size));
     reader->number++;
     reader->begin = reader->in.position;
     reader->where = IN_INPUT;
     reader->left = 0;
     reader->crc = 0;
-    code = sb_frame_head(reader);
-    if (!code && reader->where == IN_INPUT && reader->left == 0)
-        code = take_foot(reader);
-    return code;
+    TRY(sb_frame_head(reader));
+    if (reader->where == IN_INPUT && reader->left == 0)
+        TRY(take_foot(reader));
+    return SB_OK;
 }
 
 static int64_t size_of(const struct sb_frame_reader *reader)

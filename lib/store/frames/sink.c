@@ -121,9 +121,9 @@ static enum sb_code begin_large(struct large *large)
 static enum sb_code put_block(void *context, const void *data, size_t size)
 {
     struct large *large = context;
-    enum sb_code code = begin_large(large);
 
-    return code ? code : put(large->frames, large->item, data, size);
+    TRY(begin_large(large));
+    return put(large->frames, large->item, data, size);
 }
 
 /* Its events say why it must be left out. */
@@ -178,11 +178,9 @@ static enum sb_code store_part(struct frames_sink *frames, const struct sb_batch
 static enum sb_code store_read(struct frames_sink *frames, const struct sb_batch *batch,
                                const struct sb_item *item)
 {
-    enum sb_code code = begin(frames, item, (int64_t)item->data_size);
-
-    if (!code)
-        code = put(frames, item, batch->data + item->data_at, item->data_size);
-    return code ? code : end(frames, item);
+    TRY(begin(frames, item, (int64_t)item->data_size));
+    TRY(put(frames, item, batch->data + item->data_at, item->data_size));
+    return end(frames, item);
 }
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
@@ -217,11 +215,10 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 static enum sb_code commit(struct sb_sink *sink)
 {
     struct frames_sink *frames = to_frames(sink);
-    enum sb_code code = sb_framer_finish(frames->framer, &frames->out);
 
-    if (!code)
-        code = put_out(frames, 0);
-    return code ? code : sb_outfile_commit(frames->file);
+    TRY(sb_framer_finish(frames->framer, &frames->out));
+    TRY(put_out(frames, 0));
+    return sb_outfile_commit(frames->file);
 }
 
 static const struct sb_sink_ops frames_ops = {

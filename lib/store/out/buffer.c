@@ -43,11 +43,9 @@ static void note_written(struct sb_outbuf *out, size_t size)
 
 static enum sb_code write_out(struct sb_outbuf *out, const void *data, size_t size)
 {
-    enum sb_code code = sb_write_full(out->fd, data, size, out->name);
-
-    if (code == SB_OK)
-        note_written(out, size);
-    return code;
+    TRY(sb_write_full(out->fd, data, size, out->name));
+    note_written(out, size);
+    return SB_OK;
 }
 
 enum sb_code sb_outbuf_flush(struct sb_outbuf *out)
@@ -60,12 +58,8 @@ enum sb_code sb_outbuf_flush(struct sb_outbuf *out)
 
 enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size)
 {
-    enum sb_code code;
-
     if (size > BUFFER_BYTES - out->held) {
-        code = sb_outbuf_flush(out);
-        if (code)
-            return code;
+        TRY(sb_outbuf_flush(out));
     }
     if (size >= BUFFER_BYTES)
         return write_out(out, data, size);
@@ -81,18 +75,17 @@ static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *piec
 {
     ssize_t written = sb_throttle_limits() ? 0 : writev(out->fd, pieces, (int)count);
     size_t done = written > 0 ? (size_t)written : 0;
-    enum sb_code code = SB_OK;
 
     note_written(out, done);
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t skip = done < pieces[i].iov_len ? done : pieces[i].iov_len;
 
         done -= skip;
         if (skip < pieces[i].iov_len)
-            code = sb_outbuf_write(out, (const char *)pieces[i].iov_base + skip,
-                                   pieces[i].iov_len - skip);
+            TRY(sb_outbuf_write(out, (const char *)pieces[i].iov_base + skip,
+                                pieces[i].iov_len - skip));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
@@ -111,10 +104,7 @@ enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *p
 
 enum sb_code sb_outbuf_cut(struct sb_outbuf *out, int64_t size)
 {
-    enum sb_code code = sb_outbuf_flush(out);
-
-    if (code)
-        return code;
+    TRY(sb_outbuf_flush(out));
     if (ftruncate(out->fd, size) || lseek(out->fd, size, SEEK_SET) < 0)
         return sb_fail_errno(errno, "%s: cannot be cut", out->name);
     out->written = size;

@@ -192,13 +192,12 @@ static enum sb_code make_codec(struct sb_outfilter *filter,
                                      .compress = true,
                                      .level = options->level,
                                      .threads = options->threads ? options->threads : 1};
-    enum sb_code code;
 
     filter->out = malloc(SB_CODEC_CAPACITY);
     if (!filter->out)
         return sb_fail_memory();
-    code = sb_codec_new(&filter->codec, &codec);
-    return code ? code : sb_codec_begin(filter->codec, -1);
+    TRY(sb_codec_new(&filter->codec, &codec));
+    return sb_codec_begin(filter->codec, -1);
 }
 
 static enum sb_code make_parts(struct sb_outfilter *filter,
@@ -276,9 +275,8 @@ static enum sb_code push(struct sb_outfilter *filter)
 enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, size_t size)
 {
     const char *from = data;
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && size > 0) {
+    while (size > 0) {
         struct block *block = &filter->blocks[filter->pushed % BLOCKS];
         size_t space = BLOCK_BYTES - block->size;
         size_t part = size < space ? size : space;
@@ -288,9 +286,9 @@ enum sb_code sb_outfilter_write(struct sb_outfilter *filter, const void *data, s
         from += part;
         size -= part;
         if (block->size == BLOCK_BYTES)
-            code = push(filter);
+            TRY(push(filter));
     }
-    return code;
+    return SB_OK;
 }
 
 static void end_thread(struct sb_outfilter *filter, bool abandoned)

@@ -69,8 +69,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     }
     if (errno != ENOENT)
         return sb_fail_errno(errno, "%s", path);
-    if (refuse_remote(path))
-        return sb_error()->code;
+    TRY(refuse_remote(path));
     if (lstat(path, &st) == 0)
         return sb_fail(SB_EXISTS, "%s: is a link to what is not there; remove it", path);
     file->path = strdup(path);
@@ -101,10 +100,8 @@ static enum sb_code create_temporary(struct sb_outfile *file, const struct stat 
 static enum sb_code open_nothing(struct sb_outfile *file, const char *path)
 {
     bool direct;
-    enum sb_code code = strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct);
 
-    if (code)
-        return code;
+    TRY(strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct));
     file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
 }
@@ -113,7 +110,6 @@ static enum sb_code open_target(struct sb_outfile *file,
                                 const struct sb_stream_sink_options *options)
 {
     const char *path = options->path;
-    enum sb_code code;
     bool direct;
 
     if (file->dry_run)
@@ -122,9 +118,7 @@ static enum sb_code open_target(struct sb_outfile *file,
         file->fd = STDOUT_FILENO;
         file->borrowed = true;
     } else {
-        code = look_at_target(file, path, &direct);
-        if (code)
-            return code;
+        TRY(look_at_target(file, path, &direct));
         if (!direct)
             return create_temporary(file, options->like);
         file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -199,15 +193,13 @@ enum sb_code sb_outfile_write(struct sb_outfile *file, const void *data, size_t 
 enum sb_code sb_outfile_write_pieces(struct sb_outfile *file, const struct iovec *pieces,
                                      size_t count)
 {
-    enum sb_code code = SB_OK;
-
     for (size_t i = 0; i < count; i++)
         file->size += (int64_t)pieces[i].iov_len;
     if (!file->filter)
         return sb_outbuf_write_pieces(&file->out, pieces, count);
-    for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len);
-    return code;
+    for (size_t i = 0; i < count; i++)
+        TRY(sb_outfilter_write(file->filter, pieces[i].iov_base, pieces[i].iov_len));
+    return SB_OK;
 }
 
 const char *sb_outfile_name(const struct sb_outfile *file)
@@ -239,37 +231,30 @@ static enum sb_code check_seekable(const struct sb_outfile *file)
 
 enum sb_code sb_outfile_read(struct sb_outfile *file, int64_t offset, void *data, size_t size)
 {
-    enum sb_code code = check_seekable(file);
     size_t got;
 
-    if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out);
-    if (code == SB_OK)
-        code = sb_pread_full(file->fd, data, size, offset, &got, file->name);
-    if (code == SB_OK && got < size)
-        code = sb_fail(SB_INVALID, "%s: ends before what is read back", file->name);
-    return code;
+    TRY(check_seekable(file));
+    TRY(sb_outbuf_flush(&file->out));
+    TRY(sb_pread_full(file->fd, data, size, offset, &got, file->name));
+    if (got < size)
+        return sb_fail(SB_INVALID, "%s: ends before what is read back", file->name);
+    return SB_OK;
 }
 
 enum sb_code sb_outfile_patch(struct sb_outfile *file, int64_t offset, const void *data,
                               size_t size)
 {
-    enum sb_code code = check_seekable(file);
-
-    if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out);
-    return code ? code : sb_pwrite_full(file->fd, data, size, offset, file->name);
+    TRY(check_seekable(file));
+    TRY(sb_outbuf_flush(&file->out));
+    return sb_pwrite_full(file->fd, data, size, offset, file->name);
 }
 
 enum sb_code sb_outfile_cut(struct sb_outfile *file, int64_t size)
 {
-    enum sb_code code = check_seekable(file);
-
-    if (code == SB_OK)
-        code = sb_outbuf_cut(&file->out, size);
-    if (code == SB_OK)
-        file->size = size;
-    return code;
+    TRY(check_seekable(file));
+    TRY(sb_outbuf_cut(&file->out, size));
+    file->size = size;
+    return SB_OK;
 }
 
 static enum sb_code close_file(struct sb_outfile *file)
@@ -307,13 +292,9 @@ static enum sb_code refuse_other(const struct sb_outfile *file)
 
 static enum sb_code give_name(struct sb_outfile *file)
 {
-    enum sb_code code = refuse_other(file);
-
-    if (code == SB_OK)
-        code = file->force ? sb_rename(file->temporary.path, file->path)
-                           : sb_rename_new(file->temporary.path, file->path);
-    if (code)
-        return code;
+    TRY(refuse_other(file));
+    TRY(file->force ? sb_rename(file->temporary.path, file->path)
+                    : sb_rename_new(file->temporary.path, file->path));
     sb_out_lock_leave(&file->temporary);
     return sb_sync_directory_of(file->path);
 }
@@ -338,7 +319,6 @@ enum sb_code sb_outfile_commit(struct sb_outfile *file)
 
 void sb_outfile_free(struct sb_outfile *file)
 {
-
     if (!file)
         return;
     /* Its thread uses the rest. */
@@ -356,13 +336,9 @@ void sb_outfile_free(struct sb_outfile *file)
 enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,
                             size_t size)
 {
-    struct sb_outfile *file;
-    enum sb_code code = sb_outfile_open(&file, options);
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = NULL;
 
-    if (!code)
-        code = sb_outfile_write(file, data, size);
-    if (!code)
-        code = sb_outfile_commit(file);
-    sb_outfile_free(file);
-    return code;
+    TRY(sb_outfile_open(&file, options));
+    TRY(sb_outfile_write(file, data, size));
+    return sb_outfile_commit(file);
 }

@@ -56,6 +56,7 @@ bool sb_outfile_is_done(const struct sb_outfile *file);
 
 enum sb_code sb_outfile_commit(struct sb_outfile *file) SB_CHECKED;
 void sb_outfile_free(struct sb_outfile *file); /* NULL is allowed */
+FREEP(sb_outfile_free, struct sb_outfile)
 
 /* A whole file at once: opened, written, and committed. */
 enum sb_code sb_outfile_put(const struct sb_stream_sink_options *options, const void *data,

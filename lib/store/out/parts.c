@@ -87,14 +87,13 @@ static enum sb_code pass_on(struct sb_parts *parts, const void *data, size_t siz
 {
     uint8_t beginning[SB_PART_EDGE];
     size_t first = parts->begun ? 0 : sb_part_begin(parts->options.kind, beginning);
-    enum sb_code code = SB_OK;
 
     parts->begun = true;
     if (first > 0)
-        code = parts->options.each(parts->options.context, beginning, first);
-    if (code == SB_OK && size > 0)
-        code = parts->options.each(parts->options.context, data, size);
-    return code;
+        TRY(parts->options.each(parts->options.context, beginning, first));
+    if (size > 0)
+        TRY(parts->options.each(parts->options.context, data, size));
+    return SB_OK;
 }
 
 static enum sb_code pass_part(void *context, void *slot)
@@ -120,10 +119,8 @@ static enum sb_code fill_part(void *context, void *slot)
 {
     struct sb_parts *parts = context;
     struct part *part = slot;
-    enum sb_code code = parts->take(parts->context, part->data, parts->part_size, &part->size);
 
-    if (code)
-        return code;
+    TRY(parts->take(parts->context, part->data, parts->part_size, &part->size));
     if (part->size == 0)
         return SB_END;
     is_filled(parts, part);
@@ -143,20 +140,17 @@ enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *con
 /* The first part, by the calling thread. */
 static enum sb_code compress_here(struct sb_parts *parts)
 {
-    enum sb_code code;
-
     is_filled(parts, parts->ring);
-    code = compress_part(parts, parts->ring, NULL);
-    return code ? code : pass_part(parts, parts->ring);
+    TRY(compress_part(parts, parts->ring, NULL));
+    return pass_part(parts, parts->ring);
 }
 
 enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t size)
 {
     struct part *part = parts->ring;
     const char *from = data;
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && size > 0) {
+    while (size > 0) {
         size_t space = parts->part_size - part->size;
         size_t some = size < space ? size : space;
 
@@ -165,21 +159,18 @@ enum sb_code sb_parts_write(struct sb_parts *parts, const void *data, size_t siz
         from += some;
         size -= some;
         if (part->size == parts->part_size)
-            code = compress_here(parts);
+            TRY(compress_here(parts));
     }
-    return code;
+    return SB_OK;
 }
 
 /* An empty stream has one part, which is empty. */
 enum sb_code sb_parts_finish(struct sb_parts *parts)
 {
     uint8_t end[SB_PART_EDGE];
-    enum sb_code code = SB_OK;
 
     if (parts->ring->size > 0 || !parts->any)
-        code = compress_here(parts);
-    if (code)
-        return code;
+        TRY(compress_here(parts));
     return pass_on(parts, end, sb_part_end(parts->options.kind, parts->sum, parts->size, end));
 }
 
@@ -198,20 +189,18 @@ static enum sb_code make_ring(struct sb_parts *parts, size_t capacity)
 
 static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
 {
-    enum sb_code code = SB_OK;
-
     parts->workers = calloc(parts->options.threads, sizeof(*parts->workers));
     if (!parts->workers)
         return sb_fail_memory();
-    for (unsigned i = 0; code == SB_OK && i < parts->options.threads; i++) {
+    for (unsigned i = 0; i < parts->options.threads; i++) {
         struct worker *worker = &parts->workers[i];
 
         worker->out = malloc(capacity);
-        code = worker->out
-                   ? sb_part_codec_new(&worker->codec, parts->options.kind, parts->options.level)
-                   : sb_fail_memory();
+        TRY(worker->out
+                ? sb_part_codec_new(&worker->codec, parts->options.kind, parts->options.level)
+                : sb_fail_memory());
     }
-    return code;
+    return SB_OK;
 }
 
 static unsigned worth_threads(const struct sb_parts_options *options, size_t part_size)
@@ -223,8 +212,7 @@ static unsigned worth_threads(const struct sb_parts_options *options, size_t par
 
 enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options)
 {
-    struct sb_parts *parts = calloc(1, sizeof(*parts));
-    enum sb_code code;
+    CLEANUP(sb_parts_freep) struct sb_parts *parts = calloc(1, sizeof(*parts));
     size_t capacity;
 
     *out = NULL;
@@ -236,14 +224,10 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *
     parts->options.threads = worth_threads(options, parts->part_size);
     parts->count = parts->options.threads > 1 ? parts->options.threads + 1 : 1;
     capacity = sb_part_capacity(options->kind, options->level);
-    code = make_ring(parts, capacity);
-    if (code == SB_OK)
-        code = make_workers(parts, capacity);
-    if (code)
-        sb_parts_free(parts);
-    else
-        *out = parts;
-    return code;
+    TRY(make_ring(parts, capacity));
+    TRY(make_workers(parts, capacity));
+    *out = TAKE(parts);
+    return SB_OK;
 }
 
 void sb_parts_free(struct sb_parts *parts)

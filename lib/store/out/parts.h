@@ -29,6 +29,7 @@ typedef enum sb_code sb_take_bytes(void *context, char *data, size_t capacity, s
 
 enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options) SB_CHECKED;
 void sb_parts_free(struct sb_parts *parts); /* NULL is allowed */
+FREEP(sb_parts_free, struct sb_parts)
 
 /* Compresses everything that is taken, on `threads` threads beside this one. */
 enum sb_code sb_parts_run(struct sb_parts *parts, sb_take_bytes *take, void *context) SB_CHECKED;

@@ -216,8 +216,7 @@ static enum sb_code number_file(struct samples *samples, const struct sb_entry *
         return sb_fail_memory();
     sqlite3_bind_int64(samples->add, 1, samples->count);
     sqlite3_bind_blob(samples->add, 2, samples->name.data, (int)size, SQLITE_STATIC);
-    if (sb_database_step(samples->add))
-        return sb_error()->code;
+    TRY(sb_database_step(samples->add));
     samples->count += sqlite3_changes(samples->db);
     return SB_OK;
 }
@@ -233,8 +232,7 @@ static enum sb_code take_file(struct samples *samples, const struct sb_entry *en
         sb_sample_report_outside(samples->notify, entry->path);
         return SB_OK;
     }
-    if (number_file(samples, entry, size))
-        return sb_error()->code;
+    TRY(number_file(samples, entry, size));
     if (sb_sample_extension(&samples->seen, entry->path + size, entry->path_size - size, &at,
                             &again))
         return sb_fail_memory();
@@ -277,7 +275,6 @@ static enum sb_code read_name(struct samples *samples, int64_t number)
 /* But for its path: the text may move. */
 static enum sb_code add_file(struct samples *samples, const struct sb_entry *entry)
 {
-
     if (IGNORED(sb_grow(&samples->files, &samples->capacity, samples->file_count,
                         sizeof(*samples->files))))
         return SB_NOMEM;
@@ -324,16 +321,12 @@ static enum sb_code read_alone(struct samples *samples)
 static enum sb_code look_at(struct samples *samples, int64_t row)
 {
     const char *path;
-    enum sb_code code;
 
     samples->looked_at = -1;
     samples->file_count = 0;
     sb_buf_clear(&samples->text);
-    code = read_name(samples, row);
-    if (!code)
-        code = has_stem(samples) ? read_stem(samples) : read_alone(samples);
-    if (code)
-        return code;
+    TRY(read_name(samples, row));
+    TRY(has_stem(samples) ? read_stem(samples) : read_alone(samples));
     path = samples->text.data;
     for (size_t i = 0; i < samples->file_count; i++) {
         struct sample_file *file = &samples->files[i];
@@ -445,8 +438,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     size_t count = of(table)->column_count;
     const struct sample_column *columns_of_all = of(table)->columns;
 
-    if (sb_usage_begin(usage, of_samples, 2, count))
-        return sb_error()->code;
+    TRY(sb_usage_begin(usage, of_samples, 2, count));
     usage->line_word = "extension";
     for (size_t i = 0; i < count; i++) {
         const char *name = columns_of_all[i].name;

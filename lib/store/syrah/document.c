@@ -53,40 +53,33 @@ static enum sb_code add_number(struct sb_buf *out, size_t number)
 
 static enum sb_code add_key(struct sb_buf *out, char type, const char *name)
 {
-    enum sb_code code = sb_buf_add_char(out, type);
-
-    return code ? code : sb_buf_add(out, name, strlen(name) + 1);
+    TRY(sb_buf_add_char(out, type));
+    return sb_buf_add(out, name, strlen(name) + 1);
 }
 
 static enum sb_code add_binary_head(struct sb_buf *out, const char *name, int64_t items)
 {
-    enum sb_code code = add_key(out, TYPE_BINARY, name);
-
-    if (!code)
-        code = add_number(out, (size_t)items * COLUMN);
-    return code ? code : sb_buf_add_char(out, 0);
+    TRY(add_key(out, TYPE_BINARY, name));
+    TRY(add_number(out, (size_t)items * COLUMN));
+    return sb_buf_add_char(out, 0);
 }
 
 static enum sb_code add_array_head(struct sb_buf *out, const struct sb_syrah_written *array,
                                    int64_t items)
 {
-    enum sb_code code = add_key(out, TYPE_DOCUMENT, array->name);
-
-    if (!code)
-        code = add_number(out, array_frame(array) + 2 * COLUMN * (size_t)items);
-    return code ? code : add_binary_head(out, "offset", items);
+    TRY(add_key(out, TYPE_DOCUMENT, array->name));
+    TRY(add_number(out, array_frame(array) + 2 * COLUMN * (size_t)items));
+    return add_binary_head(out, "offset", items);
 }
 
 static enum sb_code add_array_end(struct sb_buf *out, const struct sb_syrah_written *array)
 {
     const char *word = sb_dtype_word(array->dtype);
-    enum sb_code code = add_key(out, TYPE_TEXT, "dtype");
 
-    if (!code)
-        code = add_number(out, strlen(word) + 1);
-    if (!code)
-        code = sb_buf_add(out, word, strlen(word) + 1);
-    return code ? code : sb_buf_add_char(out, 0);
+    TRY(add_key(out, TYPE_TEXT, "dtype"));
+    TRY(add_number(out, strlen(word) + 1));
+    TRY(sb_buf_add(out, word, strlen(word) + 1));
+    return sb_buf_add_char(out, 0);
 }
 
 /* Where it goes, and what of it is gathered. */
@@ -111,15 +104,12 @@ static enum sb_code write_array(struct writing *writing, const struct sb_syrah_w
                                 size_t array, int64_t items, struct sb_syrah_waiting *waiting)
 {
     struct sb_buf *text = &writing->text;
-    enum sb_code code = write_text(writing, add_array_head(text, &arrays[array], items));
 
-    if (!code)
-        code = sb_syrah_waiting_feed(waiting, array, false, writing->each, writing->context);
-    if (!code)
-        code = write_text(writing, add_binary_head(text, "size", items));
-    if (!code)
-        code = sb_syrah_waiting_feed(waiting, array, true, writing->each, writing->context);
-    return code ? code : write_text(writing, add_array_end(text, &arrays[array]));
+    TRY(write_text(writing, add_array_head(text, &arrays[array], items)));
+    TRY(sb_syrah_waiting_feed(waiting, array, false, writing->each, writing->context));
+    TRY(write_text(writing, add_binary_head(text, "size", items)));
+    TRY(sb_syrah_waiting_feed(waiting, array, true, writing->each, writing->context));
+    return write_text(writing, add_array_end(text, &arrays[array]));
 }
 
 enum sb_code sb_syrah_document_write(const struct sb_syrah_written *arrays, size_t count,

@@ -80,21 +80,19 @@ static enum sb_code take_dtype(const struct sb_syrah *syrah, const char *array,
 static enum sb_code take_elements(const struct sb_syrah *syrah, const char *array,
                                   bson_iter_t *walk, struct elements *out)
 {
-    enum sb_code code = SB_OK;
-
-    while (!code && bson_iter_next(walk)) {
+    while (bson_iter_next(walk)) {
         const char *key = bson_iter_key(walk);
 
         if (strcmp(key, "offset") == 0)
-            code = take_binary(syrah, array, walk, &out->offsets, &out->offset_bytes);
+            TRY(take_binary(syrah, array, walk, &out->offsets, &out->offset_bytes));
         else if (strcmp(key, "size") == 0)
-            code = take_binary(syrah, array, walk, &out->sizes, &out->size_bytes);
+            TRY(take_binary(syrah, array, walk, &out->sizes, &out->size_bytes));
         else if (strcmp(key, "dtype") == 0)
-            code = take_dtype(syrah, array, walk, out);
+            TRY(take_dtype(syrah, array, walk, out));
     }
-    if (!code && walk->err_off)
-        code = fail_metadata(syrah);
-    return code;
+    if (walk->err_off)
+        return fail_metadata(syrah);
+    return SB_OK;
 }
 
 static enum sb_code check_elements(const struct sb_syrah *syrah, const char *array,
@@ -128,8 +126,7 @@ static enum sb_code grow(struct sb_syrah *syrah)
     if (syrah->count >= SB_SYRAH_ARRAYS_MOST)
         return sb_fail(SB_FORMAT, "%s: has more than %d arrays", syrah->file->name,
                        SB_SYRAH_ARRAYS_MOST);
-    if (sb_grow(&syrah->arrays, &capacity, syrah->count, sizeof(*syrah->arrays)))
-        return sb_error()->code;
+    TRY(sb_grow(&syrah->arrays, &capacity, syrah->count, sizeof(*syrah->arrays)));
     return sb_grow(&syrah->columns, &syrah->capacity, syrah->count, sizeof(*syrah->columns));
 }
 
@@ -221,14 +218,11 @@ enum sb_code sb_syrah_read_metadata(struct sb_syrah *syrah)
 {
     bson_t document;
     bson_iter_t walk;
-    enum sb_code code = SB_OK;
 
     if (!open_document(&document, &walk, syrah->document, syrah->document_size))
         return fail_metadata(syrah);
-    while (!code && bson_iter_next(&walk))
-        code = take_array(syrah, &walk);
-    if (code)
-        return code;
+    while (bson_iter_next(&walk))
+        TRY(take_array(syrah, &walk));
     if (walk.err_off)
         return fail_metadata(syrah);
     return sort_names(syrah);

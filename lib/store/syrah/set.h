@@ -23,6 +23,7 @@ enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah) 
  */
 enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec) SB_CHECKED;
 void sb_syrah_set_free(struct sb_syrah_set *set); /* NULL is allowed */
+FREEP(sb_syrah_set_free, struct sb_syrah_set)
 
 /* Is it no file, but by its words a spec of some called *.syr? */
 bool sb_syrah_set_is_spec(const char *spec);

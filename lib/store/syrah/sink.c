@@ -91,7 +91,6 @@ static enum sb_code look_at_read(struct sb_batch *batch, struct sb_item *item,
 static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct syrah_batch *own = batch->own;
-    enum sb_code code = SB_OK;
 
     (void)sink;
     if (!own)
@@ -99,11 +98,11 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
     if (!own)
         return sb_fail_memory();
     own->counts = (struct sb_syrah_counts){0};
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         if (batch->items[i].state == SB_ITEM_READ)
-            code = look_at_read(batch, &batch->items[i], &own->files[i]);
+            TRY(look_at_read(batch, &batch->items[i], &own->files[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)

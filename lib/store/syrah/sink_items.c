@@ -33,11 +33,11 @@ enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, 
                            struct sb_array_file *out)
 {
     struct sb_array_name name = name_of(item);
-    enum sb_code code = sb_array_file_look(out, &name, data, have, size);
 
-    if (!code && !out->is_row)
+    TRY(sb_array_file_look(out, &name, data, have, size));
+    if (!out->is_row)
         item->member.has |= SB_KEEPS_SHAPE;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_syrah_fail_array(struct sb_batch *batch, struct sb_item *item,
@@ -107,17 +107,16 @@ static enum sb_code end_item(struct sb_syrah_items *items)
 static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *item)
 {
     struct sb_array_name name = name_of(item);
-    enum sb_code code;
 
     if (items->item.size == name.item_size &&
         memcmp(items->item.data, name.item, name.item_size) == 0)
         return SB_OK;
-    code = end_item(items);
-    if (!code && sb_buf_set(&items->item, name.item, name.item_size))
-        code = sb_fail_memory();
-    if (!code && !item->member.numbered && !is_number(items))
+    TRY(end_item(items));
+    if (sb_buf_set(&items->item, name.item, name.item_size))
+        return sb_fail_memory();
+    if (!item->member.numbered && !is_number(items))
         item->member.has |= SB_KEEPS_ITEM_NAME;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code spoil_item(struct sb_syrah_items *items, struct sb_batch *batch)
@@ -152,9 +151,9 @@ static enum sb_code write_read(struct sb_syrah_items *items, const struct sb_bat
                                const struct sb_item *item, const struct sb_array_file *file)
 {
     const char *values = batch->data + item->data_at + file->header_size;
-    enum sb_code code = begin_array(items, item, file);
 
-    return code ? code : write_values(items, values, (size_t)file->size);
+    TRY(begin_array(items, item, file));
+    return write_values(items, values, (size_t)file->size);
 }
 
 /* Values of what comes in pieces: more than the header says make it unfit. */
@@ -263,10 +262,7 @@ static enum sb_code write_part(struct sb_syrah_items *items, struct sb_batch *ba
 enum sb_code sb_syrah_items_take(struct sb_syrah_items *items, struct sb_batch *batch,
                                  struct sb_item *item, const struct sb_array_file *file)
 {
-    enum sb_code code = enter_item(items, item);
-
-    if (code)
-        return code;
+    TRY(enter_item(items, item));
     if (item->state == SB_ITEM_FAILED)
         return spoil_item(items, batch);
     if (items->spoiled) {

@@ -10,12 +10,10 @@ enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *inp
     struct sb_syrah *syrah = NULL;
 
     *out = NULL;
-    if (sb_input_spool(input, 0))
-        return sb_error()->code;
+    TRY(sb_input_spool(input, 0));
     if (!input->file)
         return sb_syrah_set_open(out, input->path);
-    if (sb_syrah_open(&syrah, input->file))
-        return sb_error()->code;
+    TRY(sb_syrah_open(&syrah, input->file));
     return sb_syrah_set_of(out, syrah);
 }
 

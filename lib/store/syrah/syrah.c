@@ -82,8 +82,7 @@ static enum sb_code read_file(struct sb_syrah *syrah)
     struct sb_error changed;
     enum sb_code code;
 
-    if (sb_file_map(&syrah->mapping, syrah->file))
-        return sb_error()->code;
+    TRY(sb_file_map(&syrah->mapping, syrah->file));
     code = read_header(syrah);
     if (!code)
         code = sb_syrah_read_metadata(syrah);
@@ -205,8 +204,7 @@ enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int6
     *good = 0;
     for (size_t i = 0; i < count; i++)
         out[i] = extent_said(syrah, array, first + (int64_t)i);
-    if (check_unchanged(syrah))
-        return sb_error()->code;
+    TRY(check_unchanged(syrah));
     for (; *good < count; ++*good) {
         if (INTO(&wrong, sb_syrah_check_extent(syrah, array, &out[*good])))
             return sb_fail(SB_DAMAGED, "item %lld, array '%s': %s",

@@ -149,8 +149,8 @@ static enum sb_code extents(void *context, struct sb_place first, size_t number,
         int64_t index = first.index + (int64_t)*good;
         struct sb_place item = {.shard = first.shard, .index = index / reader->arrays};
 
-        if (sb_syrah_set_extent(reader->set, item, (uint32_t)(index % reader->arrays), &out[*good]))
-            return sb_error()->code;
+        TRY(sb_syrah_set_extent(reader->set, item, (uint32_t)(index % reader->arrays),
+                                &out[*good]));
         out[*good].shard = first.shard;
     }
     return SB_OK;
@@ -184,8 +184,7 @@ static enum sb_code make_header(struct syrah_reader *reader, const struct sb_sto
     *size = 0;
     if (!is_npy(reader->set, &cell->cell))
         return SB_OK;
-    if (sb_npy_row_header(&reader->row, array->dtype, cell->extent.size))
-        return sb_error()->code;
+    TRY(sb_npy_row_header(&reader->row, array->dtype, cell->extent.size));
     *size = reader->row.header.size;
     return SB_OK;
 }
@@ -196,8 +195,7 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
     struct syrah_reader *reader = context;
     size_t header, stored_size = (size_t)cell->extent.size;
 
-    if (make_header(reader, cell, &header))
-        return sb_error()->code;
+    TRY(make_header(reader, cell, &header));
     *size = header + stored_size;
     if (*size > capacity)
         return sb_error()->code = SB_LIMIT;
@@ -294,8 +292,8 @@ static enum sb_code measure_items(const struct measuring *measuring, const struc
         for (int64_t item = 0; item < count; item++) {
             struct sb_place place = {.shard = file, .index = item};
 
-            if (sb_heed_interrupt() || measure_item(measuring, set, place))
-                return sb_error()->code;
+            TRY(sb_heed_interrupt());
+            TRY(measure_item(measuring, set, place));
         }
     }
     return SB_OK;
@@ -332,8 +330,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     const struct measuring measuring = {.table = table, .options = options, .usage = usage};
     uint32_t arrays = sb_syrah_set_array_count(set);
 
-    if (sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2))
-        return sb_error()->code;
+    TRY(sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2));
     usage->line_word = "array";
     usage->typed = true;
     usage->line_count = arrays;
@@ -344,8 +341,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
         if (sb_array_is_among(array->name, options->columns, options->column_count))
             usage->lines[i].name = array->name;
     }
-    if (measure_items(&measuring, set))
-        return sb_error()->code;
+    TRY(measure_items(&measuring, set));
     if (options->column_count == 0)
         measure_rest(usage, set);
     sb_usage_sum_up(usage);
@@ -423,7 +419,6 @@ enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
 
     (void)none;
     (void)notify;
-    if (sb_input_open_syrah(&set, input))
-        return sb_error()->code;
+    TRY(sb_input_open_syrah(&set, input));
     return sb_table_of_syrah(out, set);
 }

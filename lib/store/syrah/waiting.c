@@ -32,8 +32,7 @@ enum sb_code sb_syrah_waiting_add(struct sb_syrah_waiting *waiting, const struct
     int64_t *held;
 
     if (waiting->held_items == waiting->block_items) {
-        if (sb_spool_add(&waiting->blocks, waiting->held, block_bytes(waiting)))
-            return sb_error()->code;
+        TRY(sb_spool_add(&waiting->blocks, waiting->held, block_bytes(waiting)));
         waiting->held_items = 0;
     }
     held = waiting->held + waiting->held_items;

@@ -86,8 +86,7 @@ enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
                                   const struct sb_stream_sink_options *options)
 {
     struct sb_stream_sink_options plain = *options;
-    struct sb_syrah_writer *writer = calloc(1, sizeof(*writer));
-    enum sb_code code;
+    CLEANUP(sb_syrah_writer_freep) struct sb_syrah_writer *writer = calloc(1, sizeof(*writer));
 
     *out = NULL;
     if (!writer)
@@ -97,14 +96,10 @@ enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
     writer->begin = writer->end = SB_SYRAH_HEADER;
     writer->path = strdup(options->path);
     writer->spool = writer->waiting.blocks = (struct sb_spool){.beside = writer->path, .fd = -1};
-    code = writer->path ? sb_outfile_open(&writer->file, &plain) : sb_fail_memory();
-    if (!code)
-        code = begin(writer);
-    if (code)
-        sb_syrah_writer_free(writer);
-    else
-        *out = writer;
-    return code;
+    TRY(writer->path ? sb_outfile_open(&writer->file, &plain) : sb_fail_memory());
+    TRY(begin(writer));
+    *out = TAKE(writer);
+    return SB_OK;
 }
 
 static enum sb_code fail_array(const struct sb_syrah_written *array, const char *what)
@@ -174,9 +169,8 @@ static enum sb_code add_array(struct sb_syrah_writer *writer, const char *name, 
                        sb_syrah_writer_name(writer), SB_SYRAH_ARRAYS_MOST);
     if (!sb_is_utf8(name, size) || memchr(name, '\0', size))
         return sb_fail(SB_INVALID, "array '%.*s': its name is no UTF-8 text", (int)size, name);
-    if (sb_grow(&writer->arrays, &writer->array_capacity, writer->array_count,
-                sizeof(*writer->arrays)))
-        return sb_error()->code;
+    TRY(sb_grow(&writer->arrays, &writer->array_capacity, writer->array_count,
+                sizeof(*writer->arrays)));
     copy = strndup(name, size);
     if (!copy)
         return sb_fail_memory();
@@ -205,14 +199,12 @@ enum sb_code sb_syrah_writer_array(struct sb_syrah_writer *writer, const char *n
                                    size_t name_size, enum sb_dtype dtype, int64_t size)
 {
     size_t array = writer->array_count;
-    enum sb_code code = close_array(writer);
 
-    if (!code && writer->items == 0)
-        code = add_array(writer, name, name_size, dtype);
-    else if (!code)
-        code = choose_array(writer, name, name_size, dtype, &array);
-    if (code)
-        return code;
+    TRY(close_array(writer));
+    if (writer->items == 0)
+        TRY(add_array(writer, name, name_size, dtype));
+    else
+        TRY(choose_array(writer, name, name_size, dtype, &array));
     writer->arrays[array].there = true;
     writer->arrays[array].extent.offset = writer->end;
     writer->have++;
@@ -269,10 +261,7 @@ static enum sb_code sort_names(struct sb_syrah_writer *writer)
 
 static enum sb_code check_first(struct sb_syrah_writer *writer)
 {
-    enum sb_code code = sort_names(writer);
-
-    if (code)
-        return code;
+    TRY(sort_names(writer));
     if (writer->array_count == 0)
         return sb_fail(SB_INVALID, "has no arrays");
     writer->most_items =
@@ -306,17 +295,11 @@ static void begin_item(struct sb_syrah_writer *writer)
 
 enum sb_code sb_syrah_writer_end_item(struct sb_syrah_writer *writer)
 {
-    enum sb_code code = close_array(writer);
-
-    if (!code && writer->items == 0)
-        code = check_first(writer);
-    if (!code)
-        code = check_complete(writer);
-    if (!code)
-        code = sb_syrah_waiting_add(&writer->waiting, &writer->arrays->extent,
-                                    sizeof(*writer->arrays));
-    if (code)
-        return code;
+    TRY(close_array(writer));
+    if (writer->items == 0)
+        TRY(check_first(writer));
+    TRY(check_complete(writer));
+    TRY(sb_syrah_waiting_add(&writer->waiting, &writer->arrays->extent, sizeof(*writer->arrays)));
     writer->items++;
     begin_item(writer);
     return SB_OK;
@@ -355,20 +338,17 @@ static enum sb_code put_out(void *file, const void *data, size_t size)
 enum sb_code sb_syrah_writer_commit(struct sb_syrah_writer *writer)
 {
     uint8_t header[SB_SYRAH_HEADER];
-    enum sb_code code;
 
     if (writer->items == 0)
         return sb_fail(SB_INVALID, "%s: there is no item, and what has none cannot be a Syrah file",
                        sb_syrah_writer_name(writer));
     make_header(writer, header);
-    code = sb_syrah_document_write(writer->arrays, writer->array_count, writer->items,
-                                   &writer->waiting, put, writer);
-    if (!code && sb_outfile_goes_back(writer->file))
-        code = sb_outfile_patch(writer->file, 0, header, sizeof(header));
-    else if (!code)
-        code = sb_outfile_write(writer->file, header, sizeof(header));
-    if (!code)
-        code =
-            sb_spool_feed(&writer->spool, 0, sb_spool_size(&writer->spool), put_out, writer->file);
-    return code ? code : sb_outfile_commit(writer->file);
+    TRY(sb_syrah_document_write(writer->arrays, writer->array_count, writer->items,
+                                &writer->waiting, put, writer));
+    if (sb_outfile_goes_back(writer->file))
+        TRY(sb_outfile_patch(writer->file, 0, header, sizeof(header)));
+    else
+        TRY(sb_outfile_write(writer->file, header, sizeof(header)));
+    TRY(sb_spool_feed(&writer->spool, 0, sb_spool_size(&writer->spool), put_out, writer->file));
+    return sb_outfile_commit(writer->file);
 }

@@ -22,6 +22,7 @@ struct sb_syrah_writer;
 enum sb_code sb_syrah_writer_open(struct sb_syrah_writer **out,
                                   const struct sb_stream_sink_options *options) SB_CHECKED;
 void sb_syrah_writer_free(struct sb_syrah_writer *writer); /* NULL is allowed; undoes */
+FREEP(sb_syrah_writer_free, struct sb_syrah_writer)
 
 const char *sb_syrah_writer_name(const struct sb_syrah_writer *writer); /* for messages */
 

@@ -443,10 +443,8 @@ enum sb_code sb_tar_add_header(struct sb_buf *out, const struct sb_member *membe
 {
     struct header header = {.out = out, .format = (enum sb_tar_format)sb_context_now->tar_format};
     char type = type_of(member);
-    enum sb_code code = check_member(member, type, target, target_size);
 
-    if (code)
-        return code;
+    TRY(check_member(member, type, target, target_size));
     describe(&header, member, type);
     if (type == '2')
         header.link = (struct text){target, target_size};
@@ -462,11 +460,9 @@ enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member
     size_t parent = sb_parent_size(entry->path, entry->path_size);
     size_t last = parent > 0 ? parent + 1 : 0;
     struct header header = {.out = out};
-    struct sb_buf name = {0};
-    enum sb_code code = check_member(member, '0', NULL, 0);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code)
-        return code;
+    TRY(check_member(member, '0', NULL, 0));
     describe(&header, member, '0');
     header.failed = sb_buf_add(&name, entry->path, last) || sb_buf_add_text(&name, directory) ||
                     sb_buf_add(&name, entry->path + last, entry->path_size - last);
@@ -478,7 +474,5 @@ enum sb_code sb_tar_add_sparse_header(struct sb_buf *out, const struct sb_member
     add_number(&header, "GNU.sparse.minor", 0);
     add_record(&header, "GNU.sparse.name", entry->path, entry->path_size);
     add_number(&header, "GNU.sparse.realsize", entry->size);
-    code = header.failed ? sb_fail_memory() : add_all(&header);
-    sb_buf_release(&name);
-    return code;
+    return header.failed ? sb_fail_memory() : add_all(&header);
 }

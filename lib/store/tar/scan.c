@@ -54,12 +54,9 @@ struct scan {
 static enum sb_code look(struct scan *scan, int64_t at, size_t size, const char **data)
 {
     size_t step = scan->small_gap ? WINDOW_BYTES : SINGLE_BYTES;
-    enum sb_code code;
 
     if (at < scan->window_at || at + (int64_t)size > scan->window_at + (int64_t)scan->held) {
-        code = sb_file_read(scan->file, scan->window, step > size ? step : size, at, &scan->held);
-        if (code)
-            return code;
+        TRY(sb_file_read(scan->file, scan->window, step > size ? step : size, at, &scan->held));
         scan->window_at = at;
     }
     *data = scan->window + (at - scan->window_at);
@@ -116,9 +113,7 @@ static enum sb_code take_record(struct scan *scan, const char *record, size_t si
 /* "LENGTH key=value\n", one after the other; the length counts all of it. */
 static enum sb_code take_pax(struct scan *scan, const char *data, size_t size)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t length, at = 0; at < size && !code; at += length) {
+    for (size_t length, at = 0; at < size; at += length) {
         size_t digits = 0;
 
         for (length = 0; at + digits < size && digits < 8 && data[at + digits] >= '0' &&
@@ -128,22 +123,20 @@ static enum sb_code take_pax(struct scan *scan, const char *data, size_t size)
         if (digits == 0 || length < digits + 3 || length > size - at || data[at + digits] != ' ' ||
             data[at + length - 1] != '\n')
             return SB_INVALID;
-        code = take_record(scan, data + at + digits + 1, length - digits - 2);
+        TRY(take_record(scan, data + at + digits + 1, length - digits - 2));
     }
-    return code;
+    return SB_OK;
 }
 
 /* A header that speaks of the next one. */
 static enum sb_code take_extension(struct scan *scan, char type, int64_t size)
 {
     const char *data;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (size > EXTENSION_MAX)
         return SB_INVALID;
-    code = look(scan, scan->at + SB_TAR_BLOCK, (size_t)size, &data);
-    if (code)
-        return code;
+    TRY(look(scan, scan->at + SB_TAR_BLOCK, (size_t)size, &data));
     if (type == 'x')
         code = take_pax(scan, data, (size_t)size);
     else if (type == 'L')

@@ -197,9 +197,9 @@ static enum sb_code write_bytes(struct large *large, const void *data, int64_t s
 static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct large *large = context;
-    enum sb_code code = begin_large(large);
 
-    return code ? code : write_bytes(large, data, (int64_t)size);
+    TRY(begin_large(large));
+    return write_bytes(large, data, (int64_t)size);
 }
 
 /* Of one with holes: what the map has of the block. */
@@ -323,13 +323,11 @@ static enum sb_code check_parts(struct tar_sink *tar, const struct sb_batch *bat
 
 static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
     (void)sink;
     sb_buf_clear(&batch->output);
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = render_item(batch, &batch->items[i]);
-    return code;
+    for (size_t i = 0; i < batch->count; i++)
+        TRY(render_item(batch, &batch->items[i]));
+    return SB_OK;
 }
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
@@ -383,13 +381,12 @@ static enum sb_code commit(struct sb_sink *sink)
     struct tar_sink *tar = (struct tar_sink *)sink;
     int64_t end = sb_outfile_size(tar->file) + 2 * (int64_t)SB_TAR_BLOCK;
     int64_t rest = (SB_TAR_RECORD - end % SB_TAR_RECORD) % SB_TAR_RECORD;
-    enum sb_code code;
 
     if (tar->part_done < tar->part_size)
         return sb_fail(SB_DAMAGED, "the last member ends before its size, %lld",
                        (long long)tar->part_size);
-    code = write_zeros(tar->file, 2 * (int64_t)SB_TAR_BLOCK + rest);
-    return code ? code : sb_outfile_commit(tar->file);
+    TRY(write_zeros(tar->file, 2 * (int64_t)SB_TAR_BLOCK + rest));
+    return sb_outfile_commit(tar->file);
 }
 
 static const struct sb_sink_ops tar_ops = {

@@ -445,23 +445,18 @@ static enum sb_code finish(struct tar_source *source)
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
     size_t zero_blocks = 0;
-    enum sb_code code;
     struct rest rest;
 
     if (tail)
         zero_blocks = sb_tar_zero_blocks(tail, (size_t)(end - source->header_at));
     report_strayed(source);
-    code = look_at_rest(source, &rest);
-    if (code)
-        return code;
+    TRY(look_at_rest(source, &rest));
     if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
         return go_on(source, &rest);
     source->ended = true;
-    code = read_to_end(source);
-    if (!code && rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
-        code = sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
-    if (code)
-        return code;
+    TRY(read_to_end(source));
+    if (rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
+        return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
     check_end_blocks(source, zero_blocks, rest.word != NULL);
     report_rest(source, &rest);
     return SB_END;
@@ -744,8 +739,7 @@ static enum sb_code decode_names(struct tar_source *source, struct sb_member *me
     member->entry.path_size = strlen(member->entry.path);
     if (!*target || says_utf8(source, "linkpath", "linkpath"))
         return SB_OK;
-    if (decode(source, target, &source->target))
-        return sb_error()->code;
+    TRY(decode(source, target, &source->target));
     if (source->link) {
         member->located = member->located && (int64_t)source->target.size == source->size &&
                           strcmp(source->link, archive_entry_symlink(source->entry)) == 0;
@@ -777,13 +771,10 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
 
 static enum sb_code give_link(struct tar_source *source, struct sb_member *member)
 {
-    enum sb_code code = sb_cpio_links_give(&source->links, member);
-
-    if (!code) {
-        source->size = source->given = 0;
-        source->summed = false;
-    }
-    return code;
+    TRY(sb_cpio_links_give(&source->links, member));
+    source->size = source->given = 0;
+    source->summed = false;
+    return SB_OK;
 }
 
 /*
@@ -1123,13 +1114,12 @@ static enum sb_code open_reader(struct tar_source *source)
 static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options)
 {
     const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
-    enum sb_code code = sb_flow_open(&source->flow, source->input, &how);
 
-    if (!code && sb_flow_in_one(source->flow) &&
-        (source->input->pipe || source->base.total >= SMALL_INPUT))
+    TRY(sb_flow_open(&source->flow, source->input, &how));
+    if (sb_flow_in_one(source->flow) && (source->input->pipe || source->base.total >= SMALL_INPUT))
         sb_report(source->notify, SB_NOTE, "one-piece", source->base.name,
                   "is compressed in one piece, which one thread decompresses");
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,

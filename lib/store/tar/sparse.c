@@ -57,8 +57,7 @@ enum sb_code sb_tar_map_add(void *context, const void *data, size_t size)
     if (map->least == 0)
         map->least = SB_HOLE_LEAST;
     if (data) {
-        if (grow(map))
-            return sb_error()->code;
+        TRY(grow(map));
         append(map, map->size, (int64_t)size);
     }
     map->size += (int64_t)size;
@@ -71,8 +70,7 @@ enum sb_code sb_tar_map_write(struct sb_tar_map *map, struct sb_buf *out)
     size_t start = out->size;
     bool failed;
 
-    if (grow(map))
-        return sb_error()->code;
+    TRY(grow(map));
     if (map->count == 0 || end_of(&map->extents[map->count - 1]) < map->size)
         map->extents[map->count++] = (struct sb_extent){.offset = map->size};
     failed = sb_buf_add_format(out, "%zu\n", map->count) != SB_OK;

@@ -53,14 +53,11 @@ static void close_listing(struct sb_listing *listing)
 
 static enum sb_code read_names(int dir_fd, struct sb_names *names)
 {
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    enum sb_code code;
+    CLEANUP(sb_closep) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
         return sb_fail_errno(errno, "cannot be opened");
-    code = sb_names_read(names, fd, SB_NAMES_PLAIN, false);
-    close(fd);
-    return code;
+    return sb_names_read(names, fd, SB_NAMES_PLAIN, false);
 }
 
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
@@ -112,8 +109,7 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
         const char *name = sb_names_at(&listing->names, listing->next++, &type);
 
         sb_buf_cut(&listing->path, listing->dir_size);
-        if (sb_walk_to(&own->walk, listing->path.data, listing->dir_size, SB_WALK_NO_MAKING, &fd))
-            return sb_error()->code;
+        TRY(sb_walk_to(&own->walk, listing->path.data, listing->dir_size, SB_WALK_NO_MAKING, &fd));
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
             if (errno == ENOENT)
                 continue;
@@ -160,8 +156,7 @@ static enum sb_code read_file(int fd, const struct stat *st, const struct sb_ent
 {
     int64_t total;
 
-    if (sb_feed_file(fd, st, entry->size, each, context, &total, "read"))
-        return sb_error()->code;
+    TRY(sb_feed_file(fd, st, entry->size, each, context, &total, "read"));
     if (total != entry->size)
         return sb_fail(SB_CHANGED, "changed its size while it was compared");
     return SB_OK;
@@ -175,9 +170,8 @@ static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *
     struct stat st;
     int dir_fd, fd;
 
-    if (sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                          &component))
-        return sb_error()->code;
+    TRY(sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                          &component));
     if (entry->type == SB_LINK)
         return read_link(reader, dir_fd, component, each, context);
     /* What was a file a moment ago may be a FIFO by now. */

@@ -57,8 +57,7 @@ static enum sb_code add(struct sb_names *names, const char *name, unsigned type,
         return sb_fail(SB_LIMIT, "a directory with more names than are wanted");
     if (names->arena.size + size + 2 > UINT32_MAX)
         return sb_fail(SB_LIMIT, "a directory with more than 4 GiB of names");
-    if (sb_grow(&names->keys, &names->capacity, names->count, sizeof(*names->keys)))
-        return sb_error()->code;
+    TRY(sb_grow(&names->keys, &names->capacity, names->count, sizeof(*names->keys)));
     names->keys[names->count++] =
         (struct sb_names_key){.at = (uint32_t)names->arena.size, .type = type};
     /* The slash is for sorting; it becomes a second NUL afterwards. */

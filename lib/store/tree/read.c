@@ -271,13 +271,11 @@ enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *memb
                           size_t capacity, bool sparse, struct sb_events *events)
 {
     struct opened file;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (member->entry.type == SB_LINK)
         return load_link(how, member, data, capacity, events);
-    code = open_file(how, member, &file, events);
-    if (code)
-        return code;
+    TRY(open_file(how, member, &file, events));
     code = load_file(member, &file, data, capacity, sparse, events);
     sb_close_kept(file.fd, &file.st);
     return code;
@@ -336,9 +334,8 @@ static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member
                                 char *block, sb_each_block *each, void *context,
                                 struct sb_events *events)
 {
-    enum sb_code code = load_link(how, member, block, BLOCK, events);
-
-    return code ? code : each(context, block, (size_t)member->entry.size);
+    TRY(load_link(how, member, block, BLOCK, events));
+    return each(context, block, (size_t)member->entry.size);
 }
 
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,

@@ -86,15 +86,15 @@ static enum sb_code look_back(const struct sb_tree_sink *sink, const struct sb_m
 {
     const char *target = member->hard_link;
     enum sb_name_state state;
-    enum sb_code code = state_of(sink, member->entry.path, member->entry.path_size, &state);
 
-    if (!code && state != SB_NAME_WRITTEN)
+    TRY(state_of(sink, member->entry.path, member->entry.path_size, &state));
+    if (state != SB_NAME_WRITTEN)
         *mark &= ~(unsigned)SB_TREE_OURS;
-    if (!code && target)
-        code = state_of(sink, target, strlen(target), &state);
-    if (!code && target && state == SB_NAME_FAILED)
+    if (target)
+        TRY(state_of(sink, target, strlen(target), &state));
+    if (target && state == SB_NAME_FAILED)
         *mark &= ~(unsigned)SB_TREE_LINKABLE;
-    return code;
+    return SB_OK;
 }
 
 /* A dry run: nothing is made, and who looks up what is there finds what was there before. */
@@ -156,8 +156,7 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     const struct sb_entry *entry = &member->entry;
     enum sb_decision decision = SB_WRITE_NEW;
 
-    if (look_back(sink, member, &item->mark))
-        return sb_error()->code;
+    TRY(look_back(sink, member, &item->mark));
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
         sb_report(sink->options.notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to %s, which was not written; left out", member->hard_link);
@@ -171,8 +170,8 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
         return SB_OK;
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
         sb_tree_decide(&sink->job, &sink->walk, entry, NULL, &decision, &item->change)) {
-        if (sb_tree_report_write_failure(sink, entry->path) || note_failure(sink, entry))
-            return sb_error()->code;
+        TRY(sb_tree_report_write_failure(sink, entry->path));
+        TRY(note_failure(sink, entry));
         return SB_END;
     }
     if (decision == SB_LEAVE) {
@@ -235,8 +234,7 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
 
     if (is_dir && entry->path_size == 0)
         return take_root(sink, entry);
-    if (claim_name(sink, member, item))
-        return sb_error()->code;
+    TRY(claim_name(sink, member, item));
     if (sink->options.dry_run)
         return is_dir ? look_at_directory(sink, entry) : look_at_file(sink, member, item);
     if (!is_dir)
@@ -385,8 +383,7 @@ static enum sb_code note_state(struct sb_tree_sink *sink, const struct sb_item *
     if (!sink->names || (failed && (item->mark & SB_TREE_OURS)) ||
         (!late && !failed && !(item->mark & SB_TREE_LEFT)))
         return SB_OK;
-    if (state_of(sink, entry->path, entry->path_size, &before))
-        return sb_error()->code;
+    TRY(state_of(sink, entry->path, entry->path_size, &before));
     if (before == SB_NAME_DIR)
         return SB_OK;
     return sb_tree_names_set(sink->names, entry->path, entry->path_size,
@@ -469,15 +466,12 @@ static enum sb_code commit(struct sb_sink *base)
 
 static enum sb_code open_tables(struct sb_tree_sink *sink)
 {
-    enum sb_code code = sb_database_open_private(&sink->db, sink->options.directory);
-
-    if (!code)
-        code = sb_database_run(sink->db, "BEGIN");
-    if (!code)
-        code = sb_tree_dirs_new(&sink->dirs, sink->db);
-    if (!code && !sink->options.names_differ)
-        code = sb_tree_names_new(&sink->names, sink->db);
-    return code;
+    TRY(sb_database_open_private(&sink->db, sink->options.directory));
+    TRY(sb_database_run(sink->db, "BEGIN"));
+    TRY(sb_tree_dirs_new(&sink->dirs, sink->db));
+    if (!sink->options.names_differ)
+        TRY(sb_tree_names_new(&sink->names, sink->db));
+    return SB_OK;
 }
 
 static unsigned properties_held(const struct sb_tree_sink_options *options)

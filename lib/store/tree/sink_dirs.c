@@ -19,25 +19,20 @@ enum { NAME = 1, RANK, HAS, MODE, UID, GID, MTIME, CHANGE };
 
 enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db)
 {
-    struct sb_tree_dirs *dirs = calloc(1, sizeof(*dirs));
-    enum sb_code code;
+    CLEANUP(sb_tree_dirs_freep) struct sb_tree_dirs *dirs = calloc(1, sizeof(*dirs));
 
     *out = NULL;
     if (!dirs)
         return sb_fail_memory();
     dirs->db = db;
-    code = sb_database_run(
-        db, "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
-            "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
-            "WITHOUT ROWID");
-    if (!code)
-        code = sb_database_prepare(db, &dirs->add,
-                                   "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-    if (code)
-        sb_tree_dirs_free(dirs);
-    else
-        *out = dirs;
-    return code;
+    TRY(sb_database_run(db,
+                        "CREATE TABLE dirs (name BLOB PRIMARY KEY, rank INTEGER, has INTEGER, "
+                        "mode INTEGER, uid INTEGER, gid INTEGER, mtime_ns INTEGER, change INTEGER) "
+                        "WITHOUT ROWID"));
+    TRY(sb_database_prepare(db, &dirs->add,
+                            "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"));
+    *out = TAKE(dirs);
+    return SB_OK;
 }
 
 void sb_tree_dirs_free(struct sb_tree_dirs *dirs)

@@ -16,6 +16,7 @@ struct sb_tree_dirs;
 /* db: a private database (archive/database.h), within a transaction, open as long. */
 enum sb_code sb_tree_dirs_new(struct sb_tree_dirs **out, struct sqlite3 *db) SB_CHECKED;
 void sb_tree_dirs_free(struct sb_tree_dirs *dirs); /* NULL is allowed */
+FREEP(sb_tree_dirs_free, struct sb_tree_dirs)
 
 /* In place of what was added under the same name. closed: its owner may not search it. change: how
  * it differs, before anything in it changes; SB_CHANGE_NEW: this run made it. */

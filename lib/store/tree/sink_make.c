@@ -113,22 +113,20 @@ enum sb_code sb_tree_make_wave(struct sb_tree_sink *sink)
         .work = make_directory,
         .done = note_directory,
     };
-    enum sb_code code = SB_OK;
 
-    while (!code && sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
+    while (sink->wave.count > 0 && sb_tree_wave_deeper(&sink->wave)) {
         workers.most = sink->wave.here;
-        code = sb_tree_workers_run(&workers);
+        TRY(sb_tree_workers_run(&workers));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
 {
-    enum sb_code code = sb_tree_wave_add(&sink->wave, entry);
-
-    if (!code && sink->wave.count == SB_TREE_WAVE_MAX)
-        code = sb_tree_make_wave(sink);
-    return code;
+    TRY(sb_tree_wave_add(&sink->wave, entry));
+    if (sink->wave.count == SB_TREE_WAVE_MAX)
+        TRY(sb_tree_make_wave(sink));
+    return SB_OK;
 }
 
 enum sb_code sb_tree_make_directory(struct sb_tree_sink *sink, const struct sb_entry *entry)
@@ -150,15 +148,12 @@ static enum sb_code finish_directory(void *context, struct sb_walk *walk,
     struct sb_attributes attributes;
     const char *component = ".";
     int dir_fd = sink->target.fd;
-    enum sb_code code = SB_OK;
 
     *change = (unsigned)entry->row;
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (entry->path_size > 0)
-        code = sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
-                                 &component);
-    if (code)
-        return code;
+        TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
+                              &component));
     if (sink->options.existing == SB_EXISTING_UPDATE &&
         change_of(dir_fd, component, entry, &attributes) == 0)
         return SB_OK;
@@ -210,8 +205,7 @@ enum sb_code sb_tree_finish_directories(struct sb_tree_sink *sink)
     if (!sink->has_closed)
         return code;
     while (!code) {
-        if (sb_heed_interrupt())
-            return sb_error()->code;
+        TRY(sb_heed_interrupt());
         code = finish_directory(sink, &sink->walk, &sink->closed, &change);
         code = report_finished(sink, &sink->closed, code, change);
         if (!code)

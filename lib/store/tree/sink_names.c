@@ -20,24 +20,19 @@ struct sb_tree_names {
 
 enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db)
 {
-    struct sb_tree_names *names = calloc(1, sizeof(*names));
-    enum sb_code code;
+    CLEANUP(sb_tree_names_freep) struct sb_tree_names *names = calloc(1, sizeof(*names));
 
     *out = NULL;
     if (!names)
         return sb_fail_memory();
     names->db = db;
-    code = sb_database_run(
-        db, "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID");
-    if (!code)
-        code = SB_PREPARE(db, {&names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
-                          {&names->get, "SELECT state FROM names WHERE name = ?1"},
-                          {&names->set, "REPLACE INTO names VALUES (?1, ?2)"});
-    if (code)
-        sb_tree_names_free(names);
-    else
-        *out = names;
-    return code;
+    TRY(sb_database_run(db,
+                        "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID"));
+    TRY(SB_PREPARE(db, {&names->add, "INSERT OR IGNORE INTO names VALUES (?1, ?2)"},
+                   {&names->get, "SELECT state FROM names WHERE name = ?1"},
+                   {&names->set, "REPLACE INTO names VALUES (?1, ?2)"}));
+    *out = TAKE(names);
+    return SB_OK;
 }
 
 void sb_tree_names_free(struct sb_tree_names *names)
@@ -92,21 +87,18 @@ static enum sb_code claim_directories(struct sb_tree_names *names, const char *d
                                       bool *blocked)
 {
     enum sb_name_state state = SB_NAME_DIR;
-    enum sb_code code = SB_OK;
     bool added = true;
     size_t known;
 
     for (known = size; known > 0; known = sb_parent_size(dir, known)) {
-        code = sb_tree_names_get(names, dir, known, &state);
-        if (code)
-            return code;
+        TRY(sb_tree_names_get(names, dir, known, &state));
         if (state != SB_NAME_FREE)
             break;
     }
     *blocked = known > 0 && state != SB_NAME_DIR;
-    for (size_t at = size; !code && !*blocked && at > known; at = sb_parent_size(dir, at))
-        code = add(names, dir, at, SB_NAME_DIR, &added);
-    return code;
+    for (size_t at = size; !*blocked && at > known; at = sb_parent_size(dir, at))
+        TRY(add(names, dir, at, SB_NAME_DIR, &added));
+    return SB_OK;
 }
 
 /* What was found for a directory holds for good: no name changes between directory and file. */

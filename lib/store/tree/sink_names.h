@@ -27,6 +27,7 @@ enum sb_name_state {
 /* db: a private database (archive/database.h), within a transaction, open as long. */
 enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db) SB_CHECKED;
 void sb_tree_names_free(struct sb_tree_names *names); /* NULL is allowed */
+FREEP(sb_tree_names_free, struct sb_tree_names)
 
 /*
  * The next member has this name. *late: it must wait, as another one had the name (of a file

@@ -73,16 +73,15 @@ static enum sb_code drain(void *context, void *drained)
 {
     const struct sb_tree_workers *workers = ((const struct run *)context)->workers;
     struct slot *slot = drained;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < slot->count; i++) {
+    for (size_t i = 0; i < slot->count; i++) {
         struct slot_item *item = &slot->items[i];
 
         if (item->code)
             *sb_error() = item->error;
-        code = workers->done(workers->context, &item->entry, item->code, item->change);
+        TRY(workers->done(workers->context, &item->entry, item->code, item->change));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_tree_workers_run(const struct sb_tree_workers *workers)

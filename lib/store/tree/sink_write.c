@@ -80,10 +80,9 @@ void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
 static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
                                const struct sb_entry *entry, int *dir_fd, const char **component)
 {
-    enum sb_code code = sb_walk_to_parent(walk, entry->path, entry->path_size,
-                                          sb_tree_default_mode(job), dir_fd, component);
-
-    return code ? code : sb_target_spare(job->options->own, *dir_fd, *component, NULL);
+    TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(job), dir_fd,
+                          component));
+    return sb_target_spare(job->options->own, *dir_fd, *component, NULL);
 }
 
 static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
@@ -429,17 +428,15 @@ static bool links_are_missing(const struct sb_error *err)
 
 static enum sb_code copy_bytes(int from, struct writing *writing)
 {
-    char *block = malloc(COPY_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *block = malloc(COPY_BLOCK);
     size_t got = COPY_BLOCK;
 
-    while (!code && got == COPY_BLOCK) {
-        code = sb_read_full(from, block, COPY_BLOCK, &got, "what it links to");
-        if (!code)
-            code = write_block(writing, block, got);
+    TRY(block ? SB_OK : sb_fail_memory());
+    while (got == COPY_BLOCK) {
+        TRY(sb_read_full(from, block, COPY_BLOCK, &got, "what it links to"));
+        TRY(write_block(writing, block, got));
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *walk,

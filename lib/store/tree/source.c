@@ -28,10 +28,8 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
     struct tree_source *self = (struct tree_source *)source;
     struct sb_tree_item item;
-    enum sb_code code = sb_tree_next(self->tree, &item);
 
-    if (code)
-        return code;
+    TRY(sb_tree_next(self->tree, &item));
     sb_tree_member(&item, member);
     member->entry.path = item.name;
     member->entry.path_size = item.name_size;

@@ -180,8 +180,7 @@ static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct 
         return sb_fail_errno(errno, "cannot be created");
     }
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        if (choose_temporary(newcomer))
-            return sb_error()->code;
+        TRY(choose_temporary(newcomer));
         if (create(newcomer, newcomer->temporary, making) == 0)
             return SB_OK;
         if (errno != EEXIST)
@@ -291,8 +290,7 @@ static enum sb_code finish_file(struct sb_newcomer *newcomer,
 {
     int fd = newcomer->fd;
 
-    if (finish_access(newcomer, attributes))
-        return sb_error()->code;
+    TRY(finish_access(newcomer, attributes));
     if (attributes->set_time && futimens(fd, attributes->times))
         return sb_fail_errno(errno, "its time cannot be set");
     if (sync && fsync(fd))
@@ -410,14 +408,11 @@ static enum sb_code set_directory(int fd, const struct sb_attributes *attributes
 enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
                                         const struct sb_attributes *attributes)
 {
-    int fd = openat(dir_fd, component, OPEN_DIRECTORY);
-    enum sb_code code;
+    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_DIRECTORY);
 
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
         return sb_fail(SB_INVALID, "is not a directory");
     if (fd < 0)
         return sb_fail_errno(errno, "cannot be opened to set its mode and time");
-    code = set_directory(fd, attributes);
-    close(fd);
-    return code;
+    return set_directory(fd, attributes);
 }

@@ -119,8 +119,7 @@ static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st)
         return sb_fail_memory();
     }
     level->stat = *st;
-    if (enter(tree, level))
-        return sb_error()->code;
+    TRY(enter(tree, level));
     code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference);
     if (code == SB_SYSTEM || code == SB_NOENT) {
         sb_tree_problem(tree, "unreadable", "cannot be read, its contents are left out",
@@ -178,7 +177,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
     bool elsewhere, taken;
     int64_t began;
     int fd;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (tree->name.size > 0 && sb_filter_prunes(options->filter, tree->name.data, tree->name.size))
         return SB_END;
@@ -192,9 +191,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
         return code || taken ? code : SB_END;
     }
     began = tree->ahead ? sb_tree_ahead_begin() : 0;
-    code = look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat);
-    if (code)
-        return code;
+    TRY(look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat));
     if (follow && is_ancestor(tree, &item->stat)) {
         sb_tree_problem(tree, "loop", "links back to a directory above it; left out", 0);
         close(fd);
@@ -320,15 +317,13 @@ static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item)
 
     if (!level->dir) {
         sb_buf_cut(&tree->disk, level->disk_size);
-        if (reopen(tree, level))
-            return sb_error()->code;
+        TRY(reopen(tree, level));
         if (!level->dir)
             return SB_END;
     }
     item->dir = level->dir;
     item->component = sb_names_at(&level->names, level->next++, &type);
-    if (name_item(tree, level, item->component))
-        return sb_error()->code;
+    TRY(name_item(tree, level, item->component));
     return take(tree, item, type, tree->options.dereference);
 }
 

@@ -170,8 +170,7 @@ enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const 
         return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "cannot be looked up");
     if (S_ISDIR(st.st_mode))
         return sb_fail(SB_EXISTS, "a directory is in its place");
-    if (sb_target_spare(how->own, dir_fd, component, &st))
-        return sb_error()->code;
+    TRY(sb_target_spare(how->own, dir_fd, component, &st));
     *change = sb_tree_attributes_differ(&st, entry, attributes);
     if (entry->type == SB_LINK)
         *change &= ~(unsigned)SB_CHANGE_SIZE;

@@ -53,8 +53,7 @@ static enum sb_code open_component(const struct sb_walk *walk, const char *compo
 
     *fd = openat(at, component, flags);
     if (*fd < 0 && errno == ENOENT && make != SB_WALK_NO_MAKING) {
-        if (sb_target_spare(walk->own, at, component, NULL))
-            return sb_error()->code;
+        TRY(sb_target_spare(walk->own, at, component, NULL));
         if (mkdirat(at, component, make) && errno != EEXIST)
             return sb_fail_errno(errno, "cannot make the directory %s", component);
         *fd = openat(at, component, flags);
@@ -87,8 +86,7 @@ static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size,
         return sb_fail_errno(ENAMETOOLONG, "cannot make a directory above it");
     memcpy(component, name, size);
     component[size] = '\0';
-    if (open_component(walk, component, make, &fd))
-        return sb_error()->code;
+    TRY(open_component(walk, component, make, &fd));
     if ((walk->path.size > 0 && sb_buf_add_char(&walk->path, '/')) ||
         sb_buf_add(&walk->path, name, size)) {
         close(fd);

@@ -98,8 +98,7 @@ static void drop(struct sb_zip_deflate64 *inflater, unsigned size)
 static enum sb_code get_bits(struct sb_zip_deflate64 *inflater, unsigned size, unsigned *out)
 {
     *out = 0;
-    if (refill(inflater))
-        return sb_error()->code;
+    TRY(refill(inflater));
     if (inflater->bit_count < size)
         return ends_early();
     *out = (unsigned)(inflater->bits & (((uint64_t)1 << size) - 1));
@@ -215,15 +214,14 @@ static enum sb_code read_lengths(struct sb_zip_deflate64 *inflater, uint8_t *len
     unsigned symbol, times;
 
     for (unsigned done = 0; done < count; done += times) {
-        if (refill(inflater) || get_symbol(inflater, &inflater->lengths, &symbol))
-            return sb_error()->code;
+        TRY(refill(inflater));
+        TRY(get_symbol(inflater, &inflater->lengths, &symbol));
         times = 1;
         if (symbol < 16) {
             lengths[done] = (uint8_t)symbol;
             continue;
         }
-        if (get_bits(inflater, extra[symbol - 16], &times))
-            return sb_error()->code;
+        TRY(get_bits(inflater, extra[symbol - 16], &times));
         times += least[symbol - 16];
         if (times > count - done || (symbol == 16 && done == 0))
             return damaged();
@@ -239,21 +237,19 @@ static enum sb_code begin_dynamic(struct sb_zip_deflate64 *inflater)
     uint8_t lengths[LITERALS + DISTANCES] = {0};
     unsigned literals, distances, orders, length;
 
-    if (get_bits(inflater, 5, &literals) || get_bits(inflater, 5, &distances) ||
-        get_bits(inflater, 4, &orders))
-        return sb_error()->code;
+    TRY(get_bits(inflater, 5, &literals));
+    TRY(get_bits(inflater, 5, &distances));
+    TRY(get_bits(inflater, 4, &orders));
     literals += 257;
     distances += 1;
     for (unsigned i = 0; i < orders + 4; i++) {
-        if (get_bits(inflater, 3, &length))
-            return sb_error()->code;
+        TRY(get_bits(inflater, 3, &length));
         lengths[order[i]] = (uint8_t)length;
     }
     if (literals > LAST_USED + 1 || !build(&inflater->lengths, lengths, ORDERS, false))
         return damaged();
     memset(lengths, 0, sizeof(lengths));
-    if (read_lengths(inflater, lengths, literals + distances))
-        return sb_error()->code;
+    TRY(read_lengths(inflater, lengths, literals + distances));
     if (lengths[BLOCK_END] == 0 || !build(&inflater->lengths, lengths, literals, true) ||
         !build(&inflater->distances, lengths + literals, distances, true))
         return damaged();
@@ -266,8 +262,8 @@ static enum sb_code begin_stored(struct sb_zip_deflate64 *inflater)
     unsigned inverse;
 
     drop(inflater, inflater->bit_count % 8);
-    if (get_bits(inflater, 16, &inflater->stored) || get_bits(inflater, 16, &inverse))
-        return sb_error()->code;
+    TRY(get_bits(inflater, 16, &inflater->stored));
+    TRY(get_bits(inflater, 16, &inverse));
     inflater->state = IN_STORED;
     return (inflater->stored ^ inverse) == 0xffff ? SB_OK : damaged();
 }
@@ -276,8 +272,7 @@ static enum sb_code begin_block(struct sb_zip_deflate64 *inflater)
 {
     unsigned head;
 
-    if (get_bits(inflater, 3, &head))
-        return sb_error()->code;
+    TRY(get_bits(inflater, 3, &head));
     inflater->last = head & 1;
     switch (head >> 1) {
     case 0:
@@ -339,15 +334,13 @@ static enum sb_code begin_match(struct sb_zip_deflate64 *inflater, unsigned symb
         extra = 16;
         base = 3;
     }
-    if (get_bits(inflater, extra, &more))
-        return sb_error()->code;
+    TRY(get_bits(inflater, extra, &more));
     inflater->match = base + more;
-    if (refill(inflater) || get_symbol(inflater, &inflater->distances, &code))
-        return sb_error()->code;
+    TRY(refill(inflater));
+    TRY(get_symbol(inflater, &inflater->distances, &code));
     extra = code < 2 ? 0 : (code >> 1) - 1;
     base = code < 2 ? code + 1 : ((size_t)(2 + (code & 1)) << extra) + 1;
-    if (get_bits(inflater, extra, &more))
-        return sb_error()->code;
+    TRY(get_bits(inflater, extra, &more));
     inflater->distance = base + more;
     return inflater->distance > inflater->at && !inflater->wrapped ? damaged() : SB_OK;
 }
@@ -383,8 +376,8 @@ static enum sb_code decode(struct sb_zip_deflate64 *inflater, size_t end)
             copy_match(inflater, end);
             continue;
         }
-        if (refill(inflater) || get_symbol(inflater, &inflater->lengths, &symbol))
-            return sb_error()->code;
+        TRY(refill(inflater));
+        TRY(get_symbol(inflater, &inflater->lengths, &symbol));
         if (symbol < BLOCK_END) {
             inflater->window[inflater->at++] = (uint8_t)symbol;
         } else if (symbol == BLOCK_END) {
@@ -434,8 +427,7 @@ enum sb_code sb_zip_deflate64_read(struct sb_zip_deflate64 *inflater, uint8_t *o
     for (*got = 0; *got < capacity && inflater->state != AT_END;) {
         size_t from = inflater->at, most = capacity - *got;
 
-        if (fill(inflater, most < WINDOW - from ? from + most : WINDOW))
-            return sb_error()->code;
+        TRY(fill(inflater, most < WINDOW - from ? from + most : WINDOW));
         memcpy(out + *got, inflater->window + from, inflater->at - from);
         *got += inflater->at - from;
         if (inflater->at == WINDOW) {

@@ -79,15 +79,13 @@ static enum sb_code read_end_64(const struct sb_file *file, struct raw_end *end)
 
     if (places[0] < 0)
         return SB_OK;
-    if (sb_file_read_exactly(file, points, sizeof(points), limit))
-        return sb_error()->code;
+    TRY(sb_file_read_exactly(file, points, sizeof(points), limit));
     if (sb_get_u32(points) != SB_ZIP_END_64_POINTS)
         return SB_OK;
     recorded = sb_get_u64(points + 8);
     places[1] = recorded <= (uint64_t)places[0] ? (int64_t)recorded : places[0];
     for (size_t i = 0; i < 2; i++) {
-        if (sb_file_read_exactly(file, record, sizeof(record), places[i]))
-            return sb_error()->code;
+        TRY(sb_file_read_exactly(file, record, sizeof(record), places[i]));
         if (sb_get_u32(record) != SB_ZIP_END_64)
             continue;
         end->at = places[i];
@@ -149,12 +147,10 @@ static enum sb_code place_members(const struct sb_file *file, struct sb_zip_end 
 
     if (end->base == 0 || end->size < SB_ZIP_CENTRAL_SIZE)
         return SB_OK;
-    if (sb_file_read_exactly(file, record, sizeof(record), end->start))
-        return sb_error()->code;
+    TRY(sb_file_read_exactly(file, record, sizeof(record), end->start));
     offset = sb_get_u32(record + 42);
-    if (find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved) ||
-        find_at(file, SB_ZIP_LOCAL, offset, &unmoved))
-        return sb_error()->code;
+    TRY(find_at(file, SB_ZIP_LOCAL, end->base + offset, &moved));
+    TRY(find_at(file, SB_ZIP_LOCAL, offset, &unmoved));
     end->turns = unmoved && end->wraps && end->base % TURN == 0;
     if (unmoved && (!moved || end->turns))
         end->base = 0;
@@ -186,8 +182,7 @@ static enum sb_code place_directory(const struct sb_file *file, const struct raw
         out->base = places[i] - (int64_t)raw->offset;
         if (raw->size == 0)
             return SB_OK;
-        if (find_at(file, SB_ZIP_CENTRAL, places[i], &found))
-            return sb_error()->code;
+        TRY(find_at(file, SB_ZIP_CENTRAL, places[i], &found));
         if (found)
             return place_members(file, out);
     }
@@ -200,8 +195,7 @@ static enum sb_code find_data_end(const struct sb_file *file, const struct sb_zi
 {
     uint8_t header[SB_ZIP_LOCAL_SIZE];
 
-    if (sb_file_read_exactly(file, header, sizeof(header), record->offset))
-        return sb_error()->code;
+    TRY(sb_file_read_exactly(file, header, sizeof(header), record->offset));
     *out = record->offset + SB_ZIP_LOCAL_SIZE + sb_get_u16(header + 26) + sb_get_u16(header + 28) +
            record->packed;
     return sb_get_u32(header) == SB_ZIP_LOCAL ? SB_OK : not_all(file, end->volumes);
@@ -214,14 +208,12 @@ static enum sb_code find_start(const struct sb_file *file, const struct sb_zip_r
     static const int descriptors[] = {0, 12, 16, 20, 24};
     int64_t data_end;
 
-    if (find_data_end(file, last, end, &data_end))
-        return sb_error()->code;
+    TRY(find_data_end(file, last, end, &data_end));
     for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++) {
         int64_t at = data_end + descriptors[i];
         bool found;
 
-        if (find_at(file, SB_ZIP_LOCAL, at, &found))
-            return sb_error()->code;
+        TRY(find_at(file, SB_ZIP_LOCAL, at, &found));
         if (!found || record->recorded > (uint64_t)at)
             continue;
         end->starts[record->volume] = at - (int64_t)record->recorded;
@@ -268,8 +260,7 @@ static enum sb_code place_volumes(const struct sb_file *file, const struct raw_e
     out->size = (int64_t)raw->size;
     out->start = raw->at - out->size;
     out->count = raw->count > INT64_MAX ? INT64_MAX : (int64_t)raw->count;
-    if (find_at(file, SB_ZIP_CENTRAL, out->start, &found))
-        return sb_error()->code;
+    TRY(find_at(file, SB_ZIP_CENTRAL, out->start, &found));
     if (!found && out->size > 0)
         return not_all(file, raw->volumes);
     out->starts = malloc(raw->volumes * sizeof(*out->starts));
@@ -498,27 +489,20 @@ enum sb_code sb_zip_walk_next(struct sb_zip_walk *walk, struct sb_zip_record *re
 {
     const uint8_t *data;
     size_t size;
-    enum sb_code code;
 
     if (walk->at == walk->end->start + walk->end->size)
         return SB_END;
-    code = need(walk, 4, &data);
-    if (code)
-        return code;
+    TRY(need(walk, 4, &data));
     /* A digital signature may follow the last record. */
     if (sb_get_u32(data) != SB_ZIP_CENTRAL && sb_zip_walk_is_complete(walk))
         return SB_END;
-    code = need(walk, SB_ZIP_CENTRAL_SIZE, &data);
-    if (code)
-        return code;
+    TRY(need(walk, SB_ZIP_CENTRAL_SIZE, &data));
     if (sb_get_u32(data) != SB_ZIP_CENTRAL)
         return sb_fail(SB_DAMAGED, "%s: record %lld of the central directory is damaged",
                        walk->file->name, (long long)walk->seen + 1);
     size = (size_t)SB_ZIP_CENTRAL_SIZE + sb_get_u16(data + 28) + sb_get_u16(data + 30) +
            sb_get_u16(data + 32);
-    code = need(walk, size, &data);
-    if (code)
-        return code;
+    TRY(need(walk, size, &data));
     read_record(walk, data, record);
     if (!record->defect)
         walk->last_end = record->offset + SB_ZIP_LOCAL_SIZE + record->packed;

@@ -130,8 +130,7 @@ enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, in
     struct sb_zip_foreign *foreign;
 
     *out = NULL;
-    if (check_method(method))
-        return sb_error()->code;
+    TRY(check_method(method));
     foreign = calloc(1, sizeof(*foreign));
     if (!foreign)
         return sb_fail_memory();

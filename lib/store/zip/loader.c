@@ -94,16 +94,13 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
     bool onward = at >= loader->window_at && at <= held_end + READ_THROUGH;
     int64_t left = loader->file->end - at;
     size_t want = onward ? WINDOW_SIZE : FIRST_READ;
-    enum sb_code code;
 
     if (at < loader->window_at || at + (int64_t)size > held_end) {
         want = want < size ? size : want;
         want = (int64_t)want > left ? (size_t)left : want;
         loader->window_at = at;
         loader->held = 0;
-        code = sb_file_read(loader->file->bytes, loader->window, want, at, &loader->held);
-        if (code)
-            return code;
+        TRY(sb_file_read(loader->file->bytes, loader->window, want, at, &loader->held));
         if (loader->held < size)
             return sb_fail(SB_DAMAGED, "its bytes end early; left out");
         held_end = at + (int64_t)loader->held;
@@ -121,8 +118,7 @@ static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data,
         return SB_OK;
     if (sb_interrupted())
         return sb_fail_interrupt();
-    if (look(loader, loader->at, 1, data, size))
-        return sb_error()->code;
+    TRY(look(loader, loader->at, 1, data, size));
     if ((int64_t)*size > loader->left)
         *size = (size_t)loader->left;
     loader->at += (int64_t)*size;
@@ -189,9 +185,7 @@ static enum sb_code check_name(struct zip_loader *loader, const struct sb_zip_pl
     *differs = sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, name.size) != place->name_check;
     if (!*differs)
         return SB_OK;
-    code = look(loader, place->offset, (size_t)(local->data - place->offset), &header, &have);
-    if (code)
-        return code;
+    TRY(look(loader, place->offset, (size_t)(local->data - place->offset), &header, &have));
     name.flags = sb_get_u16(header + 6);
     name.text = header + SB_ZIP_LOCAL_SIZE;
     name.extra = name.text + name.size;
@@ -210,15 +204,10 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     const uint8_t *header;
     size_t have;
     bool differs;
-    enum sb_code code;
 
-    code = look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have);
-    if (code == SB_OK)
-        code = sb_zip_read_local(header, loader->file, member, &local);
-    if (code == SB_OK)
-        code = check_name(loader, &place, &local, &differs);
-    if (code)
-        return code;
+    TRY(look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have));
+    TRY(sb_zip_read_local(header, loader->file, member, &local));
+    TRY(check_name(loader, &place, &local, &differs));
     if (differs && sb_events_add(events, SB_WARNING, "name", member->entry.path,
                                  "its local header has another name than the central directory, "
                                  "which is the one that counts"))
@@ -270,8 +259,7 @@ static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t ca
     size_t size;
 
     for (*got = 0; *got < capacity; *got += size) {
-        if (take_packed(loader, &data, &size))
-            return sb_error()->code;
+        TRY(take_packed(loader, &data, &size));
         if (size == 0)
             break;
         if (size > capacity - *got) {
@@ -295,8 +283,7 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
     z->avail_out = (uInt)capacity;
     while (z->avail_out > 0 && !loader->ended) {
         if (z->avail_in == 0) {
-            if (take_packed(loader, &data, &size))
-                return sb_error()->code;
+            TRY(take_packed(loader, &data, &size));
             if (size > 0) {
                 z->next_in = (Bytef *)data;
                 z->avail_in = (uInt)size;
@@ -321,20 +308,18 @@ static enum sb_code inflate_some(struct zip_loader *loader, uint8_t *out, size_t
 static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t capacity,
                                 size_t *got)
 {
-    enum sb_code code;
-
     *got = 0;
     if (loader->method == SB_ZIP_STORED)
-        code = copy_some(loader, out, capacity, got);
+        TRY(copy_some(loader, out, capacity, got));
     else if (loader->method == SB_ZIP_DEFLATED)
-        code = inflate_some(loader, out, capacity, got);
+        TRY(inflate_some(loader, out, capacity, got));
     else if (loader->deflate64)
-        code = sb_zip_deflate64_read(loader->deflate64, out, capacity, got);
+        TRY(sb_zip_deflate64_read(loader->deflate64, out, capacity, got));
     else
-        code = sb_zip_foreign_read(loader->foreign, out, capacity, got);
-    if (code == SB_OK && !loader->file->no_check)
+        TRY(sb_zip_foreign_read(loader->foreign, out, capacity, got));
+    if (!loader->file->no_check)
         loader->crc = (uint32_t)crc32(loader->crc, out, (uInt)*got);
-    return code;
+    return SB_OK;
 }
 
 /* Nothing more must come out, and what did must have the right checksum. */
@@ -346,8 +331,7 @@ static enum sb_code finish(struct zip_loader *loader, const struct sb_member *me
 
     if (done < member->entry.size)
         return sb_fail(SB_DAMAGED, "is shorter than the zip says; left out");
-    if (unpack_some(loader, &more, 1, &got))
-        return sb_error()->code;
+    TRY(unpack_some(loader, &more, 1, &got));
     if (got > 0)
         return sb_fail(SB_DAMAGED, "is longer than the zip says; left out");
     loader->wrong_sum = !loader->file->no_check && crc != sb_zip_place_of(member).crc;
@@ -366,8 +350,7 @@ static enum sb_code judge(const struct zip_loader *loader, const struct sb_membe
         kind = "method";
     else if (sb_error()->code != SB_DAMAGED)
         return sb_error()->code;
-    if (sb_events_add(events, SB_PROBLEM, kind, member->entry.path, sb_error()->text))
-        return sb_error()->code;
+    TRY(sb_events_add(events, SB_PROBLEM, kind, member->entry.path, sb_error()->text));
     return SB_END;
 }
 
@@ -395,9 +378,8 @@ static enum sb_code stream_all(struct zip_loader *loader, const struct sb_member
     for (; done < member->entry.size; done += (int64_t)got) {
         int64_t left = member->entry.size - done;
 
-        if (unpack_some(loader, loader->block,
-                        left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE, &got))
-            return sb_error()->code;
+        TRY(unpack_some(loader, loader->block,
+                        left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE, &got));
         if (got == 0)
             break;
         *refused = each(context, loader->block, got) != SB_OK;

@@ -258,8 +258,7 @@ enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_re
                                      record->extra_size, record->flags,     is_of_dos(record)};
 
     *member = (struct sb_member){.dir_fd = -1};
-    if (sb_zip_name_read(naming, &name))
-        return sb_error()->code;
+    TRY(sb_zip_name_read(naming, &name));
     set_place(member, record, sb_zip_name_check(naming->name.data, naming->name.size));
     set_name(member, record, &naming->name);
     set_type(member, record);

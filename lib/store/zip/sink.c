@@ -127,8 +127,7 @@ static enum sb_code deflate_item(struct zip_batch *own, int level, struct sb_bat
     z_stream *z = &own->deflater;
     struct sb_buf *out = &batch->output;
 
-    if (begin_deflating(z, &own->ready, level))
-        return sb_error()->code;
+    TRY(begin_deflating(z, &own->ready, level));
     if (sb_buf_reserve(out, item->data_size))
         return sb_fail_memory();
     z->next_in = (Bytef *)batch->data + item->data_at;
@@ -176,16 +175,15 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
 static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
 {
     const struct zip_sink *zip = (const struct zip_sink *)sink;
-    enum sb_code code = SB_OK;
 
     if (!batch->own)
         batch->own = calloc(1, sizeof(struct zip_batch));
     if (!batch->own)
         return sb_fail_memory();
     sb_buf_clear(&batch->output);
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = render_item(zip, batch, i);
-    return code;
+    for (size_t i = 0; i < batch->count; i++)
+        TRY(render_item(zip, batch, i));
+    return SB_OK;
 }
 
 /* The turn: what the central directory will hold */
@@ -252,8 +250,7 @@ static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *ite
     const struct sb_entry *entry = &item->member.entry;
     struct streamed *streamed = &zip->streamed;
 
-    if (make_block(zip))
-        return sb_error()->code;
+    TRY(make_block(zip));
     streamed->open = true;
     streamed->limit = entry->size;
     streamed->member = *described;
@@ -309,8 +306,7 @@ static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entr
     sb_buf_clear(&zip->header);
     if (sb_zip_add_descriptor(&zip->header, &zip->streamed.member))
         return sb_fail_memory();
-    if (sb_outfile_write(zip->file, zip->header.data, zip->header.size))
-        return sb_error()->code;
+    TRY(sb_outfile_write(zip->file, zip->header.data, zip->header.size));
     return add_row(zip, entry, &zip->streamed.member);
 }
 
@@ -339,8 +335,7 @@ static enum sb_code write_part(struct zip_sink *zip, const struct sb_batch *batc
 {
     if (item->part_offset == 0 && begin_stream(zip, item, described))
         return sb_error()->code;
-    if (feed_stream(zip, batch->data + item->data_at, item->data_size))
-        return sb_error()->code;
+    TRY(feed_stream(zip, batch->data + item->data_at, item->data_size));
     return item->part_last ? end_stream(zip, &item->member.entry) : SB_OK;
 }
 
@@ -447,8 +442,7 @@ static enum sb_code write_item(struct zip_sink *zip, struct sb_batch *batch, siz
         return add_rendered(zip, batch, index, pieces);
     if (!link && item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
         return SB_OK;
-    if (write_pieces(zip, pieces))
-        return sb_error()->code;
+    TRY(write_pieces(zip, pieces));
     if (link)
         return write_hard_link(zip, batch, item);
     if (item->state == SB_ITEM_LARGE)
@@ -460,11 +454,10 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
     struct pieces pieces = {.count = 0};
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++)
-        code = write_item(zip, batch, i, &pieces);
-    return code ? code : write_pieces(zip, &pieces);
+    for (size_t i = 0; i < batch->count; i++)
+        TRY(write_item(zip, batch, i, &pieces));
+    return write_pieces(zip, &pieces);
 }
 
 /* The calling thread */
@@ -547,14 +540,12 @@ static enum sb_code write_directory(struct zip_sink *zip)
 static enum sb_code commit(struct sb_sink *sink)
 {
     struct zip_sink *zip = (struct zip_sink *)sink;
-    enum sb_code code;
 
     if (zip->streamed.open)
         return sb_fail(SB_DAMAGED, "%s: the last member ends before its size", sink->name);
-    code = drop_superseded(zip);
-    if (code == SB_OK)
-        code = write_directory(zip);
-    return code ? code : sb_outfile_commit(zip->file);
+    TRY(drop_superseded(zip));
+    TRY(write_directory(zip));
+    return sb_outfile_commit(zip->file);
 }
 
 static const struct sb_sink_ops zip_ops = {

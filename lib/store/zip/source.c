@@ -120,10 +120,8 @@ static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_
     uint8_t header[SB_ZIP_LOCAL_SIZE];
     int64_t offset = sb_zip_place_of(member).offset;
     size_t got;
-    enum sb_code code = sb_file_read(file->bytes, header, sizeof(header), offset, &got);
 
-    if (code)
-        return code;
+    TRY(sb_file_read(file->bytes, header, sizeof(header), offset, &got));
     if (got < sizeof(header))
         return sb_fail(SB_DAMAGED, "its local header ends early; left out");
     return sb_zip_read_local(header, file, member, local);
@@ -183,8 +181,7 @@ static void heed_owner(const struct zip_source *zip, struct sb_entry *entry)
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member)
 {
-    if (sb_zip_member_fill(member, record, &zip->clock, &zip->naming))
-        return sb_error()->code;
+    TRY(sb_zip_member_fill(member, record, &zip->clock, &zip->naming));
     zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
@@ -198,8 +195,7 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
     if (record->two_sizes)
         sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path,
                   "is stored, but said to have another size; all of its bytes are taken");
-    if (check_place(zip, record))
-        return sb_error()->code;
+    TRY(check_place(zip, record));
     if (record->flags & (SB_ZIP_ENCRYPTED | SB_ZIP_HIDDEN)) {
         sb_report(zip->notify, SB_PROBLEM, "encrypted", member->entry.path,
                   "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
@@ -275,9 +271,9 @@ static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end)
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options)
 {
-    if (sb_charset_open(&zip->naming.charset, sb_context_now->charset) ||
-        sb_input_spool(input, options->max_size) || find_end(input, &zip->end))
-        return sb_error()->code;
+    TRY(sb_charset_open(&zip->naming.charset, sb_context_now->charset));
+    TRY(sb_input_spool(input, options->max_size));
+    TRY(find_end(input, &zip->end));
     zip->file.bytes = input->file;
     zip->locate = options->locate && !input->file->parts; /* an index can point at one file only */
     zip->file.end = zip->end.start;

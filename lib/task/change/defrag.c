@@ -22,24 +22,20 @@ enum sb_code sb_defrag(const char *archive, const struct sb_defrag_options *opti
                        struct sb_defrag_counts *counts)
 {
     struct sb_mover_options opening = options->mover;
-    struct sb_mover *mover;
-    enum sb_code code;
+    CLEANUP(sb_mover_freep) struct sb_mover *mover = NULL;
 
     *counts = (struct sb_defrag_counts){0};
     opening.dry_run = options->dry_run;
     if (!options->dry_run && !options->quick && sb_restore_first(archive, options->mover.notify))
         return sb_error()->code;
-    code = sb_mover_open(&mover, archive, &opening);
-    if (code)
-        return code;
+    TRY(sb_mover_open(&mover, archive, &opening));
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++)
         sb_count_up(&counts->bytes_before, sb_mover_shard_size(mover, i));
     if (options->quick)
-        code = sb_defrag_quick(mover, options, counts);
+        TRY(sb_defrag_quick(mover, options, counts));
     else
-        code = check_range(mover, archive, options->first);
-    if (code == SB_OK && !options->quick)
-        code = sb_defrag_full(mover, options, counts);
-    sb_mover_free(mover);
-    return code;
+        TRY(check_range(mover, archive, options->first));
+    if (!options->quick)
+        TRY(sb_defrag_full(mover, options, counts));
+    return SB_OK;
 }

@@ -67,7 +67,6 @@ static enum sb_code fetch_some(struct closing *closing, struct sb_mover_file *la
 static enum sb_code fill_window(struct closing *closing)
 {
     struct sb_mover_file last = {.shard = closing->shard, .offset = -1};
-    enum sb_code code = SB_OK;
 
     if (closing->all || closing->count - closing->at >= SB_MOVER_FILES)
         return SB_OK;
@@ -79,9 +78,9 @@ static enum sb_code fill_window(struct closing *closing)
     memmove(closing->window, closing->window + closing->at,
             closing->count * sizeof(*closing->window));
     closing->at = 0;
-    while (code == SB_OK && !closing->all && closing->count < SB_MOVER_FILES)
-        code = fetch_some(closing, &last);
-    return code;
+    while (!closing->all && closing->count < SB_MOVER_FILES)
+        TRY(fetch_some(closing, &last));
+    return SB_OK;
 }
 
 /* Skips extents that are in their place; an empty one only must not be past it. */
@@ -148,18 +147,14 @@ static enum sb_code close_some(struct closing *closing)
     int64_t gap = gap_ahead(closing);
     struct batch direct = gather(closing, gap < SB_MOVER_BYTES ? gap : SB_MOVER_BYTES);
     struct batch batch = gather(closing, SB_MOVER_BYTES);
-    enum sb_code code = SB_OK;
 
     if (batch.files == 0)
         batch = (struct batch){.files = 1, .bytes = closing->window[closing->at].size};
     if (goes_directly(direct, batch))
         batch = direct;
     else
-        code = move_batch(closing, batch, closing->end);
-    if (code == SB_OK)
-        code = move_batch(closing, batch, closing->closed);
-    if (code)
-        return code;
+        TRY(move_batch(closing, batch, closing->end));
+    TRY(move_batch(closing, batch, closing->closed));
     closing->closed += batch.bytes;
     closing->at += batch.files;
     closing->counts->moved_files += (int64_t)batch.files;
@@ -221,13 +216,9 @@ static enum sb_code close_shard(struct closing *closing, uint32_t shard)
 /* What close_shard would move: everything after the first gap. */
 static enum sb_code count_shard(struct closing *closing, uint32_t shard)
 {
-    enum sb_code code;
-
     begin_shard(closing, shard);
     do {
-        code = fill_window(closing);
-        if (code)
-            return code;
+        TRY(fill_window(closing));
         pass_over(closing);
         closing->counts->moved_files += (int64_t)(closing->count - closing->at);
         for (; closing->at < closing->count; closing->at++)
@@ -250,13 +241,11 @@ static bool has_gaps(const struct sb_mover *mover, uint32_t shard)
 static enum sb_code check_permissions(struct sb_mover *mover,
                                       const struct sb_defrag_options *options)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(mover); i++) {
+    for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++) {
         if (is_wanted(options, i) && has_gaps(mover, i) && sb_mover_shard_used(mover, i) > 0)
-            code = sb_mover_may_write(mover, i);
+            TRY(sb_mover_may_write(mover, i));
     }
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -300,14 +289,10 @@ enum sb_code sb_defrag_full(struct sb_mover *mover, const struct sb_defrag_optio
                             struct sb_defrag_counts *counts)
 {
     uint32_t before = sb_mover_shard_count(mover), keep;
-    enum sb_code code = count_kept(mover, options, &keep);
 
-    if (code == SB_OK)
-        code = check_permissions(mover, options);
-    if (code == SB_OK)
-        code = close_all(mover, options, counts);
-    if (code)
-        return code;
+    TRY(count_kept(mover, options, &keep));
+    TRY(check_permissions(mover, options));
+    TRY(close_all(mover, options, counts));
     for (uint32_t i = 0; i < before; i++)
         sb_count_up(&counts->bytes_after, is_wanted(options, i) ? sb_mover_shard_used(mover, i)
                                                                 : sb_mover_shard_size(mover, i));

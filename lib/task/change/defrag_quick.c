@@ -58,13 +58,9 @@ static enum sb_code flush(struct quick *quick)
 static enum sb_code move(struct quick *quick, const struct sb_mover_file *file, uint32_t shard,
                          int64_t offset)
 {
-    enum sb_code code = SB_OK;
-
     if (quick->queued_files == SB_MOVER_FILES ||
         (quick->queued_bytes > 0 && file->size > SB_MOVER_BYTES - quick->queued_bytes))
-        code = flush(quick);
-    if (code)
-        return code;
+        TRY(flush(quick));
     quick->queued_files++;
     sb_count_up(&quick->queued_bytes, file->size);
     return quick->options->dry_run ? SB_OK : sb_mover_move(quick->mover, file, shard, offset);
@@ -174,18 +170,16 @@ static void settle_ends(struct quick *quick, const struct sb_mover_file *stop)
 static enum sb_code fill_from(struct quick *quick, const struct sb_mover_file *files, size_t count,
                               const struct sb_mover_file **stop)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (files[i].size == 0)
             continue;
         if (files[i].shard < quick->first || is_packed(quick, &files[i]) || is_late(quick)) {
             *stop = &files[i];
             break;
         }
-        code = fill_gap(quick, &files[i]);
+        TRY(fill_gap(quick, &files[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Moves files from the end, one after the other, each into a gap. */
@@ -237,40 +231,37 @@ static enum sb_code move_empty(struct quick *quick, uint32_t shard, uint32_t to)
 {
     struct sb_mover_file last = {
         .shard = shard, .offset = quick->shards[shard].end, .row = INT64_MAX};
-    enum sb_code code = SB_OK;
     size_t count = 1;
 
     if (shard != to)
         last = (struct sb_mover_file){.shard = shard, .offset = -1};
-    while (code == SB_OK && count > 0) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count);
-        for (size_t i = 0; code == SB_OK && i < count; i++) {
+    while (count > 0) {
+        TRY(sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count));
+        for (size_t i = 0; i < count; i++) {
             if (quick->fetched[i].shard != shard)
                 return SB_OK;
-            code = move(quick, &quick->fetched[i], to, 0);
+            TRY(move(quick, &quick->fetched[i], to, 0));
         }
-        if (code == SB_OK && count > 0)
+        if (count > 0)
             last = quick->fetched[count - 1];
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code shorten(struct quick *quick)
 {
     uint32_t kept = count_kept(quick);
-    enum sb_code code = SB_OK;
 
-    for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
+    for (uint32_t i = quick->first; i < quick->count; i++) {
         if (quick->shards[i].cut)
-            code = move_empty(quick, i, i < kept ? i : kept - 1);
+            TRY(move_empty(quick, i, i < kept ? i : kept - 1));
     }
-    if (code == SB_OK)
-        code = flush(quick);
-    for (uint32_t i = quick->first; code == SB_OK && i < quick->count; i++) {
+    TRY(flush(quick));
+    for (uint32_t i = quick->first; i < quick->count; i++) {
         if (quick->shards[i].cut)
-            code = sb_mover_shorten(quick->mover, i, quick->shards[i].end);
+            TRY(sb_mover_shorten(quick->mover, i, quick->shards[i].end));
     }
-    return code ? code : sb_mover_drop_empty_shards(quick->mover, kept);
+    return sb_mover_drop_empty_shards(quick->mover, kept);
 }
 
 static void report(struct quick *quick)
@@ -290,8 +281,6 @@ static void report(struct quick *quick)
 
 static enum sb_code prepare(struct quick *quick)
 {
-    enum sb_code code = SB_OK;
-
     quick->count = sb_mover_shard_count(quick->mover);
     quick->first = quick->options->keep_through < quick->count
                        ? (uint32_t)(quick->options->keep_through + 1)
@@ -301,12 +290,12 @@ static enum sb_code prepare(struct quick *quick)
     quick->shards = calloc(quick->count, sizeof(*quick->shards));
     if (!quick->fetched || !quick->shards)
         return sb_fail_memory();
-    for (uint32_t i = 0; code == SB_OK && i < quick->count; i++) {
+    for (uint32_t i = 0; i < quick->count; i++) {
         quick->shards[i].before = sb_mover_shard_size(quick->mover, i);
         if (i >= quick->first && !quick->options->dry_run)
-            code = sb_mover_may_write(quick->mover, i);
+            TRY(sb_mover_may_write(quick->mover, i));
     }
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -328,18 +317,13 @@ static enum sb_code run_passes(struct quick *quick)
 
 static enum sb_code run(struct quick *quick)
 {
-    enum sb_code code = prepare(quick);
-
-    if (code == SB_OK)
-        code = run_passes(quick);
-    if (code)
-        return code;
+    TRY(prepare(quick));
+    TRY(run_passes(quick));
     choose_shards_to_cut(quick);
     if (!quick->options->dry_run)
-        code = shorten(quick);
-    if (code == SB_OK)
-        report(quick);
-    return code;
+        TRY(shorten(quick));
+    report(quick);
+    return SB_OK;
 }
 
 enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,

@@ -39,8 +39,7 @@ enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *g
 {
     if (gap->size <= 0 || table->count == SB_GAPS_MOST)
         return SB_OK;
-    if (sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap)))
-        return sb_error()->code;
+    TRY(sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap)));
     table->gaps[table->count++] = *gap;
     return SB_OK;
 }

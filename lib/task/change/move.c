@@ -216,12 +216,9 @@ static enum sb_code move_one(struct move *move, const char *text)
     const struct sb_move_options *options = move->options;
     struct sb_entry entry;
     bool keep = false;
-    enum sb_code code = check_source(move, text, &entry);
 
-    if (code == SB_OK)
-        code = look_at_target(move, &entry, &keep);
-    if (code)
-        return code;
+    TRY(check_source(move, text, &entry));
+    TRY(look_at_target(move, &entry, &keep));
     if (keep) {
         sb_report(options->notify, SB_NOTE, "kept", move->from.data,
                   "stays, for %s is there already", move->to.data);
@@ -239,15 +236,15 @@ static enum sb_code move_one(struct move *move, const char *text)
 static enum sb_code move_all(struct move *move)
 {
     const struct sb_move_options *options = move->options;
-    enum sb_code code = look_at_destination(move);
 
-    for (size_t i = 0; code == SB_OK && i < options->source_count; i++)
-        code = move_one(move, options->sources[i]);
-    if (code == SB_OK && sb_interrupted())
-        code = sb_fail_interrupt();
-    if (code == SB_OK && move->changed)
-        code = sb_writer_commit(move->writer);
-    return code;
+    TRY(look_at_destination(move));
+    for (size_t i = 0; i < options->source_count; i++)
+        TRY(move_one(move, options->sources[i]));
+    if (sb_interrupted())
+        return sb_fail_interrupt();
+    if (move->changed)
+        TRY(sb_writer_commit(move->writer));
+    return SB_OK;
 }
 
 enum sb_code sb_move(const char *archive, const struct sb_move_options *options)

@@ -226,20 +226,18 @@ static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed
     size_t count = sb_listed_count(listed), measured = *slow ? 0 : MEASURED;
     bool ahead = removal->writer && removal->options->threads > 1;
     int64_t began = sb_clock_ns();
-    enum sb_code code = SB_OK;
 
     if (!removal->writer)
-        code = sb_listed_look_up(listed);
-    for (size_t i = 0; !code && i < count; i++) {
+        TRY(sb_listed_look_up(listed));
+    for (size_t i = 0; i < count; i++) {
         if (ahead && i == measured) {
             *slow = *slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (*slow)
-                code = sb_listed_read_ahead(listed, i);
+                TRY(sb_listed_read_ahead(listed, i));
         }
-        if (!code)
-            code = take_name(removal, sb_listed_at(listed, i));
+        TRY(take_name(removal, sb_listed_at(listed, i)));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code take_listed(struct removal *removal)
@@ -264,42 +262,35 @@ static enum sb_code take_listed(struct removal *removal)
 
 static enum sb_code refuse_roots(const struct sb_remove_options *options)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     bool stripped;
 
-    for (size_t i = 0; code == SB_OK && i < options->arg_count; i++) {
+    for (size_t i = 0; i < options->arg_count; i++) {
         if (sb_name_normalize(options->args[i], &name, &stripped))
-            code = sb_fail_memory();
-        else
-            code = refuse_root(options->args[i], name.size);
+            return sb_fail_memory();
+        TRY(refuse_root(options->args[i], name.size));
     }
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code open_both(struct removal *removal, const char *path)
 {
     struct sb_writer_options writing = {
         .mode = SB_APPEND, .index_only = true, .removes = true, .notify = removal->options->notify};
-    enum sb_code code = SB_OK;
 
     if (!removal->options->dry_run)
-        code = sb_writer_open(&removal->writer, path, &writing);
-    return code ? code : sb_archive_open(&removal->archive, path);
+        TRY(sb_writer_open(&removal->writer, path, &writing));
+    return sb_archive_open(&removal->archive, path);
 }
 
 static enum sb_code commit(struct removal *removal)
 {
     struct sb_remove_counts *counts = &removal->counts;
     struct sb_writer_counts written;
-    enum sb_code code = SB_OK;
 
     if (!removal->writer || (counts->files == 0 && counts->dirs == 0))
         return SB_OK;
-    code = sb_writer_commit(removal->writer);
-    if (code)
-        return code;
+    TRY(sb_writer_commit(removal->writer));
     written = sb_writer_counts(removal->writer);
     *counts = (struct sb_remove_counts){
         .files = written.dropped, .bytes = written.dropped_bytes, .dirs = written.dropped_dirs};

@@ -26,10 +26,8 @@ static bool has_old_name(const struct upgrade *upgrade)
 static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema)
 {
     struct sb_upgrade_result *result = upgrade->result;
-    enum sb_code code = sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, false);
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_schema_vet(upgrade->db, schema, &result->major, &result->minor, false));
     if (*schema == SB_SCHEMA_NEWER)
         return sb_fail(SB_FORMAT,
                        "%s: schema %d.%d is newer than this program, which can only read it",
@@ -61,20 +59,16 @@ static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schem
 
 static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema)
 {
-    enum sb_code code = sb_hold_find(&upgrade->hold, path, true);
-
-    if (code == SB_OK && !upgrade->hold.file)
-        code = sb_fail_errno(ENOENT, "%s", path);
-    if (code)
-        return code;
+    TRY(sb_hold_find(&upgrade->hold, path, true));
+    if (!upgrade->hold.file)
+        return sb_fail_errno(ENOENT, "%s", path);
     if (!upgrade->options->dry_run) {
-        code = open_to_write(upgrade, schema);
+        TRY(open_to_write(upgrade, schema));
     } else {
-        code = sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ);
-        if (code == SB_OK)
-            code = vet(upgrade, schema);
+        TRY(sb_database_open(&upgrade->db, upgrade->hold.file, SB_DB_READ));
+        TRY(vet(upgrade, schema));
     }
-    return code ? code : sb_register_parent_functions(upgrade->db);
+    return sb_register_parent_functions(upgrade->db);
 }
 
 /* For schema 0.3: repairs what the index alone determines, in one transaction. */
@@ -82,16 +76,11 @@ static enum sb_code repair(struct upgrade *upgrade)
 {
     bool dry_run = upgrade->options->dry_run;
     int64_t due;
-    enum sb_code code = sb_upgrade_objects(upgrade, upgrade->db);
 
-    if (code == SB_OK)
-        code = sb_upgrade_statistics(upgrade, upgrade->db, dry_run);
-    if (code == SB_OK)
-        code = sb_upgrade_config(upgrade);
-    if (code == SB_OK)
-        code = sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due);
-    if (code != SB_OK)
-        return code;
+    TRY(sb_upgrade_objects(upgrade, upgrade->db));
+    TRY(sb_upgrade_statistics(upgrade, upgrade->db, dry_run));
+    TRY(sb_upgrade_config(upgrade));
+    TRY(sb_config_number(upgrade->db, SB_CONFIG_CHECKSUMS_DUE, 0, &due));
     if (due)
         upgrade->checksums = true;
     if (dry_run)
@@ -104,20 +93,14 @@ static enum sb_code repair(struct upgrade *upgrade)
 static enum sb_code rename_index(struct upgrade *upgrade)
 {
     struct sb_hold *hold = &upgrade->hold;
-    enum sb_code code;
 
     upgrade->result->renamed = true;
     if (upgrade->options->dry_run)
         return SB_OK;
-    code = sb_hold_begin(hold, upgrade->db);
-    if (code == SB_OK)
-        code = sb_journal_refuse(hold->file);
-    if (code == SB_OK)
-        code = sb_journal_refuse(hold->path);
-    if (code == SB_OK)
-        code = sb_rename_new(hold->file, hold->path);
-    if (code)
-        return code;
+    TRY(sb_hold_begin(hold, upgrade->db));
+    TRY(sb_journal_refuse(hold->file));
+    TRY(sb_journal_refuse(hold->path));
+    TRY(sb_rename_new(hold->file, hold->path));
     /* The old name is the longer one. */
     memcpy(hold->file, hold->path, strlen(hold->path) + 1);
     return sb_sync_directory_of(hold->path);
@@ -140,16 +123,15 @@ static bool is_outdated(const char *file)
 /* One that our own killed run left after its rename was settled with the note. */
 static enum sb_code warn_of_old_name(const struct upgrade *upgrade)
 {
-    char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX);
+    CLEANUP(sb_freep) char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX);
     struct sb_look look = {0};
-    enum sb_code code = old ? sb_look_at(old, &look) : sb_error()->code;
 
-    if (code == SB_OK && look.there)
+    TRY(old ? sb_look_at(old, &look) : sb_error()->code);
+    if (look.there)
         sb_report(upgrade->notify, SB_WARNING, "index", old,
                   "%sdoes not count beside the archive's index; remove it if nobody needs it",
                   S_ISREG(look.mode) && is_outdated(old) ? "an older index, " : "");
-    free(old);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema)

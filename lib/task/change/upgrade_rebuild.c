@@ -87,27 +87,24 @@ static enum sb_code copy_tables(struct copy *copy)
 {
     const struct tables *tables = copy->tables;
     int64_t nameless;
-    enum sb_code code =
-        copy_rows(copy, tables->files,
+
+    TRY(copy_rows(copy, tables->files,
                   "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns)"
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                  COLUMNS);
-
-    if (code == SB_OK)
-        code = copy_rows(copy, tables->dirs,
-                         "INSERT INTO dirs (path, num_subdirs, num_files, num_files_tree,"
-                         " size_tree, mode, uid, gid, mtime_ns)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                         COLUMNS);
-    if (code == SB_OK && tables->config)
-        code =
-            copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)", 3);
-    if (code == SB_OK)
-        code = sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless);
-    if (code == SB_OK && nameless > 0)
+                  COLUMNS));
+    TRY(copy_rows(copy, tables->dirs,
+                  "INSERT INTO dirs (path, num_subdirs, num_files, num_files_tree,"
+                  " size_tree, mode, uid, gid, mtime_ns)"
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                  COLUMNS));
+    if (tables->config)
+        TRY(copy_rows(copy, tables->config, "INSERT OR REPLACE INTO config VALUES (?1, ?2, ?3)",
+                      3));
+    TRY(sb_database_integer(copy->upgrade->db, tables->nameless, 0, &nameless));
+    if (nameless > 0)
         sb_report(copy->upgrade->notify, SB_PROBLEM, "row", copy->upgrade->hold.file,
                   "%lld rows without a name were left out", (long long)nameless);
-    return code;
+    return SB_OK;
 }
 
 static bool is_standard(const char *name)
@@ -122,13 +119,12 @@ static bool is_standard(const char *name)
 /* Runs only the first statement of the text in the old schema. */
 static enum sb_code make_index(struct copy *copy, const char *sql)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(copy->made.db, &statement, sql);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
 
-    if (code == SB_OK && sqlite3_step(statement) != SQLITE_DONE)
-        code = sb_database_fail(copy->made.db);
-    sqlite3_finalize(statement);
-    return code;
+    TRY(sb_database_prepare(copy->made.db, &statement, sql));
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        return sb_database_fail(copy->made.db);
+    return SB_OK;
 }
 
 /* Indexes that a user added; those of dropped tables cannot be kept. */
@@ -210,12 +206,9 @@ static enum sb_code copy_permissions(const struct copy *copy)
 static enum sb_code look_for_kept(const struct upgrade *upgrade, const char *name, bool *there)
 {
     struct sb_look kept, old;
-    enum sb_code code = sb_look_at(name, &kept);
 
-    if (code == SB_OK)
-        code = sb_look_at(upgrade->hold.file, &old);
-    if (code)
-        return code;
+    TRY(sb_look_at(name, &kept));
+    TRY(sb_look_at(upgrade->hold.file, &old));
     *there = kept.there && old.there && sb_is_identical(&kept.identity, &old.identity);
     if (kept.there && !*there)
         return sb_fail(SB_EXISTS,
@@ -275,15 +268,11 @@ static enum sb_code put_in_place(struct copy *copy)
 {
     struct sb_new_index *made = &copy->made;
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_new_index_complete(made, &upgrade->hold);
 
-    if (code)
-        return code;
+    TRY(sb_new_index_complete(made, &upgrade->hold));
     sb_new_index_close(made);
     if (upgrade->options->keep_old)
-        code = keep_old(copy);
-    if (code)
-        return code;
+        TRY(keep_old(copy));
     return sb_new_index_place(&upgrade->hold, made->path, &made->fd, &made->identity,
                               &copy->committed);
 }

@@ -44,9 +44,8 @@ static enum sb_code make_objects(struct upgrade *upgrade, sqlite3 *db, const cha
 
 enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db)
 {
-    enum sb_code code = make_objects(upgrade, db, "index", sb_ddl_indexes);
-
-    return code == SB_OK ? make_objects(upgrade, db, "trigger", sb_ddl_triggers) : code;
+    TRY(make_objects(upgrade, db, "index", sb_ddl_indexes));
+    return make_objects(upgrade, db, "trigger", sb_ddl_triggers);
 }
 
 /* Rows of files and dirs, merged in order of path, for the tree statistics. */
@@ -148,24 +147,20 @@ static bool dir_is_first(const struct merge *merge)
 static enum sb_code merge_rows(struct merge *merge)
 {
     bool more_files, more_dirs;
-    enum sb_code code = step(merge->files, &more_files);
 
-    if (code == SB_OK)
-        code = step(merge->dirs, &more_dirs);
-    while (code == SB_OK && (more_files || more_dirs)) {
+    TRY(step(merge->files, &more_files));
+    TRY(step(merge->dirs, &more_dirs));
+    while (more_files || more_dirs) {
         if (more_dirs && (!more_files || dir_is_first(merge))) {
-            code = take_dir(merge);
-            if (code == SB_OK)
-                code = step(merge->dirs, &more_dirs);
+            TRY(take_dir(merge));
+            TRY(step(merge->dirs, &more_dirs));
         } else {
-            code = take_file(merge);
-            if (code == SB_OK)
-                code = step(merge->files, &more_files);
+            TRY(take_file(merge));
+            TRY(step(merge->files, &more_files));
         }
-        if (code == SB_OK)
-            code = sb_heed_interrupt();
+        TRY(sb_heed_interrupt());
     }
-    return code == SB_OK ? sb_treestat_end(merge->tree) : code;
+    return sb_treestat_end(merge->tree);
 }
 
 /*
@@ -173,13 +168,11 @@ static enum sb_code merge_rows(struct merge *merge)
  */
 static enum sb_code prepare_merge(struct merge *merge)
 {
-    enum sb_code code = SB_PREPARE(
+    TRY(SB_PREPARE(
         merge->db,
         {&merge->files, "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path"},
         {&merge->dirs, "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
-                       " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"});
-    if (code != SB_OK)
-        return code;
+                       " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"}));
     merge->tree = sb_treestat_new(closed, merge);
     return merge->tree ? SB_OK : sb_fail_memory();
 }
@@ -255,16 +248,11 @@ enum sb_code sb_upgrade_config(struct upgrade *upgrade)
 {
     static const int64_t enabled = 1, no_limit = INT64_MAX;
     struct sb_upgrade_result *result = upgrade->result;
-    enum sb_code code =
-        repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers);
 
-    if (code == SB_OK)
-        code =
-            repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit);
-    if (code == SB_OK && upgrade->options->accept)
-        code = accept_index(upgrade);
-    if (code == SB_OK)
-        code = repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
-                             &result->shard_count);
-    return code;
+    TRY(repair_number(upgrade, SB_CONFIG_TRIGGERS, 1, 1, &enabled, &result->triggers));
+    TRY(repair_number(upgrade, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &no_limit, &result->limit));
+    if (upgrade->options->accept)
+        TRY(accept_index(upgrade));
+    return repair_number(upgrade, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, NULL,
+                         &result->shard_count);
 }

@@ -29,8 +29,7 @@ static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc)
 {
     sqlite3_bind_int64(batch->put, 1, id);
     sqlite3_bind_int64(batch->put, 2, crc);
-    if (sb_database_step(batch->put))
-        return sb_error()->code;
+    TRY(sb_database_step(batch->put));
     batch->upgrade->result->checksums++;
     return SB_OK;
 }
@@ -110,16 +109,13 @@ static void passed(void *context, int64_t size)
 
 static enum sb_code prepare(struct batch *batch)
 {
-    enum sb_code code = sb_database_run(
-        batch->db, "PRAGMA synchronous=EXTRA;"
-                   "CREATE TEMP TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER)");
-
-    if (code == SB_OK)
-        code = SB_PREPARE(batch->db,
-                          {&batch->rows, "SELECT rowid, path, shard, offset, size FROM main.files"
-                                         " WHERE rowid > ?1 AND crc32c IS NULL ORDER BY rowid"},
-                          {&batch->put, "INSERT INTO temp.sums VALUES (?1, ?2)"});
-    return code;
+    TRY(sb_database_run(batch->db,
+                        "PRAGMA synchronous=EXTRA;"
+                        "CREATE TEMP TABLE sums (id INTEGER PRIMARY KEY, crc32c INTEGER)"));
+    return SB_PREPARE(batch->db,
+                      {&batch->rows, "SELECT rowid, path, shard, offset, size FROM main.files"
+                                     " WHERE rowid > ?1 AND crc32c IS NULL ORDER BY rowid"},
+                      {&batch->put, "INSERT INTO temp.sums VALUES (?1, ?2)"});
 }
 
 /*

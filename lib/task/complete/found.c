@@ -43,7 +43,6 @@ static bool remember(struct sb_found *found)
 enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size, bool open)
 {
     const struct sb_complete_options *options = found->options;
-    enum sb_code code;
 
     if (!sb_found_fits(found, name, size) || memchr(name, '\0', size))
         return SB_OK;
@@ -52,8 +51,8 @@ enum sb_code sb_found_add(struct sb_found *found, const char *name, size_t size,
         return sb_fail_memory();
     if (!remember(found))
         return sb_error()->code;
-    code = options->each(options->context, found->text.data, found->text.size);
-    if (!code && ++found->count >= options->limit)
-        code = sb_error()->code = SB_END;
-    return code;
+    TRY(options->each(options->context, found->text.data, found->text.size));
+    if (++found->count >= options->limit)
+        return sb_error()->code = SB_END;
+    return SB_OK;
 }

@@ -21,15 +21,15 @@ static enum sb_code row_of(struct sb_table *table, int64_t number, int64_t *row)
 static enum sb_code add_columns(struct sb_found *found, struct sb_table *table, int64_t row)
 {
     uint32_t count;
-    enum sb_code code = sb_table_columns(table, row, &count);
 
-    for (uint32_t i = 0; !code && i < count; i++) {
+    TRY(sb_table_columns(table, row, &count));
+    for (uint32_t i = 0; i < count; i++) {
         const char *name = sb_table_column(table, i).name;
 
         if (*name)
-            code = sb_found_add(found, name, strlen(name), false);
+            TRY(sb_found_add(found, name, strlen(name), false));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_complete_columns(struct sb_table *table, const struct sb_complete_options *options)
@@ -73,19 +73,16 @@ static enum sb_code name_of(struct sb_table *table, int64_t row, struct sb_buf *
 
 static enum sb_code complete_named(struct sb_table *table, struct sb_found *found)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     int64_t count, row;
-    enum sb_code code = table->ops->count(table, &count);
 
-    for (int64_t i = 0; !code && i < count; i++) {
-        code = row_of(table, i, &row);
-        if (!code)
-            code = name_of(table, row, &name);
-        if (!code)
-            code = sb_found_add(found, name.data, name.size, false);
+    TRY(table->ops->count(table, &count));
+    for (int64_t i = 0; i < count; i++) {
+        TRY(row_of(table, i, &row));
+        TRY(name_of(table, row, &name));
+        TRY(sb_found_add(found, name.data, name.size, false));
     }
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 /* A key may hold a '/' itself. */
@@ -93,33 +90,29 @@ static enum sb_code complete_columns_of_keys(struct sb_table *table,
                                              const struct sb_complete_options *options)
 {
     const char *slash = strchr(options->typed, '/');
-    enum sb_code code = SB_OK;
 
-    for (; slash && !code; slash = strchr(slash + 1, '/')) {
+    for (; slash; slash = strchr(slash + 1, '/')) {
         struct sb_row_key key = {options->typed, (size_t)(slash - options->typed)};
         int64_t row, bytes;
 
-        code = table->ops->find_rows(table, &key, 1, &row, &bytes);
-        if (!code && row != SB_NO_ROW)
-            code = add_columns_of(options, table, row, slash);
+        TRY(table->ops->find_rows(table, &key, 1, &row, &bytes));
+        if (row != SB_NO_ROW)
+            TRY(add_columns_of(options, table, row, slash));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Those of as many digits as were typed, then of one more, and so on; without any, all. */
 static enum sb_code add_numbers(struct sb_found *found, int64_t first, int64_t count)
 {
     int64_t many = *found->begin ? 1 : count;
-    enum sb_code code = SB_OK;
     char text[32];
 
     for (; first < count; first *= 10, many *= 10) {
         for (int64_t i = first; i < first + many && i < count; i++) {
             int size = snprintf(text, sizeof(text), "%" PRId64, i);
 
-            code = sb_found_add(found, text, (size_t)size, true);
-            if (code)
-                return code;
+            TRY(sb_found_add(found, text, (size_t)size, true));
         }
         if (first == 0 || first > count / 10)
             break;

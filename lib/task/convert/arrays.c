@@ -47,18 +47,15 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options)
 static enum sb_code open_table(struct sb_store **store, struct sb_table **table, uint32_t *columns,
                                const struct sb_convert_options *options, const char *path)
 {
-    enum sb_code code;
-
     *store = NULL;
     *table = NULL;
     if (!has_only_arrays(options, path))
         return sb_fail(
             SB_INVALID,
             "%s: is no Syrah file, and each array of one becomes a bag; convert it alone", path);
-    code = sb_convert_open_input(store, options, path);
-    if (!code)
-        code = sb_store_table(*store, table);
-    return code ? code : sb_table_columns(*table, 0, columns);
+    TRY(sb_convert_open_input(store, options, path));
+    TRY(sb_store_table(*store, table));
+    return sb_table_columns(*table, 0, columns);
 }
 
 static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_table *other,
@@ -147,8 +144,7 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number)
                           array.form == SB_FORM_BYTES ? "" : type,
                           options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
         return sb_fail_memory();
-    if (sb_part_name(arrays->whole.data, options->share, true, &arrays->path))
-        return sb_error()->code;
+    TRY(sb_part_name(arrays->whole.data, options->share, true, &arrays->path));
     if (!options->force && !options->append && access(arrays->path.data, F_OK) == 0)
         return sb_fail(SB_EXISTS, "%s: is there already; --force replaces it", arrays->path.data);
     return SB_OK;
@@ -228,8 +224,7 @@ static enum sb_code convert_only(struct arrays *arrays)
     struct sb_convert_options one = *arrays->options;
     const char *name = sb_table_column(arrays->first, 0).name;
 
-    if (sb_part_name(one.output, one.share, true, &arrays->path))
-        return sb_error()->code;
+    TRY(sb_part_name(one.output, one.share, true, &arrays->path));
     one.output = arrays->path.data;
     one.arrays = &name;
     one.array_count = 1;

@@ -77,14 +77,11 @@ static enum sb_code check_appended(const struct sb_convert_options *options,
     const struct sb_bag_writer_options *write = &options->records.write;
     struct sb_bag_options read = {
         .compression = write->compression, .dictionary = dictionary, .limits = write->limits};
-    struct sb_bag *bag;
-    enum sb_code code;
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
     if (IGNORED(sb_bag_open(&bag, options->output, &read, NULL)))
         return SB_OK;
-    code = hold_against(bag);
-    sb_bag_free(bag);
-    return code;
+    return hold_against(bag);
 }
 
 /*
@@ -291,16 +288,14 @@ static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count)
 
 static enum sb_code count_inputs(struct bags *bags, int64_t *total)
 {
-    enum sb_code code = SB_OK;
     int64_t count;
 
     *total = 0;
-    for (size_t i = 0; !code && i < bags->options->input_count; i++) {
-        code = count_input(bags, i, &count);
-        if (!code)
-            *total += count;
+    for (size_t i = 0; i < bags->options->input_count; i++) {
+        TRY(count_input(bags, i, &count));
+        *total += count;
     }
-    return code;
+    return SB_OK;
 }
 
 /* Must the total number of records be known? */
@@ -309,15 +304,14 @@ static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool
     bool interleaved = writer->layout == SB_LAYOUT_INTERLEAVED;
     bool bounded = writer->shard_records > 0 || writer->shard_bytes > 0;
     struct sb_shard_pattern pattern;
-    enum sb_code code;
 
     *needs = false;
     if (strcmp(writer->path, "-") == 0)
         return SB_OK;
-    code = sb_shard_pattern_parse(&pattern, writer->path);
-    if (!code && pattern.is_set)
+    TRY(sb_shard_pattern_parse(&pattern, writer->path));
+    if (pattern.is_set)
         *needs = pattern.shards > 0 ? !interleaved && !bounded : interleaved;
-    return code;
+    return SB_OK;
 }
 
 /* A list of numbers can be read only once: they are counted while they are spooled. */
@@ -427,12 +421,11 @@ static enum sb_code add_inputs(struct bags *bags)
 static enum sb_code count_would_be(struct bags *bags)
 {
     int64_t *records = &bags->result->counts.files;
-    enum sb_code code = count_inputs(bags, records);
 
-    if (!code)
-        sb_report(bags->notify, SB_NOTE, "would-store", bags->options->output,
-                  "would hold %" PRId64 " records", *records);
-    return code;
+    TRY(count_inputs(bags, records));
+    sb_report(bags->notify, SB_NOTE, "would-store", bags->options->output,
+              "would hold %" PRId64 " records", *records);
+    return SB_OK;
 }
 
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,

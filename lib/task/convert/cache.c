@@ -93,13 +93,12 @@ static enum sb_code add_inputs(struct caches *caches, size_t first, size_t count
 static enum sb_code add_part(struct caches *caches, const struct sb_convert_part *part)
 {
     size_t count = part->end_input - part->first_input;
-    enum sb_code code = SB_OK;
 
     if (caches->options->cache.compact && count > 0)
         return add_inputs(caches, part->first_input, count);
-    for (size_t i = part->first_input; !code && i < part->end_input; i++)
-        code = add_inputs(caches, i, 1);
-    return code;
+    for (size_t i = part->first_input; i < part->end_input; i++)
+        TRY(add_inputs(caches, i, 1));
+    return SB_OK;
 }
 
 static enum sb_code check_result(const struct caches *caches)

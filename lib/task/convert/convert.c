@@ -71,9 +71,7 @@ static enum sb_code convert_count_records(const struct sb_convert_options *optio
     *count = 0;
     if (!options->records.framed_input && !(sb_container_can(options->from) & SB_CAN_RECORDS))
         return SB_OK;
-    code = sb_convert_open_input(&store, options, path);
-    if (code)
-        return code;
+    TRY(sb_convert_open_input(&store, options, path));
     code = sb_convert_open_source(&source, store, options, NULL, NULL);
     while (!code)
         code = sb_source_next(source, &member);
@@ -102,8 +100,7 @@ static enum sb_code check_keys(const struct sb_record_names *names,
     for (size_t i = 0; i < options->input_count; i++) {
         int64_t count;
 
-        if (sb_convert_count_file(options, options->inputs[i], &count))
-            return sb_error()->code;
+        TRY(sb_convert_count_file(options, options->inputs[i], &count));
         if (count < 0)
             return SB_OK;
         sum += count;
@@ -201,29 +198,23 @@ static enum sb_code convert_archive(struct convert *convert)
         .order = sb_convert_order(options),
         .notify = &convert->notify,
     };
-    struct sb_source *source;
-    enum sb_code code = sb_source_open_archive(&source, options->archive, &source_options);
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
 
-    if (code)
-        return code;
+    TRY(sb_source_open_archive(&source, options->archive, &source_options));
     convert->transfer.stored_names = true;
     convert->result->begun = true;
-    code = sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members);
-    sb_source_free(source);
-    return code;
+    return sb_transfer(source, convert->output.sink, &convert->transfer, &convert->result->members);
 }
 
 static enum sb_code transfer(struct convert *convert, struct sb_source *source, size_t number,
                              bool by_name)
 {
     int64_t *members = &convert->result->members;
-    enum sb_code code;
 
     if (!convert->output.run)
         return sb_transfer(source, convert->output.sink, &convert->transfer, members);
-    code = sb_checkpoint_begin(convert->output.run, number, by_name, source);
-    return code ? code
-                : sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members);
+    TRY(sb_checkpoint_begin(convert->output.run, number, by_name, source));
+    return sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members);
 }
 
 /* A wrapped bag or cache is as many sources as it has files. */
@@ -323,12 +314,10 @@ static enum sb_code convert_input(struct convert *convert, size_t number)
 static enum sb_code pass_input(struct convert *convert, size_t number)
 {
     int64_t records;
-    enum sb_code code =
-        convert_count_records(convert->options, convert->options->inputs[number], &records);
 
-    if (!code)
-        pass_records(convert, records);
-    return code;
+    TRY(convert_count_records(convert->options, convert->options->inputs[number], &records));
+    pass_records(convert, records);
+    return SB_OK;
 }
 
 /* A disk that is not mounted must not cost an existing output. Wrapping reads no bytes. */
@@ -580,18 +569,17 @@ static enum sb_code check_paths(const struct sb_convert_options *options)
 {
     const struct sb_convert_records *records = &options->records;
     unsigned takes = records->framed_output ? 0 : sb_convert_takes(options);
-    enum sb_code code =
-        sb_convert_paths_check(options->inputs, options->input_count, options->output);
 
-    if (!code && !(takes & (SB_TO_INDEX | SB_TO_TREE)))
-        code = sb_convert_spare_archive(options->output, sb_convert_output_word(options));
-    if (!code && takes & SB_TO_RECORDS && records->keys)
-        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
-                                       records->keys, "bag of keys");
-    if (!code && records->dictionary)
-        code = sb_convert_beside_check(options->inputs, options->input_count, options->output,
-                                       records->dictionary, "dictionary");
-    return code;
+    TRY(sb_convert_paths_check(options->inputs, options->input_count, options->output));
+    if (!(takes & (SB_TO_INDEX | SB_TO_TREE)))
+        TRY(sb_convert_spare_archive(options->output, sb_convert_output_word(options)));
+    if (takes & SB_TO_RECORDS && records->keys)
+        TRY(sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                    records->keys, "bag of keys"));
+    if (records->dictionary)
+        TRY(sb_convert_beside_check(options->inputs, options->input_count, options->output,
+                                    records->dictionary, "dictionary"));
+    return SB_OK;
 }
 
 static enum sb_code convert_part(struct convert *convert)
@@ -623,15 +611,14 @@ out:
 static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert_options *options)
 {
     bool trees = sb_convert_takes(options) & SB_TO_TREE;
-    enum sb_code code = SB_OK;
 
     for (size_t i = 0; !trees && i < options->input_count; i++)
         trees = sb_convert_abilities(options, options->inputs[i]) & SB_CAN_WALK;
     if (trees && options->archive)
-        code = sb_own_files_add(own, sb_archive_path(options->archive), NULL);
-    for (size_t i = 0; trees && !code && i < options->input_count; i++)
-        code = sb_own_files_add(own, options->inputs[i], NULL);
-    return code;
+        TRY(sb_own_files_add(own, sb_archive_path(options->archive), NULL));
+    for (size_t i = 0; trees && i < options->input_count; i++)
+        TRY(sb_own_files_add(own, options->inputs[i], NULL));
+    return SB_OK;
 }
 
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result)

@@ -115,13 +115,10 @@ static enum sb_code refuse_any(struct extents *extents, const char *query, const
 
 static enum sb_code check_names(struct extents *extents)
 {
-    enum sb_code code = refuse_any(extents,
-                                   "SELECT max(id), path, min(id) FROM files GROUP BY path"
-                                   " HAVING count(*) > 1 LIMIT 1",
-                                   "has the name of line");
-
-    if (code)
-        return code;
+    TRY(refuse_any(extents,
+                   "SELECT max(id), path, min(id) FROM files GROUP BY path"
+                   " HAVING count(*) > 1 LIMIT 1",
+                   "has the name of line"));
     return refuse_any(extents,
                       "SELECT id, path, id FROM files WHERE path IN (SELECT path FROM dirs)"
                       " LIMIT 1",
@@ -194,15 +191,12 @@ static enum sb_code open_ends(struct extents *extents)
     const struct sb_extents_options *options = extents->options;
     struct sb_writer_options writer = {.mode = options->force ? SB_REPLACE : SB_CREATE,
                                        .in_place = true};
-    enum sb_code code = sb_writer_open(&extents->writer, options->archive, &writer);
 
-    if (!code)
-        code = sb_writer_open_shards(extents->writer, &extents->shards);
-    if (!code)
-        code = sb_index_rows_new(&extents->rows, options->archive);
-    if (!code)
-        extents->shard_count = sb_writer_shard_count(extents->writer);
-    return code;
+    TRY(sb_writer_open(&extents->writer, options->archive, &writer));
+    TRY(sb_writer_open_shards(extents->writer, &extents->shards));
+    TRY(sb_index_rows_new(&extents->rows, options->archive));
+    extents->shard_count = sb_writer_shard_count(extents->writer);
+    return SB_OK;
 }
 
 static enum sb_code read_checksums(struct extents *extents)
@@ -215,12 +209,12 @@ static enum sb_code read_checksums(struct extents *extents)
         .progress = options->progress,
         .context = options->context,
     };
-    enum sb_code code = sb_index_rows_checksum(extents->rows, &sums);
 
-    if (!code && options->strict && extents->problems > 0)
-        code = sb_fail(SB_INVALID, "%s: bytes do not match; given up because of --strict",
+    TRY(sb_index_rows_checksum(extents->rows, &sums));
+    if (options->strict && extents->problems > 0)
+        return sb_fail(SB_INVALID, "%s: bytes do not match; given up because of --strict",
                        options->archive);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_extents_index(const struct sb_extents_options *options,

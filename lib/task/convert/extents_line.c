@@ -204,7 +204,6 @@ static bool escapes_nul(const char *line)
 static enum sb_code take_json(struct sb_line_parser *parser, const char *line, size_t size,
                               struct sb_entry *entry)
 {
-    enum sb_code code;
     int rc;
 
     sqlite3_reset(parser->parse);
@@ -217,14 +216,12 @@ static enum sb_code take_json(struct sb_line_parser *parser, const char *line, s
         return sb_fail(SB_INVALID, "is no JSON object");
     if (sqlite3_column_type(parser->parse, COLUMN_DEFECT) != SQLITE_NULL)
         return sb_fail(SB_INVALID, "is of an entry that had a defect");
-    code = take_path(parser, entry);
-    if (!code)
-        code = take_type(parser, entry);
-    if (!code)
-        code = take_metadata(parser, entry);
-    if (!code && entry->type != SB_DIR)
-        code = take_extent(parser, entry);
-    return code;
+    TRY(take_path(parser, entry));
+    TRY(take_type(parser, entry));
+    TRY(take_metadata(parser, entry));
+    if (entry->type != SB_DIR)
+        TRY(take_extent(parser, entry));
+    return SB_OK;
 }
 
 /* Cuts the last column off the line; NULL if there is none. */
@@ -283,11 +280,10 @@ enum sb_code sb_line_parse(struct sb_line_parser *parser, const char *line, size
                            struct sb_entry *entry)
 {
     bool is_json = size >= 2 && line[0] == '{' && line[size - 1] == '}';
-    enum sb_code code;
 
     *entry = (struct sb_entry){.type = SB_FILE};
     if (memchr(line, '\0', size) || (is_json && escapes_nul(line)))
         return sb_fail(SB_INVALID, "has a NUL");
-    code = is_json ? take_json(parser, line, size, entry) : take_table(parser, line, size, entry);
-    return code ? code : complete(entry);
+    TRY(is_json ? take_json(parser, line, size, entry) : take_table(parser, line, size, entry));
+    return complete(entry);
 }

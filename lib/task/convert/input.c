@@ -123,16 +123,11 @@ enum sb_code sb_convert_count_file(const struct sb_convert_options *options, con
                                    int64_t *count)
 {
     const struct sb_store_options how = {.from.kind = options->from};
-    struct sb_store *store;
-    enum sb_code code;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
 
     *count = -1;
     if (!(sb_convert_abilities(options, path) & SB_CAN_NUMBERS))
         return SB_OK;
-    code = sb_store_open(&store, path, &how);
-    if (code)
-        return code;
-    code = count_records(store, options, count);
-    sb_store_free(store);
-    return code;
+    TRY(sb_store_open(&store, path, &how));
+    return count_records(store, options, count);
 }

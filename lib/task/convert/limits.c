@@ -60,22 +60,20 @@ static void key_bag_free(struct key_bag *keys)
     free(keys);
 }
 
+FREEP(key_bag_free, struct key_bag)
+
 static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options)
 {
-    struct key_bag *keys = calloc(1, sizeof(*keys));
-    enum sb_code code;
+    CLEANUP(key_bag_freep) struct key_bag *keys = calloc(1, sizeof(*keys));
 
     *out = NULL;
     if (!keys)
         return sb_fail_memory();
-    code = sb_bag_writer_open(&keys->writer, options);
-    if (!code && sb_bag_writer_compresses(keys->writer))
-        code = sb_encoder_new(&keys->encoder, NULL, 0);
-    if (code)
-        key_bag_free(keys);
-    else
-        *out = keys;
-    return code;
+    TRY(sb_bag_writer_open(&keys->writer, options));
+    if (sb_bag_writer_compresses(keys->writer))
+        TRY(sb_encoder_new(&keys->encoder, NULL, 0));
+    *out = TAKE(keys);
+    return SB_OK;
 }
 
 static enum sb_code hand_on(struct key_bag *keys)
@@ -91,23 +89,19 @@ static enum sb_code hand_on(struct key_bag *keys)
 static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t size)
 {
     size_t before = keys->waiting.size;
-    enum sb_code code = SB_OK;
 
     if (keys->encoder)
-        code = sb_encode(keys->encoder, name, size, &keys->waiting);
+        TRY(sb_encode(keys->encoder, name, size, &keys->waiting));
     else if (sb_buf_add(&keys->waiting, name, size))
-        code = sb_fail_memory();
-    if (code)
-        return code;
+        return sb_fail_memory();
     keys->sizes[keys->count++] = keys->waiting.size - before;
     return keys->count == NAMES_AT_ONCE ? hand_on(keys) : SB_OK;
 }
 
 static enum sb_code key_bag_commit(struct key_bag *keys)
 {
-    enum sb_code code = keys->count > 0 ? hand_on(keys) : SB_OK;
-
-    return code ? code : sb_bag_writer_commit(keys->writer);
+    TRY(keys->count > 0 ? hand_on(keys) : SB_OK);
+    return sb_bag_writer_commit(keys->writer);
 }
 
 /* Opens the file for the limits of the current shard. */
@@ -219,30 +213,24 @@ static enum sb_code check(const struct limits *limits, const struct sb_entry *en
 static enum sb_code put(struct limits *limits, const struct sb_entry *entry)
 {
     uint64_t end = htole64((uint64_t)limits->end);
-    enum sb_code code = SB_OK;
 
     if (sb_buf_add(&limits->waiting, &end, sizeof(end)))
         return sb_fail_memory();
     if (limits->waiting.size >= LIMITS_BYTES)
-        code = write_waiting(limits);
-    if (!code && limits->keys)
-        code = key_bag_add(limits->keys, entry->path, entry->path_size);
-    return code;
+        TRY(write_waiting(limits));
+    if (limits->keys)
+        TRY(key_bag_add(limits->keys, entry->path, entry->path_size));
+    return SB_OK;
 }
 
 static enum sb_code take(struct limits *limits, const struct sb_entry *entry)
 {
-    enum sb_code code;
-
     if (sb_interrupted())
         return sb_fail_interrupt();
     if (entry->defect)
         return sb_fail(SB_DAMAGED, "%s: %s; see \"shardbox verify\"", entry->path, entry->defect);
-    code = go_to_shard(limits, entry->shard);
-    if (!code)
-        code = check(limits, entry);
-    if (code)
-        return code;
+    TRY(go_to_shard(limits, entry->shard));
+    TRY(check(limits, entry));
     limits->end += entry->size;
     limits->counts->records++;
     return limits->writing ? put(limits, entry) : SB_OK;
@@ -289,13 +277,12 @@ static enum sb_code open_keys(struct limits *limits)
 static enum sb_code check_keys(const struct sb_limits_options *options)
 {
     char *archive = (char *)options->archive;
-    enum sb_code code = SB_OK;
 
     if (options->keys)
-        code = sb_convert_spare_archive(options->keys, "bag of keys");
-    if (!code && options->keys)
-        code = sb_convert_paths_check(&archive, 1, options->keys);
-    return code;
+        TRY(sb_convert_spare_archive(options->keys, "bag of keys"));
+    if (options->keys)
+        TRY(sb_convert_paths_check(&archive, 1, options->keys));
+    return SB_OK;
 }
 
 static enum sb_code open_archive(struct limits *limits)
@@ -315,18 +302,16 @@ static enum sb_code open_archive(struct limits *limits)
 /* generation: of the index, when it was checked. */
 static enum sb_code write_all(struct limits *limits, uint32_t generation)
 {
-    enum sb_code code = open_keys(limits);
-
-    if (!code)
-        code = walk(limits, true);
-    if (!code && sb_archive_generation(limits->archive) != generation)
-        code = sb_fail(SB_CHANGED,
+    TRY(open_keys(limits));
+    TRY(walk(limits, true));
+    if (sb_archive_generation(limits->archive) != generation)
+        return sb_fail(SB_CHANGED,
                        "%s: was changed by another process while its limits were written; run "
                        "again, with --force",
                        limits->options->archive);
-    if (!code && limits->keys)
-        code = key_bag_commit(limits->keys);
-    return code;
+    if (limits->keys)
+        TRY(key_bag_commit(limits->keys));
+    return SB_OK;
 }
 
 enum sb_code sb_limits_write(const struct sb_limits_options *options,

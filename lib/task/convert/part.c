@@ -42,21 +42,19 @@ static enum sb_code count_all(struct sb_convert_part *part,
                               const struct sb_convert_options *options,
                               const struct sb_notify *notify, int64_t *total)
 {
-    enum sb_code code = SB_OK;
-
     *total = 0;
     part->cuts = calloc(options->input_count, sizeof(*part->cuts));
     if (!part->cuts)
         return sb_fail_memory();
-    for (size_t i = 0; !code && i < options->input_count; i++) {
+    for (size_t i = 0; i < options->input_count; i++) {
         struct sb_record_cut *cut = &part->cuts[i];
 
         cut->given = true;
-        code = count_chosen(part, options, options->inputs[i], notify, &cut->count);
-        if (!code && __builtin_add_overflow(*total, cut->count, total))
-            code = sb_fail(SB_LIMIT, "more records than can be counted");
+        TRY(count_chosen(part, options, options->inputs[i], notify, &cut->count));
+        if (__builtin_add_overflow(*total, cut->count, total))
+            return sb_fail(SB_LIMIT, "more records than can be counted");
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code cut_records(struct sb_convert_part *part,
@@ -64,10 +62,8 @@ static enum sb_code cut_records(struct sb_convert_part *part,
                                 const struct sb_notify *notify)
 {
     int64_t total, first, count, before = 0;
-    enum sb_code code = count_all(part, options, notify, &total);
 
-    if (code)
-        return code;
+    TRY(count_all(part, options, notify, &total));
     sb_share_run(options->share, total, &first, &count);
     for (size_t i = 0; i < options->input_count; i++) {
         struct sb_record_cut *cut = &part->cuts[i];

@@ -77,25 +77,22 @@ static void open_shards(const char *path, struct sb_archive **archive, struct sb
 /* An input that cannot be opened is reported when it is read. */
 static enum sb_code refuse_shard(const char *archive, const struct stat *output, const char *name)
 {
-    struct sb_archive *opened = NULL;
-    struct sb_shards *shards = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_archive_freep) struct sb_archive *opened = NULL;
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
     uint32_t count = 0;
     struct stat st;
 
     open_shards(archive, &opened, &shards, &count);
-    for (uint32_t i = 0; shards && code == SB_OK && i <= SB_SHARD_MAX; i++) {
+    for (uint32_t i = 0; shards && i <= SB_SHARD_MAX; i++) {
         bool there = sb_shards_stat(shards, i, &st) == SB_OK;
 
         if (!there && i >= count)
             break;
         if (there && sb_is_same_file(&st, output))
-            code = sb_fail(SB_INVALID, "%s: holds bytes of the input %s; choose another output",
+            return sb_fail(SB_INVALID, "%s: holds bytes of the input %s; choose another output",
                            name, archive);
     }
-    sb_shards_free(shards);
-    sb_archive_free(opened);
-    return code;
+    return SB_OK;
 }
 
 /* Matches "-00003-of-00016" at the beginning of the text; shards 0: any number. */
@@ -228,11 +225,10 @@ enum sb_code sb_convert_paths_check(char *const *inputs, size_t count, const cha
     struct stat st;
     bool there = (is_stdout ? fstat(STDOUT_FILENO, &st) : stat(output, &st)) == 0 &&
                  (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < count; i++)
-        code = check_input(inputs[i], output, there ? &st : NULL);
-    return code;
+    for (size_t i = 0; i < count; i++)
+        TRY(check_input(inputs[i], output, there ? &st : NULL));
+    return SB_OK;
 }
 
 bool sb_convert_replaces(const char *output, const char *file)
@@ -270,18 +266,17 @@ enum sb_code sb_convert_spare_parts(const char *output)
 {
     struct stat st;
     bool there = stat(output, &st) == 0, shard = false;
+    CLEANUP(sb_freep)
     char *archive = there && !S_ISREG(st.st_mode) ? NULL : archive_of_part(output, &shard);
-    enum sb_code code = SB_OK;
 
     if (archive && there && shard)
-        code = sb_fail(SB_EXISTS, "%s: is a shard of the archive %s; choose another output", output,
+        return sb_fail(SB_EXISTS, "%s: is a shard of the archive %s; choose another output", output,
                        archive);
-    else if (archive)
-        code = sb_fail(SB_EXISTS,
+    if (archive)
+        return sb_fail(SB_EXISTS,
                        "%s: is a name that the archive %s has for its own; choose another output",
                        output, archive);
-    free(archive);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_convert_spare_archive(const char *output, const char *word)
@@ -324,13 +319,11 @@ static bool names_meet(const char *path, const char *output)
 enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
                                      const char *path, const char *word)
 {
-    enum sb_code code;
-
     if (strcmp(path, "-") == 0)
         return SB_OK;
     if (strcmp(output, "-") != 0 && names_meet(path, output))
         return sb_fail(SB_INVALID, "%s: is both the %s and OUTPUT; choose another %s", path, word,
                        word);
-    code = sb_convert_spare_archive(path, word);
-    return code ? code : sb_convert_paths_check(inputs, count, path);
+    TRY(sb_convert_spare_archive(path, word));
+    return sb_convert_paths_check(inputs, count, path);
 }

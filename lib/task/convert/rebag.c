@@ -310,14 +310,12 @@ static enum sb_code gather(struct rebag *rebag)
 
 static enum sb_code run(struct rebag *rebag)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     while ((code = need_run(rebag)) == SB_OK) {
         int64_t movable = movable_records(rebag);
 
-        code = movable >= RUN_RECORDS ? move_run(rebag, movable) : gather(rebag);
-        if (code)
-            return code;
+        TRY(movable >= RUN_RECORDS ? move_run(rebag, movable) : gather(rebag));
     }
     return code == SB_END ? SB_OK : code;
 }

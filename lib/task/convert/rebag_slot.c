@@ -16,17 +16,16 @@ bool sb_rebag_moves(const struct sb_rebag_work *work, uint32_t shard)
 enum sb_code sb_rebag_coder_make(struct sb_rebag_coder *coder, const struct sb_rebag_work *work)
 {
     const struct sb_rebag_options *options = work->options;
-    enum sb_code code = SB_OK;
 
     if (coder->scratch)
         return SB_OK;
     if (!coder->reader)
-        code = sb_bag_reader_new(&coder->reader, work->bag);
-    if (!code && work->encodes && !coder->encoder)
-        code = sb_encoder_new(&coder->encoder, options->dictionary, options->level);
-    if (!code && !(coder->scratch = malloc(SB_REBAG_CAPACITY)))
-        code = sb_fail_memory();
-    return code;
+        TRY(sb_bag_reader_new(&coder->reader, work->bag));
+    if (work->encodes && !coder->encoder)
+        TRY(sb_encoder_new(&coder->encoder, options->dictionary, options->level));
+    if (!(coder->scratch = malloc(SB_REBAG_CAPACITY)))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 void sb_rebag_coder_release(struct sb_rebag_coder *coder)
@@ -44,13 +43,10 @@ static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_w
 {
     const void *record = stored;
     size_t size = stored_size;
-    enum sb_code code;
 
     if (sb_bag_shard(work->bag, shard)->zstd) {
-        code = sb_bag_decode(coder->reader, shard, stored, stored_size, coder->scratch,
-                             SB_REBAG_CAPACITY, &size);
-        if (code)
-            return code;
+        TRY(sb_bag_decode(coder->reader, shard, stored, stored_size, coder->scratch,
+                          SB_REBAG_CAPACITY, &size));
         record = coder->scratch;
     }
     if (size > SB_REBAG_CAPACITY)
@@ -162,13 +158,11 @@ static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct s
 
 static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t from = 0, count; !code && from < slot->count; from += count) {
+    for (size_t from = 0, count; from < slot->count; from += count) {
         count = neighbours(slot, from);
-        code = locate_neighbours(slot, work, from, count);
+        TRY(locate_neighbours(slot, work, from, count));
     }
-    return code;
+    return SB_OK;
 }
 
 /* In the order of the output: the last ones are those that do not fit. */
@@ -234,17 +228,16 @@ static enum sb_code read_adjoining(struct sb_rebag_slot *slot, const struct sb_r
 
 static enum sb_code read_stored(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
-    enum sb_code code = SB_OK;
     size_t count, bytes;
 
-    for (size_t from = 0; !code && from < slot->count; from += count) {
+    for (size_t from = 0; from < slot->count; from += count) {
         count = adjoining(slot, from, &bytes);
         if (count > 0)
-            code = read_adjoining(slot, work, from, count, bytes);
+            TRY(read_adjoining(slot, work, from, count, bytes));
         else
             count = 1;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag_work *work,
@@ -277,19 +270,14 @@ static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag
 
 enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
-    enum sb_code code = sb_rebag_coder_make(&slot->coder, work);
-
-    if (code)
-        return code;
+    TRY(sb_rebag_coder_make(&slot->coder, work));
     sort(slot);
-    code = locate(slot, work);
-    if (code)
-        return code;
+    TRY(locate(slot, work));
     choose_those_that_fit(slot);
-    code = read_stored(slot, work);
-    for (size_t i = 0; !code && i < slot->count; i++) {
+    TRY(read_stored(slot, work));
+    for (size_t i = 0; i < slot->count; i++) {
         if (slot->records[i].state == SB_REBAG_READ)
-            code = make_ready(slot, work, &slot->records[i]);
+            TRY(make_ready(slot, work, &slot->records[i]));
     }
-    return code;
+    return SB_OK;
 }

@@ -80,18 +80,14 @@ static enum sb_code take_form(struct recache *recache, const struct sb_cache_seg
 static enum sb_code enter_segment(struct recache *recache, uint32_t number)
 {
     struct sb_cache_segment segment;
-    enum sb_code code;
 
     if (recache->segment == number)
         return SB_OK;
-    code = sb_cache_segment(recache->cache, number, &segment);
-    if (!code)
-        code = check_arrays(recache->options, &segment);
-    if (!code)
-        code = take_form(recache, &segment);
-    if (!code)
-        recache->segment = number;
-    return code;
+    TRY(sb_cache_segment(recache->cache, number, &segment));
+    TRY(check_arrays(recache->options, &segment));
+    TRY(take_form(recache, &segment));
+    recache->segment = number;
+    return SB_OK;
 }
 
 /* The key to write for the row; the one passed in is valid only until the next call. */
@@ -127,27 +123,25 @@ static enum sb_code measure(struct recache *recache, struct sb_cache_place place
 static enum sb_code copy_value(struct recache *recache, struct sb_cache_place place, size_t field)
 {
     struct sb_cache_value value;
-    enum sb_code code = sb_cache_value(recache->reader, place, recache->numbers[field], &value);
 
-    if (!code && value.array.data_size != recache->arrays[field].data_size)
-        code = sb_fail(SB_DAMAGED, "has changed while it was read");
-    if (!code)
-        code = sb_cache_writer_value(recache->writer, &value.array);
-    if (!code && value.array.data_size > 0)
-        code = sb_cache_writer_write(recache->writer, value.data, (size_t)value.array.data_size);
-    return code ? code : sb_cache_reader_check(recache->reader);
+    TRY(sb_cache_value(recache->reader, place, recache->numbers[field], &value));
+    if (value.array.data_size != recache->arrays[field].data_size)
+        return sb_fail(SB_DAMAGED, "has changed while it was read");
+    TRY(sb_cache_writer_value(recache->writer, &value.array));
+    if (value.array.data_size > 0)
+        TRY(sb_cache_writer_write(recache->writer, value.data, (size_t)value.array.data_size));
+    return sb_cache_reader_check(recache->reader);
 }
 
 static enum sb_code copy_values(struct recache *recache, struct sb_cache_place place, int64_t bytes)
 {
     struct sb_row_key key = {recache->key.data, recache->key.size};
     const size_t *order = NULL;
-    enum sb_code code =
-        sb_cache_writer_begin_row(recache->writer, &recache->form, &key, bytes, &order);
 
-    for (size_t i = 0; !code && i < recache->form.field_count; i++)
-        code = copy_value(recache, place, order[i]);
-    return code ? code : sb_cache_writer_end_row(recache->writer);
+    TRY(sb_cache_writer_begin_row(recache->writer, &recache->form, &key, bytes, &order));
+    for (size_t i = 0; i < recache->form.field_count; i++)
+        TRY(copy_value(recache, place, order[i]));
+    return sb_cache_writer_end_row(recache->writer);
 }
 
 /* A column of keys has only text: anything else is damaged. */

@@ -17,19 +17,19 @@ static enum sb_code open_catalog(struct sb_archive **archive, struct sb_store *s
                                           .max_size = options->max_size,
                                           .threads = options->transfer.threads};
     struct sb_catalog_result result;
-    enum sb_code code = sb_store_catalog(store, archive, &how, catalog, &result);
 
-    if (!code && result.damage.code) {
+    TRY(sb_store_catalog(store, archive, &how, catalog, &result));
+    if (result.damage.code) {
         *sb_error() = result.damage;
         return sb_error()->code;
     }
-    if (!code && result.in_sequence)
+    if (result.in_sequence)
         return sb_fail(
             SB_INVALID,
             "%s: has members, as sparse ones, that can only be read in sequence, without "
             "--samples; 'shardbox convert' makes an archive of it",
             sb_store_name(store));
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *store,
@@ -44,13 +44,12 @@ enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *st
         .notify = catalog->notify,
     };
     struct sb_archive *archive;
-    enum sb_code code;
 
     *out = NULL;
     if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
         return refuse(store);
     if (!sb_store_can(store, SB_CAN_PATHS))
         return SB_OK;
-    code = open_catalog(&archive, store, options, catalog);
-    return code ? code : sb_source_open_archive(out, archive, &how);
+    TRY(open_catalog(&archive, store, options, catalog));
+    return sb_source_open_archive(out, archive, &how);
 }

@@ -96,11 +96,11 @@ static enum sb_code wrap_segment(const struct sb_wrap *wrap, struct sb_cache *ca
 static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cache, const char *name)
 {
     int64_t rows, live;
-    enum sb_code code = sb_cache_count(cache, &rows, &live);
 
-    for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++)
-        code = wrap_segment(wrap, cache, i, name);
-    return code;
+    TRY(sb_cache_count(cache, &rows, &live));
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++)
+        TRY(wrap_segment(wrap, cache, i, name));
+    return SB_OK;
 }
 
 enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, int64_t first,

@@ -139,8 +139,7 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
 {
     struct frame *frame;
 
-    if (sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame)))
-        return sb_error()->code;
+    TRY(sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame)));
     frame = &diff->frames[diff->depth++];
     *frame = (struct frame){0};
     if (theirs && list_theirs(diff, dir, size, &frame->theirs))
@@ -300,8 +299,7 @@ static enum sb_code fill(void *context, void *slot)
             return code;
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))
             continue;
-        if (sb_pairs_add(pairs, ours, theirs))
-            return sb_error()->code;
+        TRY(sb_pairs_add(pairs, ours, theirs));
     }
     return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
 }
@@ -359,9 +357,8 @@ static enum sb_code open_selection(struct diff *diff)
 
     if (options->path_count == 0)
         return SB_OK;
-    if (sb_select_new(&diff->select, diff->archive, options->paths, options->path_count,
-                      SB_REACH_SUBTREE))
-        return sb_error()->code;
+    TRY(sb_select_new(&diff->select, diff->archive, options->paths, options->path_count,
+                      SB_REACH_SUBTREE));
     return find_reaches(diff);
 }
 
@@ -410,18 +407,12 @@ static void release(struct diff *diff)
 enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
                      struct sb_hierarchy *other, const struct sb_diff_options *options)
 {
-    struct diff diff = {.options = options, .archive = archive, .theirs = other};
-    enum sb_code code;
+    CLEANUP(release) struct diff diff = {.options = options, .archive = archive, .theirs = other};
 
-    code = sb_hierarchy_open_archive(&diff.ours, archive, shards);
-    if (!code)
-        code = find_prefix(&diff);
-    if (!code)
-        code = open_selection(&diff);
-    if (!code)
-        code = run(&diff);
-    if (!code)
-        name_unmatched(&diff);
-    release(&diff);
-    return code;
+    TRY(sb_hierarchy_open_archive(&diff.ours, archive, shards));
+    TRY(find_prefix(&diff));
+    TRY(open_selection(&diff));
+    TRY(run(&diff));
+    name_unmatched(&diff);
+    return SB_OK;
 }

@@ -120,8 +120,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
         pair->ours = *ours;
     if (theirs)
         pair->theirs = *theirs;
-    if (keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at))
-        return sb_error()->code;
+    TRY(keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at));
     pair->path_at += before;
     if (pair->theirs.entry.defect)
         return sb_events_add(&pairs->events, SB_PROBLEM, "damaged",
@@ -129,8 +128,7 @@ enum sb_code sb_pairs_add(struct sb_pairs *pairs, const struct sb_child *ours,
     defect = pair->ours.entry.defect;
     if (defect) {
         pair->differs = BIT(SB_DIFF_DAMAGED);
-        if (keep_text(pairs, defect, strlen(defect), &pair->damage_at))
-            return sb_error()->code;
+        TRY(keep_text(pairs, defect, strlen(defect), &pair->damage_at));
     } else {
         pair->differs = compare_metadata(pair, pairs->options->time_grain);
     }

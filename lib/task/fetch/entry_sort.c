@@ -23,19 +23,13 @@ void sb_entry_sort_free(struct sb_entry_sort *sort)
 
 static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed)
 {
-    enum sb_code code;
-
-    code =
-        sb_database_run(sort->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                                  "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)");
-    if (!code)
-        code = SB_PREPARE(
-            sort->db, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
-            {&sort->select,
-             reversed
-                 ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
-                 : "SELECT path, entry FROM entries ORDER BY key, second_key, path"});
-    return code;
+    TRY(sb_database_run(sort->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                                  "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)"));
+    return SB_PREPARE(
+        sort->db, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
+        {&sort->select,
+         reversed ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
+                  : "SELECT path, entry FROM entries ORDER BY key, second_key, path"});
 }
 
 enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed)

@@ -86,8 +86,7 @@ static enum sb_code fill(void *context, void *slot_context)
 
         if (slot->count == 0 ? !fits_in_memory(f, cost) : slot->cost + cost > SB_FETCH_SLOT_BYTES)
             break;
-        if (sb_slot_add(slot, request, &queue->names))
-            return sb_error()->code;
+        TRY(sb_slot_add(slot, request, &queue->names));
         slot->cost += cost;
         queue->next++;
     }
@@ -126,16 +125,12 @@ enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size)
 
 enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size, const char *word)
 {
-    struct sb_buf line = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf line = {0};
 
     if (sb_buf_add(&line, name, size) || sb_buf_add_char(&line, ' ') ||
         sb_buf_add_text(&line, word) || sb_buf_add_char(&line, f->options->frame_end))
-        code = sb_fail_memory();
-    if (!code)
-        code = sb_fetch_give(f, line.data, line.size);
-    sb_buf_release(&line);
-    return code;
+        return sb_fail_memory();
+    return sb_fetch_give(f, line.data, line.size);
 }
 
 static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot,
@@ -194,10 +189,8 @@ static bool is_doubtful(const struct sb_fetch *f, const struct sb_request *reque
 static enum sb_code read_again(struct sb_fetch *f, struct sb_slot *slot, bool *useful)
 {
     struct sb_request *now = slot->requests, before = *now;
-    enum sb_code code = sb_look_up(&f->lookup, &slot->names, now);
 
-    if (code)
-        return code;
+    TRY(sb_look_up(&f->lookup, &slot->names, now));
     *useful = now->answer != SB_ANSWER_DAMAGED &&
               !(before.answer == SB_ANSWER_DAMAGED && now->generation == before.generation &&
                 now->answer != SB_ANSWER_MISSING && same_extent(now, &before));
@@ -220,21 +213,17 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
 static enum sb_code answer_doubtful(struct sb_fetch *f, const struct sb_slot *slot,
                                     const struct sb_request *request)
 {
+    CLEANUP(sb_slot_release)
     struct sb_slot second = {
         .archive = f->lookup.archive, .shards = f->shards, .options = f->options};
-    enum sb_code code = sb_archive_still_current(f->lookup.archive);
     bool useful = true;
 
-    if (!code)
-        code = sb_slot_add(&second, request, &slot->names);
-    if (!code)
-        second.requests->at = 0;
-    for (int i = 0; !code && useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
-        code = read_again(f, &second, &useful);
-    if (!code)
-        code = give_slot(f, &second, true);
-    sb_slot_release(&second);
-    return code;
+    TRY(sb_archive_still_current(f->lookup.archive));
+    TRY(sb_slot_add(&second, request, &slot->names));
+    second.requests->at = 0;
+    for (int i = 0; useful && is_doubtful(f, second.requests) && i < LOOKED_UP_MOST; i++)
+        TRY(read_again(f, &second, &useful));
+    return give_slot(f, &second, true);
 }
 
 /* Answers a request whose bytes are not in the slot's data. */
@@ -263,12 +252,10 @@ static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
 {
     const char *name = sb_request_name(&slot->names, request);
     struct sb_entry file = sb_request_file(request, name);
-    enum sb_code code = sb_fetch_frames_begin(&f->frames, name, request->size, &file);
 
-    if (!code)
-        code =
-            sb_fetch_frames_data(&f->frames, name, slot->data + request->at, (size_t)request->size);
-    return code ? code : sb_fetch_frames_end(&f->frames, name);
+    TRY(sb_fetch_frames_begin(&f->frames, name, request->size, &file));
+    TRY(sb_fetch_frames_data(&f->frames, name, slot->data + request->at, (size_t)request->size));
+    return sb_fetch_frames_end(&f->frames, name);
 }
 
 /* Writes runs of answers at once. `again`: these names were looked up a second time. */

@@ -64,9 +64,7 @@ enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *nam
 
 enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames)
 {
-    enum sb_code code = SB_OK;
-
     if (frames->framer)
-        code = sb_framer_finish(frames->framer, &frames->out);
-    return code ? code : sb_fetch_frames_flush(frames);
+        TRY(sb_framer_finish(frames->framer, &frames->out));
+    return sb_fetch_frames_flush(frames);
 }

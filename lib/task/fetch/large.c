@@ -35,10 +35,8 @@ static enum sb_code begin_stream(struct stream *stream)
 static enum sb_code end_stream(struct stream *stream)
 {
     struct sb_fetch *f = stream->f;
-    enum sb_code code = stream->begun ? SB_OK : begin_stream(stream);
 
-    if (code)
-        return code;
+    TRY(stream->begun ? SB_OK : begin_stream(stream));
     if (f->frames.framer)
         return sb_fetch_frames_end(&f->frames, stream->name);
     return sb_fetch_batches(f->options) ? sb_fetch_give(f, "\n", 1) : SB_OK;
@@ -76,8 +74,7 @@ static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_ea
                                  .each = each,
                                  .context = stream};
 
-    if (sb_stored_name(&f->lookup, &entry.path, &entry.path_size))
-        return sb_error()->code;
+    TRY(sb_stored_name(&f->lookup, &entry.path, &entry.path_size));
     if (request->size == request->file_size)
         return sb_content_stream_sparse(f->content, &entry, request->has_crc, sb_fill_hole,
                                         &filling);
@@ -88,16 +85,13 @@ static enum sb_code stream_file(struct sb_fetch *f, struct stream *stream, sb_ea
 static enum sb_code stream_decoded(struct sb_fetch *f, struct stream *stream)
 {
     const struct sb_recode recode = {.decompress = true, .all_layers = f->options->decompress_all};
-    enum sb_code code = SB_OK;
 
     if (!f->recoder)
-        code = sb_recoder_new(&f->recoder);
-    if (!code)
-        code = sb_recoder_begin(f->recoder, &recode, stream->name, stream->request->name_size,
-                                stream->request->size, give_block, stream);
-    if (!code)
-        code = stream_file(f, stream, feed_block);
-    return code ? code : sb_recoder_finish(f->recoder);
+        TRY(sb_recoder_new(&f->recoder));
+    TRY(sb_recoder_begin(f->recoder, &recode, stream->name, stream->request->name_size,
+                         stream->request->size, give_block, stream));
+    TRY(stream_file(f, stream, feed_block));
+    return sb_recoder_finish(f->recoder);
 }
 
 static enum sb_code fail_stream(struct sb_fetch *f, const struct stream *stream)
@@ -108,8 +102,7 @@ static enum sb_code fail_stream(struct sb_fetch *f, const struct stream *stream)
 
     if (stream->output_failed || (cause.code != SB_CHANGED && !sb_is_file_damage(&cause)))
         return cause.code;
-    if (sb_archive_still_current(f->lookup.archive))
-        return sb_error()->code;
+    TRY(sb_archive_still_current(f->lookup.archive));
     if (stream->begun && !sb_framing_is_bare(f->options->framing)) {
         f->counts->damaged++;
         return sb_fail(cause.code, "%s: %s; the output ends within this file", name, cause.text);

@@ -25,8 +25,7 @@ struct tally {
 
 static enum sb_code make_space(struct tally *tally, uint32_t number)
 {
-    if (sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards)))
-        return sb_error()->code;
+    TRY(sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards)));
     for (; tally->count <= number; tally->count++)
         tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
     return SB_OK;
@@ -37,8 +36,7 @@ static enum sb_code add(struct tally *tally, const struct sb_entry *entry)
     int64_t begin = entry->offset, end = entry->offset + entry->size;
     struct shard *shard;
 
-    if (make_space(tally, entry->shard))
-        return sb_error()->code;
+    TRY(make_space(tally, entry->shard));
     shard = &tally->shards[entry->shard];
     if (tally->steady && begin < shard->end)
         begin = shard->end;
@@ -95,19 +93,18 @@ static enum sb_code pass_shards(struct tally *tally, struct sb_shards *shards,
                                 enum sb_code (*each)(void *context, const struct sb_shard_use *use),
                                 void *context)
 {
-    enum sb_code code = SB_OK;
     bool there = true;
 
     /* After the last shard that a row names there may be empty ones, or ones that are one gap. */
-    for (uint32_t i = 0; !code && i <= SB_SHARD_MAX && (there || i < tally->count); i++) {
+    for (uint32_t i = 0; i <= SB_SHARD_MAX && (there || i < tally->count); i++) {
         struct shard beyond = {.use.shard = i};
         struct shard *shard = i < tally->count ? &tally->shards[i] : &beyond;
 
-        code = look_at_file(shards, shard, &there);
-        if (!code && there)
-            code = each(context, &shard->use);
+        TRY(look_at_file(shards, shard, &there));
+        if (there)
+            TRY(each(context, &shard->use));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_occupancy(struct sb_archive *archive, struct sb_shards *shards,

@@ -96,8 +96,7 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
     request->answer = SB_ANSWER_MISSING;
     if (size == 0 || memchr(name, '\0', size))
         return SB_OK;
-    if (sb_stored_name(lookup, &name, &size))
-        return sb_error()->code;
+    TRY(sb_stored_name(lookup, &name, &size));
     code = sb_archive_lookup(lookup->archive, name, size, &entry);
     if (code == SB_NOENT)
         return SB_OK;
@@ -120,15 +119,13 @@ static enum sb_code make_space(struct sb_queue *queue)
 {
     size_t capacity = queue->capacity;
 
-    if (sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests)))
-        return sb_error()->code;
+    TRY(sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests)));
     return sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order));
 }
 
 static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
 {
-    if (make_space(queue))
-        return sb_error()->code;
+    TRY(make_space(queue));
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};
     if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
@@ -177,13 +174,12 @@ static enum sb_code look_up_some(void *context, struct sb_archive *archive, size
 {
     const struct looking *looking = context;
     struct sb_queue *queue = looking->queue;
+    CLEANUP(sb_lookup_release)
     struct sb_lookup lookup = {.archive = archive, .options = looking->options};
-    enum sb_code code = SB_OK;
 
-    for (size_t i = from; !code && i < to; i++)
-        code = sb_look_up(&lookup, &queue->names, &queue->requests[queue->order[i].place]);
-    sb_lookup_release(&lookup);
-    return code;
+    for (size_t i = from; i < to; i++)
+        TRY(sb_look_up(&lookup, &queue->names, &queue->requests[queue->order[i].place]));
+    return SB_OK;
 }
 
 enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,

@@ -48,8 +48,7 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
 {
     struct sb_request *requests;
 
-    if (sb_grow(&slot->requests, &slot->capacity, slot->count, sizeof(*requests)))
-        return sb_error()->code;
+    TRY(sb_grow(&slot->requests, &slot->capacity, slot->count, sizeof(*requests)));
     requests = &slot->requests[slot->count];
     *requests = *request;
     requests->name_at = slot->names.size;
@@ -176,17 +175,17 @@ static enum sb_code make_data_space(struct sb_slot *slot)
 
 enum sb_code sb_slot_read(struct sb_slot *slot)
 {
-    enum sb_code code = make_data_space(slot);
     size_t count, bytes;
 
-    for (size_t i = 0; i < slot->count && !code; i += count) {
+    TRY(make_data_space(slot));
+    for (size_t i = 0; i < slot->count; i += count) {
         count = 1;
         if (slot->requests[i].answer == SB_ANSWER_BYTES) {
             count = run_length(slot, i, &bytes);
-            code = read_run(slot, i, count, bytes);
+            TRY(read_run(slot, i, count, bytes));
         } else {
             slot->requests[i].at = slot->data_size;
         }
     }
-    return code;
+    return SB_OK;
 }

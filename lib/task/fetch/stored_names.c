@@ -103,12 +103,9 @@ enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name
                                  const char *disk_path, const struct sb_buf **out)
 {
     const char *problem;
-    enum sb_code code = SB_OK;
 
     if (names->charset && size)
-        code = convert(names, &name, &size, disk_path);
-    if (code)
-        return code;
+        TRY(convert(names, &name, &size, disk_path));
     if (names->strip && !sb_strip_components(&name, &size, names->strip))
         return SB_END;
     if (sb_name_join(&names->out, names->prefix.data, names->prefix.size, name, size))

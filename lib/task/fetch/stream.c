@@ -83,19 +83,17 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
 /* Does a pattern select the file of this name? Then it counts as met. */
 static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size_t size, bool *met)
 {
-    enum sb_code code = SB_OK;
-
     *met = false;
-    for (size_t i = 0; !code && i < fetch->glob_count; i++) {
+    for (size_t i = 0; i < fetch->glob_count; i++) {
         const struct sb_buf *glob = &fetch->globs[i];
 
         if (glob->size == 0 || !sb_glob_match(glob->data, name, size))
             continue;
         *met = true;
         sqlite3_bind_blob(fetch->meet, 1, glob->data, (int)glob->size, SQLITE_STATIC);
-        code = sb_database_step(fetch->meet);
+        TRY(sb_database_step(fetch->meet));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code write_block(void *context, const void *data, size_t size)
@@ -116,12 +114,10 @@ static enum sb_code give(struct fetch_stream *fetch)
 {
     const void *data;
     size_t size;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     while (!(code = sb_source_block(fetch->source, &data, &size))) {
-        code = write_block(fetch, data, size);
-        if (code)
-            return code;
+        TRY(write_block(fetch, data, size));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -265,9 +261,8 @@ static enum sb_code take_of_sample(struct fetch_stream *fetch, const struct sb_m
         return SB_OK;
     }
     chosen = is_chosen(fetch->samples, fetch->neighbours.count);
-    if (sb_neighbours_take(&fetch->neighbours, name, size,
-                           chosen && sb_share_has(*fetch->share, fetch->chosen), &file))
-        return sb_error()->code;
+    TRY(sb_neighbours_take(&fetch->neighbours, name, size,
+                           chosen && sb_share_has(*fetch->share, fetch->chosen), &file));
     fetch->chosen += file.first && chosen;
     if (!wants_column(fetch, file.column) || !file.mark)
         return SB_OK;
@@ -324,12 +319,10 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
 static enum sb_code walk(struct fetch_stream *fetch)
 {
     struct sb_member member;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     while (!(code = sb_source_next(fetch->source, &member))) {
-        code = take(fetch, &member);
-        if (code)
-            return code;
+        TRY(take(fetch, &member));
     }
     return code == SB_END ? SB_OK : code;
 }

@@ -84,12 +84,11 @@ static enum sb_code look_at(const struct search *search, struct sb_scan_slot *sl
 static enum sb_code look_into(void *context, struct sb_scan_slot *slot)
 {
     struct matches *matches = slot->own;
-    enum sb_code code = SB_OK;
 
     matches->count = 0;
-    for (size_t i = 0; !code && i < slot->block.count; i++)
-        code = look_at(context, slot, i);
-    return code;
+    for (size_t i = 0; i < slot->block.count; i++)
+        TRY(look_at(context, slot, i));
+    return SB_OK;
 }
 
 static enum sb_code keep_match(struct search *search, struct sb_record_key *key, int64_t number)
@@ -110,17 +109,16 @@ static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot)
 {
     struct search *search = context;
     const struct matches *matches = slot->own;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < matches->count; i++) {
+    for (size_t i = 0; i < matches->count; i++) {
         const struct match *match = &matches->matches[i];
         struct sb_place place = slot->first;
 
         place.index += match->record;
-        code = keep_match(search, &search->keys->keys[match->key],
-                          sb_bag_record_at(search->bag, place));
+        TRY(keep_match(search, &search->keys->keys[match->key],
+                       sb_bag_record_at(search->bag, place)));
     }
-    return code;
+    return SB_OK;
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -152,20 +150,20 @@ static enum sb_code pass(struct search *search)
         .notify = search->notify,
     };
     struct sb_record_keys *keys = search->keys;
-    enum sb_code code = keys->count > 0 ? sb_record_scan(search->bag, &scan) : SB_OK;
 
-    for (uint32_t i = 0; !code && is_interleaved(search) && i < keys->count; i++) {
+    TRY(keys->count > 0 ? sb_record_scan(search->bag, &scan) : SB_OK);
+    for (uint32_t i = 0; is_interleaved(search) && i < keys->count; i++) {
         struct sb_buf *numbers = &keys->keys[i].numbers;
 
         if (numbers->size > 0)
             qsort(numbers->data, numbers->size / sizeof(int64_t), sizeof(int64_t), compare_numbers);
     }
-    for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
+    for (size_t i = 0; i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
-        code = answer(search, keys->text.data + key->text, key->size, &key->numbers);
+        TRY(answer(search, keys->text.data + key->text, key->size, &key->numbers));
     }
-    return code;
+    return SB_OK;
 }
 
 static bool key_comes(struct search *search)
@@ -187,22 +185,19 @@ static enum sb_code take_keys(struct search *search)
     const struct sb_fetch_names *names = search->names;
     const char *name;
     size_t size;
-    enum sb_code code = SB_OK;
 
-    while (!code && !sb_record_keys_full(search->keys) && key_comes(search)) {
-        code = names->next(names->context, &name, &size);
-        if (!code)
-            code = sb_record_keys_add(search->keys, name, size);
+    while (!sb_record_keys_full(search->keys) && key_comes(search)) {
+        TRY(names->next(names->context, &name, &size));
+        TRY(sb_record_keys_add(search->keys, name, size));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code answer_from_table(const struct search *search, struct sb_record_table *table,
                                       const void *key, size_t size, struct sb_buf *numbers)
 {
-    enum sb_code code = sb_record_table_find(table, key, size, search->options->all, numbers);
-
-    return code ? code : answer(search, key, size, numbers);
+    TRY(sb_record_table_find(table, key, size, search->options->all, numbers));
+    return answer(search, key, size, numbers);
 }
 
 /* Answers the keys that were taken, and then those that come. */

@@ -98,8 +98,7 @@ enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, si
     number = sb_record_keys_find(keys, key, size);
     if (number == SB_NO_KEY) {
         number = keys->count;
-        if (add_new(keys, key, size))
-            return sb_error()->code;
+        TRY(add_new(keys, key, size));
     }
     return sb_buf_add(&keys->requested, &number, sizeof(number)) ? sb_fail_memory() : SB_OK;
 }

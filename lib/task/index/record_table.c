@@ -61,12 +61,11 @@ static enum sb_code hash_record(const struct sb_record_table *table, struct sb_s
 static enum sb_code hash_records(void *context, struct sb_scan_slot *slot)
 {
     struct hashed *hashed = slot->own;
-    enum sb_code code = SB_OK;
 
     hashed->count = 0;
-    for (size_t i = 0; !code && i < slot->block.count; i++)
-        code = hash_record(context, slot, i);
-    return code;
+    for (size_t i = 0; i < slot->block.count; i++)
+        TRY(hash_record(context, slot, i));
+    return SB_OK;
 }
 
 static enum sb_code keep_hashes(void *context, struct sb_scan_slot *slot)
@@ -160,7 +159,7 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
                                  const struct sb_record_index_options *options,
                                  const struct sb_notify *notify)
 {
-    struct sb_record_table *table = calloc(1, sizeof(*table));
+    CLEANUP(sb_record_table_freep) struct sb_record_table *table = calloc(1, sizeof(*table));
     struct sb_scan scan = {
         .threads = options->threads,
         .own_size = sizeof(struct hashed),
@@ -172,7 +171,6 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
         .notify = notify,
     };
     size_t capacity;
-    enum sb_code code;
 
     *out = NULL;
     if (!table)
@@ -183,18 +181,12 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
      */
     if (!__builtin_mul_overflow((size_t)sb_bag_count(bag), sizeof(struct entry), &capacity))
         table->entries = malloc(capacity ? capacity : 1);
-    code = table->entries ? sb_hash_key_draw(&table->seed) : sb_fail_memory();
-    if (!code)
-        code = sb_bag_reader_new(&table->reader, bag);
-    if (!code)
-        code = sb_record_scan(bag, &scan);
-    if (!code)
-        code = sort_entries(table, options->threads);
-    if (code)
-        sb_record_table_free(table);
-    else
-        *out = table;
-    return code;
+    TRY(table->entries ? sb_hash_key_draw(&table->seed) : sb_fail_memory());
+    TRY(sb_bag_reader_new(&table->reader, bag));
+    TRY(sb_record_scan(bag, &scan));
+    TRY(sort_entries(table, options->threads));
+    *out = TAKE(table);
+    return SB_OK;
 }
 
 void sb_record_table_free(struct sb_record_table *table)
@@ -245,19 +237,18 @@ enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key
 {
     uint64_t hash = sb_hash64(&table->seed, key, size);
     bool holds = false;
-    enum sb_code code = SB_OK;
 
     sb_buf_clear(numbers);
     sb_buf_clear(&table->record);
     if (sb_buf_reserve(&table->record, size))
         return sb_fail_memory();
     for (size_t i = first_entry(table, hash);
-         !code && i < table->count && table->entries[i].hash == hash && (all || !holds); i++) {
+         i < table->count && table->entries[i].hash == hash && (all || !holds); i++) {
         int64_t number = table->entries[i].number;
 
-        code = holds_key(table, number, key, size, &holds);
-        if (!code && holds && sb_buf_add(numbers, &number, sizeof(number)))
-            code = sb_fail_memory();
+        TRY(holds_key(table, number, key, size, &holds));
+        if (holds && sb_buf_add(numbers, &number, sizeof(number)))
+            return sb_fail_memory();
     }
-    return code;
+    return SB_OK;
 }

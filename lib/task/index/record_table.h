@@ -15,6 +15,7 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
                                  const struct sb_record_index_options *options,
                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_record_table_free(struct sb_record_table *table); /* NULL is allowed */
+FREEP(sb_record_table_free, struct sb_record_table)
 
 /* Replaces numbers (int64_t each) by those of the records with these bytes: the first one, or all,
  * ascending. */

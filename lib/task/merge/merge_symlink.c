@@ -51,13 +51,11 @@ static enum sb_code name_inputs(struct merge *merge)
 {
     const struct sb_merge_symlink_options *options = merge->options;
     size_t count = options->input_count;
-    enum sb_code code = take_prefix(merge);
 
-    if (code == SB_OK && options->as_subdirs)
-        code = sb_subdirs_new(&merge->subdirs, options->inputs, count,
-                              merge->prefix.size > 0 ? merge->prefix.data : NULL);
-    if (code)
-        return code;
+    TRY(take_prefix(merge));
+    if (options->as_subdirs)
+        TRY(sb_subdirs_new(&merge->subdirs, options->inputs, count,
+                           merge->prefix.size > 0 ? merge->prefix.data : NULL));
     merge->inputs = calloc(count, sizeof(*merge->inputs));
     if (!merge->inputs)
         return sb_fail_memory();
@@ -72,17 +70,14 @@ static enum sb_code name_inputs(struct merge *merge)
 static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry)
 {
     uint32_t number = 0;
-    enum sb_code code;
 
     if (entry->size == 0) {
         entry->shard = 0;
         entry->offset = 0;
         return SB_OK;
     }
-    code = sb_linker_map(merge->linker, sb_merged_rows_shards(merge->rows, merge->held_input),
-                         entry->shard, &number);
-    if (code)
-        return code;
+    TRY(sb_linker_map(merge->linker, sb_merged_rows_shards(merge->rows, merge->held_input),
+                      entry->shard, &number));
     if (entry->offset > sb_linker_size(merge->linker, number) - entry->size) {
         sb_report(&merge->counter.notify, SB_PROBLEM, "bounds", entry->path,
                   "in %s: its bytes lie beyond the end of shard %05u; left out",
@@ -140,14 +135,13 @@ static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, boo
 static enum sb_code write_held(struct merge *merge, const struct sb_entry *replaced)
 {
     struct sb_entry *entry = &merge->held;
-    enum sb_code code;
 
     if (entry->type == SB_DIR)
         return sb_writer_add_dir(merge->writer, entry);
-    code = map_extent(merge, entry);
-    if (code == SB_OK && replaced)
-        code = sb_writer_drop_file(merge->writer, replaced);
-    return code ? code : sb_writer_add_file(merge->writer, entry);
+    TRY(map_extent(merge, entry));
+    if (replaced)
+        TRY(sb_writer_drop_file(merge->writer, replaced));
+    return sb_writer_add_file(merge->writer, entry);
 }
 
 static void count_held(struct merge *merge)
@@ -217,21 +211,19 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
 static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t input)
 {
     struct merge *merge = context;
-    enum sb_code code;
 
     if (merge->any && entry->path_size == merge->held.path_size &&
         memcmp(entry->path, merge->held.path, entry->path_size) == 0)
         return meet_held(merge, entry, input);
-    code = let_go(merge);
-    return code ? code : hold(merge, entry, input);
+    TRY(let_go(merge));
+    return hold(merge, entry, input);
 }
 
 static enum sb_code take_rows(struct merge *merge)
 {
-    enum sb_code code = sb_merged_rows_each(merge->rows, merge->options->threads,
-                                            &merge->counter.notify, take_row, merge);
-
-    return code ? code : let_go(merge);
+    TRY(sb_merged_rows_each(merge->rows, merge->options->threads, &merge->counter.notify, take_row,
+                            merge));
+    return let_go(merge);
 }
 
 static enum sb_code open_output(struct merge *merge)
@@ -261,10 +253,8 @@ static enum sb_code commit(struct merge *merge)
 
     if (code || !merge->writer)
         return code;
-    code = sb_writer_name_owners(merge->writer, sb_merged_rows_owners(merge->rows),
-                                 &merge->counter.notify);
-    if (code)
-        return code;
+    TRY(sb_writer_name_owners(merge->writer, sb_merged_rows_owners(merge->rows),
+                              &merge->counter.notify));
     result->shards = sb_writer_shard_count(merge->writer) - merge->shards_before;
     code = sb_writer_commit(merge->writer);
     result->files = sb_writer_counts(merge->writer).files;
@@ -288,25 +278,17 @@ static void release(struct merge *merge)
 enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
                               struct sb_merge_symlink_result *result)
 {
-    struct merge merge = {.options = options, .result = result};
-    enum sb_code code;
+    CLEANUP(release) struct merge merge = {.options = options, .result = result};
 
     *result = (struct sb_merge_symlink_result){0};
     sb_count_problems(&merge.counter, options->notify, &result->problems);
-    code = name_inputs(&merge);
-    if (code == SB_OK)
-        code = sb_convert_paths_check(options->inputs, options->input_count, options->output);
-    if (code == SB_OK && options->mode != SB_APPEND)
-        code = sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify);
-    if (code == SB_OK)
-        code = open_output(&merge);
-    if (code == SB_OK)
-        code = sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count,
-                                   !options->dry_run, &merge.counter.notify);
-    if (code == SB_OK)
-        code = take_rows(&merge);
-    if (code == SB_OK)
-        code = commit(&merge);
-    release(&merge);
-    return code;
+    TRY(name_inputs(&merge));
+    TRY(sb_convert_paths_check(options->inputs, options->input_count, options->output));
+    if (options->mode != SB_APPEND)
+        TRY(sb_part_sets_check(options->inputs, options->input_count, &merge.counter.notify));
+    TRY(open_output(&merge));
+    TRY(sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count, !options->dry_run,
+                            &merge.counter.notify));
+    TRY(take_rows(&merge));
+    return commit(&merge);
 }

@@ -132,10 +132,8 @@ static bool is_as_before(const struct stat *a, const struct stat *b)
 static enum sb_code compare_stamp(const struct input *input)
 {
     struct stamp now;
-    enum sb_code code = take_stamp(input->index, &now);
 
-    if (code)
-        return code;
+    TRY(take_stamp(input->index, &now));
     if (is_as_before(&now.st, &input->stamp.st) && is_as_before(&now.wal, &input->stamp.wal) &&
         memcmp(now.counter, input->stamp.counter, sizeof(now.counter)) == 0)
         return SB_OK;
@@ -181,21 +179,14 @@ static enum sb_code settle(struct input *input, bool finish)
 /* Once for each input, before its first rows are read. */
 static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bool finish)
 {
-    enum sb_code code = sb_archive_open(&input->archive, input->given->path);
-
-    if (code == SB_OK)
-        code = settle(input, finish);
-    if (code)
-        return code;
+    TRY(sb_archive_open(&input->archive, input->given->path));
+    TRY(settle(input, finish));
     input->index = strdup(sb_archive_index_path(input->archive));
     if (!input->index)
         return sb_fail_memory();
-    code = take_stamp(input->index, &input->stamp);
-    if (code == SB_OK)
-        code = sb_shards_open(&input->shards, input->archive);
-    if (code == SB_OK)
-        code = sb_owner_names_of(&rows->owners, input->archive, rows->notify);
-    return code;
+    TRY(take_stamp(input->index, &input->stamp));
+    TRY(sb_shards_open(&input->shards, input->archive));
+    return sb_owner_names_of(&rows->owners, input->archive, rows->notify);
 }
 
 /* Opens the cursor again where this input was left; the oldest open one is closed. */
@@ -204,7 +195,6 @@ static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input)
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct input **place = &rows->open[rows->opened++ % OPEN_MOST];
     struct sb_entry skipped;
-    enum sb_code code = SB_OK;
 
     if (*place && *place != input)
         close_input(*place);
@@ -212,15 +202,13 @@ static enum sb_code go_on(struct sb_merged_rows *rows, struct input *input)
     if (input->last.size > 0)
         query.after = input->last.data;
     if (!input->archive) {
-        code = sb_archive_open(&input->archive, input->given->path);
-        if (code == SB_OK)
-            code = compare_stamp(input);
+        TRY(sb_archive_open(&input->archive, input->given->path));
+        TRY(compare_stamp(input));
     }
-    if (code == SB_OK)
-        code = sb_cursor_open(&input->cursor, input->archive, &query);
-    for (size_t i = 0; code == SB_OK && i < input->passed; i++)
-        code = sb_cursor_next(input->cursor, &skipped);
-    return code;
+    TRY(sb_cursor_open(&input->cursor, input->archive, &query));
+    for (size_t i = 0; i < input->passed; i++)
+        TRY(sb_cursor_next(input->cursor, &skipped));
+    return SB_OK;
 }
 
 /* The defect of a row, and the word for it; NULL if it can be used. */
@@ -283,17 +271,13 @@ static enum sb_code add_row(struct sb_merged_rows *rows, struct input *input)
 {
     struct sb_entry entry;
     bool kept;
-    enum sb_code code = sb_cursor_next(input->cursor, &entry);
 
-    if (code)
-        return code;
-    code = keep_row(rows, input, &entry, &kept);
-    if (code)
-        return code;
+    TRY(sb_cursor_next(input->cursor, &entry));
+    TRY(keep_row(rows, input, &entry, &kept));
     input->passed = kept ? 0 : input->passed + 1;
     if (kept && sb_buf_set(&input->last, entry.path, entry.path_size))
-        code = sb_fail_memory();
-    return code;
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 static enum sb_code fill(struct sb_merged_rows *rows, struct input *input)
@@ -373,17 +357,14 @@ static enum sb_code advance(struct sb_merged_rows *rows)
 
 static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input, bool finish)
 {
-    enum sb_code code;
-
     input->rows = calloc(rows->rows_each + 1, sizeof(*input->rows));
     if (!input->rows)
         return sb_fail_memory();
-    code = look_at(rows, input, finish);
-    if (code == SB_OK)
-        code = fill(rows, input);
-    if (code == SB_OK && input->count > 0)
+    TRY(look_at(rows, input, finish));
+    TRY(fill(rows, input));
+    if (input->count > 0)
         rows->heap[rows->heap_size++] = input;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
@@ -451,9 +432,7 @@ const struct sb_owner_names *sb_merged_rows_owners(const struct sb_merged_rows *
 
 enum sb_code sb_merged_rows_unchanged(struct sb_merged_rows *rows)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < rows->count; i++)
-        code = compare_stamp(&rows->inputs[i]);
-    return code;
+    for (size_t i = 0; i < rows->count; i++)
+        TRY(compare_stamp(&rows->inputs[i]));
+    return SB_OK;
 }

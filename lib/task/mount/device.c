@@ -297,8 +297,7 @@ static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
     bool cleared = true;
 
     for (int tries = 0; cleared && tries < 8; tries++) {
-        if (clear_top(list, dir, &cleared))
-            return sb_error()->code;
+        TRY(clear_top(list, dir, &cleared));
     }
     if (stat(dir, &st) != 0)
         return sb_fail_errno(errno, "%s", dir);
@@ -327,8 +326,8 @@ enum sb_code sb_device_mount(struct sb_device *device, const char *dir, bool all
     struct refusal refusal;
 
     *device = (struct sb_device){.fd = -1};
-    if (sb_mounted_list_new(&device->list) || clear(device->list, dir))
-        return sb_error()->code;
+    TRY(sb_mounted_list_new(&device->list));
+    TRY(clear(device->list, dir));
     if (mount_directly(&device->fd, dir, allow_other, &refusal) ||
         (is_refused(&refusal) && mount_by_helper(&device->fd, dir, allow_other, &refusal)))
         return identify(device, dir);
@@ -397,24 +396,20 @@ static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
 
 enum sb_code sb_device_unmount(const char *dir, bool lazy)
 {
-    struct sb_mounted_list *list;
+    CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = NULL;
     struct sb_mounted mounted = {0};
-    char *real = NULL;
-    enum sb_code code = sb_mounted_list_new(&list);
+    CLEANUP(sb_freep) char *real = NULL;
 
-    if (!code)
-        code = sb_mounted_at(&mounted, list, dir, &real);
-    if (!code && strcmp(mounted.path, real) != 0)
-        code = fail_unmount(dir, EINVAL);
-    if (!code && strcmp(mounted.type, TYPE) != 0)
-        code = sb_fail(SB_INVALID,
+    TRY(sb_mounted_list_new(&list));
+    TRY(sb_mounted_at(&mounted, list, dir, &real));
+    if (strcmp(mounted.path, real) != 0)
+        return fail_unmount(dir, EINVAL);
+    if (strcmp(mounted.type, TYPE) != 0)
+        return sb_fail(SB_INVALID,
                        "%s: is a file system of type %s, which 'shardbox mount' has not mounted",
                        dir, mounted.type);
-    if (!code)
-        code = refuse_inner(dir, &mounted);
-    if (!code && !unmount(real, lazy))
-        code = fail_unmount(dir, explain(&mounted, lazy, errno));
-    sb_mounted_list_free(list);
-    free(real);
-    return code;
+    TRY(refuse_inner(dir, &mounted));
+    if (!unmount(real, lazy))
+        return fail_unmount(dir, explain(&mounted, lazy, errno));
+    return SB_OK;
 }

@@ -30,16 +30,14 @@ static bool is_empty(const char *dir)
 /* What is not there hides nothing: it is reported where it is used. */
 static enum sb_code check_path(const char *path, const char *dir)
 {
-    char *real = realpath(path, NULL);
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *real = realpath(path, NULL);
 
     if (real && sb_name_within(real + 1, strlen(real + 1), dir + 1, strlen(dir + 1)))
-        code = sb_fail(SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is inside of %s, and what is mounted there would hide it; mount it at "
                        "another directory",
                        path, dir);
-    free(real);
-    return code;
+    return SB_OK;
 }
 
 /* The links in a directory that are shards of an archive of this name. */
@@ -87,24 +85,20 @@ static enum sb_code check_file(const char *path, const char *dir)
 
 static enum sb_code check_limits(const char *path, const char *dir)
 {
-    struct sb_buf limits = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
 
     if (!sb_is_bag_name(path))
         return SB_OK;
-    code = sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
-    sb_buf_release(&limits);
-    return code;
+    return sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
 }
 
 /* By the name that was given, and, of an index, by its own. */
 static enum sb_code check_names(const char *path, const char *index, const char *dir)
 {
-    enum sb_code code = check_file(path, dir);
-
-    if (!code && index)
-        code = check_file(index, dir);
-    return code ? code : check_limits(path, dir);
+    TRY(check_file(path, dir));
+    if (index)
+        TRY(check_file(index, dir));
+    return check_limits(path, dir);
 }
 
 static enum sb_code check_spec(const char *spec, const char *dir)
@@ -144,16 +138,12 @@ static enum sb_code check_temporary(const char *path, const char *dir)
 
 enum sb_code sb_hidden_refuse(const char *path, const char *dir)
 {
-    enum sb_code code = check_temporary(path, dir);
-    char *index;
+    CLEANUP(sb_freep) char *index = NULL;
 
-    if (code)
-        return code;
+    TRY(check_temporary(path, dir));
     if (is_empty(dir))
         return SB_OK;
     index = IGNORED(sb_index_file(path));
-    code =
-        index || access(path, F_OK) == 0 ? check_names(path, index, dir) : check_specs(path, dir);
-    free(index);
-    return code;
+    return index || access(path, F_OK) == 0 ? check_names(path, index, dir)
+                                            : check_specs(path, dir);
 }

@@ -105,19 +105,18 @@ static int64_t user_of(const struct line *line)
 
 static enum sb_code read_list(struct sb_mounted_list *list)
 {
-    enum sb_code code = SB_OK;
     char *rest, *text;
 
     list->count = 0;
     if (!read_all(list->file, &list->text, &list->text_capacity))
         return sb_fail_errno(errno, LIST);
     rest = list->text;
-    while (!code && (text = strsep(&rest, "\n"))) {
-        code = sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines));
-        if (!code && parse(text, &list->lines[list->count]))
+    while ((text = strsep(&rest, "\n"))) {
+        TRY(sb_grow(&list->lines, &list->capacity, list->count, sizeof(*list->lines)));
+        if (parse(text, &list->lines[list->count]))
             list->count++;
     }
-    return code;
+    return SB_OK;
 }
 
 /* Memory for as much again, so that it can be read when there is none. */
@@ -135,22 +134,17 @@ static enum sb_code make_space(struct sb_mounted_list *list)
 
 enum sb_code sb_mounted_list_new(struct sb_mounted_list **out)
 {
-    struct sb_mounted_list *list = calloc(1, sizeof(*list));
-    enum sb_code code;
+    CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = calloc(1, sizeof(*list));
 
     *out = NULL;
     if (!list)
         return sb_fail_memory();
     list->file = fopen(LIST, "re");
-    code = list->file ? read_list(list)
-                      : sb_fail_errno(errno, LIST ": what is mounted is not known without it");
-    if (!code)
-        code = make_space(list);
-    if (code)
-        sb_mounted_list_free(list);
-    else
-        *out = list;
-    return code;
+    TRY(list->file ? read_list(list)
+                   : sb_fail_errno(errno, LIST ": what is mounted is not known without it"));
+    TRY(make_space(list));
+    *out = TAKE(list);
+    return SB_OK;
 }
 
 void sb_mounted_list_free(struct sb_mounted_list *list)
@@ -269,29 +263,26 @@ static enum sb_code find_real(int fd, char **real)
 /* The descriptor keeps a mount in use, and so is closed at once. */
 static enum sb_code look_at(const char *path, uint64_t *id, char **real)
 {
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    enum sb_code code;
+    CLEANUP(sb_closep) int fd = open(path, O_PATH | O_CLOEXEC);
 
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    code = find_id(fd, id);
-    if (!code && real)
-        code = find_real(fd, real);
-    close(fd);
-    return code;
+    TRY(find_id(fd, id));
+    if (real)
+        TRY(find_real(fd, real));
+    return SB_OK;
 }
 
 enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list, const char *path,
                            char **real)
 {
     uint64_t id = 0;
-    enum sb_code code;
 
     *out = (struct sb_mounted){0};
     if (real)
         *real = NULL;
-    code = look_at(path, &id, real);
-    return code ? code : find(out, list, id, NULL);
+    TRY(look_at(path, &id, real));
+    return find(out, list, id, NULL);
 }
 
 enum sb_code sb_mounted_find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,

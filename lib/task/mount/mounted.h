@@ -17,6 +17,7 @@ struct sb_mounted_list;
 /* SB_SYSTEM: there is no /proc. */
 enum sb_code sb_mounted_list_new(struct sb_mounted_list **out) SB_CHECKED;
 void sb_mounted_list_free(struct sb_mounted_list *list); /* NULL is allowed */
+FREEP(sb_mounted_list_free, struct sb_mounted_list)
 
 /* A mount. The system may give both numbers to another one after this one has ended. The strings
  * live until the list is used next. */

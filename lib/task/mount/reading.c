@@ -58,8 +58,7 @@ struct sb_reading {
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
                             struct sb_log *log)
 {
-    struct sb_reading *reading = calloc(1, sizeof(*reading));
-    enum sb_code code;
+    CLEANUP(sb_reading_freep) struct sb_reading *reading = calloc(1, sizeof(*reading));
 
     *out = NULL;
     if (!reading)
@@ -68,14 +67,11 @@ enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahea
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_init(&reading->sets[i].lock, NULL);
-    code = sb_unpacked_new(&reading->unpacked);
-    if (!code && check && readahead > 0)
-        code = sb_ahead_new(&reading->ahead, readahead);
-    if (code)
-        sb_reading_free(reading);
-    else
-        *out = reading;
-    return code;
+    TRY(sb_unpacked_new(&reading->unpacked));
+    if (check && readahead > 0)
+        TRY(sb_ahead_new(&reading->ahead, readahead));
+    *out = TAKE(reading);
+    return SB_OK;
 }
 
 void sb_reading_free(struct sb_reading *reading)
@@ -289,11 +285,9 @@ static enum sb_code judge(struct sb_reading *reading, struct sb_node *node, enum
 static enum sb_code check(struct sb_reading *reading, struct sb_node *node)
 {
     struct sb_content *content = sb_tree_content(node->tree);
-    enum sb_code code;
 
-    code =
-        sb_content_stream(content, &node->entry, 0, node->entry.size, reading->check, drop, NULL);
-    return code ? code : is_still_same(node);
+    TRY(sb_content_stream(content, &node->entry, 0, node->entry.size, reading->check, drop, NULL));
+    return is_still_same(node);
 }
 
 enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node, bool *in_part)
@@ -351,17 +345,15 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
                               void *data, size_t size)
 {
     struct sb_content *content = sb_tree_content(node->tree);
-    enum sb_code code;
 
     if (!sb_shards_hold(sb_content_shards(content), node->entry.shard))
         return sb_unpacked_read(reading->unpacked, node, offset, data, size) ? sb_error()->code
                                                                              : is_still_same(node);
-    code = sb_content_read_part(content, &node->entry, offset, data, size);
-    if (!code)
-        code = is_still_same(node);
-    if (!code && reading->check && (node->entry.has & SB_HAS_CRC))
-        code = follow(reading, node, offset, data, size);
-    return code;
+    TRY(sb_content_read_part(content, &node->entry, offset, data, size));
+    TRY(is_still_same(node));
+    if (reading->check && (node->entry.has & SB_HAS_CRC))
+        TRY(follow(reading, node, offset, data, size));
+    return SB_OK;
 }
 
 /* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */
@@ -374,8 +366,7 @@ static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node)
     if (!again)
         return sb_fail(SB_DAMAGED, "is damaged");
     sb_shards_reopen(sb_content_shards(sb_tree_content(node->tree)), node->entry.shard);
-    if (sb_reading_check(reading, node, &in_part))
-        return sb_error()->code;
+    TRY(sb_reading_check(reading, node, &in_part));
     sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");
     return SB_OK;
 }
@@ -383,7 +374,7 @@ static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node)
 enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, int64_t offset,
                              void *data, size_t size, size_t *got)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     *got = 0;
     if (offset < 0 || offset >= node->entry.size)
@@ -392,9 +383,7 @@ enum sb_code sb_reading_read(struct sb_reading *reading, struct sb_node *node, i
         size = (size_t)(node->entry.size - offset);
     if (size == 0)
         return SB_OK;
-    code = look_again(reading, node);
-    if (code)
-        return code;
+    TRY(look_again(reading, node));
     if ((int64_t)size == node->entry.size)
         code = read_whole(reading, node, data, size);
     else

@@ -18,6 +18,7 @@ struct sb_reading;
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
                             struct sb_log *log) SB_CHECKED;
 void sb_reading_free(struct sb_reading *reading); /* NULL is allowed */
+FREEP(sb_reading_free, struct sb_reading)
 
 /*
  * Reads bytes of a file at an offset, at most to its end; *got says how many. SB_DAMAGED: these, or

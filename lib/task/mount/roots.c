@@ -73,8 +73,7 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
     enum sb_code code = SB_OK;
 
     *out = NULL;
-    if (refuse_twins(options))
-        return sb_error()->code;
+    TRY(refuse_twins(options));
     roots = calloc(1, sizeof(*roots));
     if (!roots)
         return sb_fail_memory();
@@ -247,7 +246,6 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
     const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
     const uint64_t number = sb_inode_pack(&dir->inode);
     struct lowest *lowest = &roots->lowest[sb_inode_slot(number, LOWEST)];
-    enum sb_code code;
     bool known;
 
     pthread_mutex_lock(&roots->lock);
@@ -256,9 +254,7 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
     pthread_mutex_unlock(&roots->lock);
     if (known)
         return SB_OK;
-    code = find_lowest(roots, &dir->entry, container);
-    if (code)
-        return code;
+    TRY(find_lowest(roots, &dir->entry, container));
     pthread_mutex_lock(&roots->lock);
     *lowest = (struct lowest){.number = number, .since = sb_clock_ns(), .container = *container};
     pthread_mutex_unlock(&roots->lock);
@@ -287,24 +283,21 @@ static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *di
 enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *name,
                            struct sb_node *node)
 {
-    struct sb_node above = {0};
-    struct sb_buf path = {0};
-    enum sb_code code;
+    CLEANUP(sb_node_release) struct sb_node above = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     if (parent == SB_INODE_TOP && has_directories(roots))
         return find_container(roots, name, node);
-    code = sb_roots_node(roots, parent, &above);
-    if (!code && above.entry.type != SB_DIR)
-        code = fail_stale();
-    if (!code && sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
-        code = sb_fail_memory();
-    if (!code && roots->options->united)
-        code = find_united(roots, &above, &path, node);
-    else if (!code)
-        code = sb_tree_find(above.tree, path.data, path.size, node);
-    sb_buf_release(&path);
-    sb_node_release(&above);
-    return code;
+    TRY(sb_roots_node(roots, parent, &above));
+    if (above.entry.type != SB_DIR)
+        return fail_stale();
+    if (sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
+        return sb_fail_memory();
+    if (roots->options->united)
+        TRY(find_united(roots, &above, &path, node));
+    else
+        TRY(sb_tree_find(above.tree, path.data, path.size, node));
+    return SB_OK;
 }
 
 void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals)

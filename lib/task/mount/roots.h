@@ -58,6 +58,7 @@ struct sb_roots_from {
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
                                const struct sb_roots_from *from, bool names) SB_CHECKED;
 void sb_roots_dir_free(struct sb_roots_dir *dir); /* NULL is allowed */
+FREEP(sb_roots_dir_free, struct sb_roots_dir)
 
 /* SB_END after the last. Names that no directory can have are left out, and logged. After another
  * failure it fails so again, until the directory is opened anew. */

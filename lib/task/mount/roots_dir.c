@@ -49,10 +49,8 @@ static enum sb_code add_side(struct sb_roots_dir *dir, struct sb_tree *tree, con
                              const char *after)
 {
     struct side *side = &dir->sides[dir->count];
-    enum sb_code code = sb_tree_dir_open(&side->dir, tree, path, after, dir->names);
 
-    if (code)
-        return code;
+    TRY(sb_tree_dir_open(&side->dir, tree, path, after, dir->names));
     side->tree = sb_tree_ref(tree);
     dir->count++;
     return SB_OK;
@@ -134,8 +132,7 @@ static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number,
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
                                const struct sb_roots_from *from, bool names)
 {
-    struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_roots_dir_freep) struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
 
     *out = NULL;
     if (!dir)
@@ -146,12 +143,9 @@ enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots
     if (dir->of_containers)
         dir->next_container = sb_inode_unpack(from->place).container;
     else
-        code = open_dir(dir, number, from);
-    if (code)
-        sb_roots_dir_free(dir);
-    else
-        *out = dir;
-    return code;
+        TRY(open_dir(dir, number, from));
+    *out = TAKE(dir);
+    return SB_OK;
 }
 
 static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_item *item)

@@ -87,11 +87,9 @@ static enum sb_code mount_at(struct sb_mount *mount, const char *dir)
     const struct sb_mount_options *options = &mount->options;
 
     for (size_t i = 0; i < options->count; i++) {
-        if (sb_hidden_refuse(options->containers[i].path, dir))
-            return sb_error()->code;
+        TRY(sb_hidden_refuse(options->containers[i].path, dir));
     }
-    if (sb_device_mount(&mount->device, dir, options->allow_other))
-        return sb_error()->code;
+    TRY(sb_device_mount(&mount->device, dir, options->allow_other));
     mount->mounted = true;
     return SB_OK;
 }
@@ -149,7 +147,6 @@ static int idle_time(const struct serving *serving)
 /* Files that are open but not read make no requests: the system knows of them. */
 static void end_if_idle(struct serving *serving)
 {
-
     if (idle_time(serving) != 0)
         return;
     if (IGNORED(detach(serving->mount, false)))
@@ -250,19 +247,16 @@ void sb_mount_block_signals(sigset_t *before)
 enum sb_code sb_mount_start(struct sb_mount *mount)
 {
     sigset_t signals;
-    enum sb_code code;
 
     list_signals(&signals);
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(errno, "signalfd");
-    code = sb_workers_start(&mount->workers, sb_server_session(mount->server),
-                            mount->options.threads, mount->wake);
-    if (!code)
-        code = sb_dropper_start(&mount->dropper, mount->server);
-    if (!code)
-        sb_log_start(mount->log, mount->options.notify);
-    return code;
+    TRY(sb_workers_start(&mount->workers, sb_server_session(mount->server), mount->options.threads,
+                         mount->wake));
+    TRY(sb_dropper_start(&mount->dropper, mount->server));
+    sb_log_start(mount->log, mount->options.notify);
+    return SB_OK;
 }
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
@@ -291,7 +285,6 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
 
 void sb_mount_free(struct sb_mount *mount)
 {
-
     if (!mount)
         return;
     IGNORED(detach(mount, true));

@@ -233,13 +233,12 @@ static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fu
                               enum sb_type type, int64_t offset, char *data, size_t size,
                               size_t *got)
 {
-    enum sb_code code = sb_roots_node(server->roots, number, node);
-
-    if (!code && node->entry.type != type)
-        code = sb_fail(SB_CHANGED, "is of another type now");
-    if (!code && type == SB_LINK && node->entry.size > (int64_t)size)
-        code = sb_fail(SB_LIMIT, "its target is too long for this system");
-    return code ? code : sb_reading_read(server->reading, node, offset, data, size, got);
+    TRY(sb_roots_node(server->roots, number, node));
+    if (node->entry.type != type)
+        return sb_fail(SB_CHANGED, "is of another type now");
+    if (type == SB_LINK && node->entry.size > (int64_t)size)
+        return sb_fail(SB_LIMIT, "its target is too long for this system");
+    return sb_reading_read(server->reading, node, offset, data, size, got);
 }
 
 /*

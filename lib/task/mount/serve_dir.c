@@ -215,15 +215,13 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
 static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, struct block *block,
                                fuse_ino_t number, off_t offset)
 {
-    enum sb_code code;
-
     block->data = malloc(block->size);
     if (!block->data)
         return sb_fail_memory();
     if (!put_dots(block, number, offset))
         return SB_OK;
-    code = seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus);
-    return code ? code : fill(server, dir, block);
+    TRY(seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus));
+    return fill(server, dir, block);
 }
 
 static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, bool plus,

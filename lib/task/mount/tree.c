@@ -96,12 +96,10 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
     const struct sb_catalog_options options = {.notify = container->opening.notify};
     struct sb_catalog_result result;
 
-    if (sb_store_refuse_tree(tree->store))
-        return sb_error()->code;
+    TRY(sb_store_refuse_tree(tree->store));
     if (sb_store_is_compressed(tree->store) || !sb_store_can(tree->store, SB_CAN_PATHS))
         return refuse_sequence(tree->store, "is compressed as a whole, or a pipe");
-    if (sb_store_catalog(tree->store, archive, &source, &options, &result))
-        return sb_error()->code;
+    TRY(sb_store_catalog(tree->store, archive, &source, &options, &result));
     if (result.in_sequence)
         return refuse_sequence(tree->store, "has members with holes");
     if (result.damage.code)
@@ -186,13 +184,10 @@ static enum sb_code number_above(struct sb_archive *archive, const struct sb_ent
 {
     size_t depth = 1;
     struct sb_entry below;
-    enum sb_code code;
 
     for (size_t i = 0; i < entry->path_size; i++)
         depth += entry->path[i] == '/';
-    code = sb_archive_first_below(archive, entry->path, entry->path_size, &below);
-    if (code)
-        return code;
+    TRY(sb_archive_first_below(archive, entry->path, entry->path_size, &below));
     if (below.row < 1 || below.row > SB_INODE_ROWS)
         return SB_LIMIT;
     out->kind = below.type == SB_DIR ? SB_INODE_ABOVE_DIR : SB_INODE_ABOVE_FILE;
@@ -344,28 +339,25 @@ static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, s
 enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node)
 {
     const struct wanted wanted = {.path = path, .size = size};
-    enum sb_code code = look_up(tree, &wanted, node);
 
-    if (!code)
-        sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
-    return code;
+    TRY(look_up(tree, &wanted, node));
+    sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
+    return SB_OK;
 }
 
 enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node)
 {
     const struct wanted wanted = {.inode = inode};
     uint64_t packed = sb_inode_pack(inode);
-    enum sb_code code;
 
     if (sb_known_find(tree->known, packed, &node->entry, &node->path)) {
         node->tree = sb_tree_ref(tree);
         node->inode = *inode;
         return SB_OK;
     }
-    code = look_up(tree, &wanted, node);
-    if (!code)
-        sb_known_add(tree->known, packed, &node->entry);
-    return code;
+    TRY(look_up(tree, &wanted, node));
+    sb_known_add(tree->known, packed, &node->entry);
+    return SB_OK;
 }
 
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)
@@ -474,14 +466,12 @@ static enum sb_code look_ahead(struct sb_tree_dir *dir, struct sb_entry *entry, 
 
 enum sb_code sb_tree_dir_next(struct sb_tree_dir *dir, struct sb_entry *entry)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
     bool hidden;
 
     do {
         hidden = false;
-        code = fetch(dir, entry);
-        if (code)
-            return code;
+        TRY(fetch(dir, entry));
         if (entry->type == SB_DIR)
             code = look_ahead(dir, entry, &hidden);
         else if (sb_buf_set(&dir->file, entry->path, entry->path_size))

@@ -102,8 +102,8 @@ static enum sb_code keep_dir(struct batch *batch, struct sb_tree_dir *dir)
 {
     if (!dir || (batch->dir_count > 0 && batch->dirs[batch->dir_count - 1] == dir))
         return SB_OK;
-    if (sb_grow(&batch->dirs, &batch->dir_capacity, batch->dir_count, sizeof(struct sb_tree_dir *)))
-        return sb_error()->code;
+    TRY(sb_grow(&batch->dirs, &batch->dir_capacity, batch->dir_count,
+                sizeof(struct sb_tree_dir *)));
     batch->dirs[batch->dir_count++] = sb_tree_dir_ref(dir);
     return SB_OK;
 }
@@ -127,8 +127,7 @@ static enum sb_code keep_item(struct batch *batch, const struct sb_pack_item *it
     look->disk_path = add_text(batch, item->disk_path, strlen(item->disk_path), &failed);
     if (failed)
         return sb_fail_memory();
-    if (keep_dir(batch, item->dir))
-        return sb_error()->code;
+    TRY(keep_dir(batch, item->dir));
     batch->count++;
     return SB_OK;
 }

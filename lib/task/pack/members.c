@@ -35,13 +35,10 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member)
     struct members *self = self_of(source);
     struct sb_pack_item item;
     bool looked = false;
-    enum sb_code code;
 
     do {
-        code = self->ahead ? sb_look_ahead_next(self->ahead, &item, &looked)
-                           : sb_pack_source_next(self->items, &item);
-        if (code)
-            return code;
+        TRY(self->ahead ? sb_look_ahead_next(self->ahead, &item, &looked)
+                        : sb_pack_source_next(self->items, &item));
     } while (item.node == SB_NODE_DIR && item.implied);
     *member = (struct sb_member){
         .entry.path = item.name,

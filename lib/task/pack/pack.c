@@ -72,14 +72,11 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
 
 static enum sb_code open_stdin(struct packer *packer)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = name_stdin(packer, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (code == SB_OK)
-        code = sb_pack_stdin_open(&packer->source, name.data, name.size,
-                                  packer->options->writer.mode == SB_REPLACE);
-    sb_buf_release(&name);
-    return code;
+    TRY(name_stdin(packer, &name));
+    return sb_pack_stdin_open(&packer->source, name.data, name.size,
+                              packer->options->writer.mode == SB_REPLACE);
 }
 
 static enum sb_code open_files(struct packer *packer, const struct sb_pack_input *inputs,
@@ -146,14 +143,13 @@ static enum sb_code open_archive(struct packer *packer, bool *done)
 static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options)
 {
     int64_t members = 0;
-    enum sb_code code;
 
     if (!packer->run)
         return sb_transfer(packer->source, packer->sink, options, &members);
     if (sb_checkpoint_passes(packer->run, 0))
         return SB_OK;
-    code = sb_checkpoint_begin(packer->run, 0, true, packer->source);
-    return code ? code : sb_checkpoint_transfer(packer->run, packer->source, options, &members);
+    TRY(sb_checkpoint_begin(packer->run, 0, true, packer->source));
+    return sb_checkpoint_transfer(packer->run, packer->source, options, &members);
 }
 
 static struct sb_sink_counts counts_of(const struct packer *packer)

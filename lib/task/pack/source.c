@@ -125,15 +125,14 @@ static enum sb_code drain(void *context, void *drained)
 {
     const struct sb_pack_list *options = ((const struct run *)context)->options;
     struct slot *slot = drained;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < slot->count; i++) {
+    for (size_t i = 0; i < slot->count; i++) {
         const struct listed *listed = &slot->listed[i];
 
-        code = options->each(options->context, slot->paths.data + listed->at, listed->size,
-                             listed->found ? &listed->stat : NULL);
+        TRY(options->each(options->context, slot->paths.data + listed->at, listed->size,
+                          listed->found ? &listed->stat : NULL));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Memory is bounded whatever the list. Errors of sb_list_open and sb_list_next. */
@@ -186,8 +185,7 @@ static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pa
 {
     size_t disk_size = strlen(item->disk_path);
 
-    if (sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held)))
-        return sb_error()->code;
+    TRY(sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held)));
     if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
         sb_buf_set(&dirs->disk, item->disk_path, disk_size))
         return sb_fail_memory();
@@ -292,12 +290,10 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
 {
     struct sb_tree_item found;
     const struct sb_buf *name;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     for (;;) {
-        code = sb_interrupted() ? sb_fail_interrupt() : sb_tree_next(source->tree, &found);
-        if (code)
-            return code;
+        TRY(sb_interrupted() ? sb_fail_interrupt() : sb_tree_next(source->tree, &found));
         if (found.node == SB_NODE_OTHER) {
             sb_report(&source->counter.notify, SB_PROBLEM, "special", found.disk_path,
                       "%s: an archive cannot hold it; left out", kind_of_special(found.mode));
@@ -331,7 +327,7 @@ static enum sb_code next_of_walk(struct sb_pack_source *source, struct sb_pack_i
 static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_item *item)
 {
     struct sb_pack_item *found = &source->waiting;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     for (;;) {
         if (source->is_waiting) {
@@ -344,9 +340,7 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
                 return SB_OK;
             }
         }
-        code = next_of_walk(source, found);
-        if (code)
-            return code;
+        TRY(next_of_walk(source, found));
         pack_dirs_leave(&source->dirs, found->name, found->name_size);
         if (found->node == SB_NODE_DIR && pack_dirs_hold(&source->dirs, found))
             return sb_error()->code;
@@ -392,15 +386,13 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
 {
     int base = source->bases[source->base_count - 1];
     struct sb_pack_item item;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     code = start_walk(source, path, found);
     while (code == SB_OK && (code = next_of_walk(source, &item)) == SB_OK) {
         if (source->options.strict)
             check_strictly(source, &item);
-        code = sb_pack_spool_add(source->spool, &item, base);
-        if (code)
-            return code;
+        TRY(sb_pack_spool_add(source->spool, &item, base));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -471,24 +463,23 @@ static bool is_single_tree(const struct sb_pack_source *source, const struct sb_
 static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_pack_input *inputs,
                                 size_t count)
 {
-    enum sb_code code = enter_directory(source, ".");
-
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
+    TRY(enter_directory(source, "."));
+    for (size_t i = 0; i < count; i++) {
         if (inputs[i].kind == SB_INPUT_DIRECTORY)
-            code = enter_directory(source, inputs[i].text);
+            TRY(enter_directory(source, inputs[i].text));
         else if (inputs[i].kind != SB_INPUT_PATH)
-            code = spool_list(source, &inputs[i]);
+            TRY(spool_list(source, &inputs[i]));
         else if (source->spool)
-            code = spool_walk(source, inputs[i].text, NULL);
+            TRY(spool_walk(source, inputs[i].text, NULL));
         else
-            code = start_walk(source, inputs[i].text, NULL);
+            TRY(start_walk(source, inputs[i].text, NULL));
     }
-    if (code == SB_OK && source->options.strict && source->problems > 0)
-        code = sb_fail(SB_INVALID, "nothing was written: %lld things cannot be stored as they are",
+    if (source->options.strict && source->problems > 0)
+        return sb_fail(SB_INVALID, "nothing was written: %lld things cannot be stored as they are",
                        (long long)source->problems);
-    if (code == SB_OK && source->spool)
-        code = sb_pack_spool_rewind(source->spool);
-    return code;
+    if (source->spool)
+        TRY(sb_pack_spool_rewind(source->spool));
+    return SB_OK;
 }
 
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,

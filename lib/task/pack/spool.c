@@ -211,11 +211,10 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
 static enum sb_code add_row(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                             int base_fd)
 {
-    enum sb_code code = put(spool, spool->add, item, item->of_share, base_fd);
-
-    if (code == SB_OK && sqlite3_changes(spool->db) == 0)
-        code = settle(spool, item, base_fd);
-    return code;
+    TRY(put(spool, spool->add, item, item->of_share, base_fd));
+    if (sqlite3_changes(spool->db) == 0)
+        TRY(settle(spool, item, base_fd));
+    return SB_OK;
 }
 
 /* Does a name exist, as a directory, and is it returned? */
@@ -255,10 +254,8 @@ static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack
                                    .name = name->data,
                                    .name_size = name->size,
                                    .disk_path = item->disk_path};
-    enum sb_code code = find(spool, name, found);
 
-    if (code)
-        return code;
+    TRY(find(spool, name, found));
     if (!found->there)
         return put(spool, spool->add, &implied, item->of_share, base_fd);
     if (found->is_dir && item->of_share && !found->kept)
@@ -299,10 +296,7 @@ static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pac
 enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                                int base_fd)
 {
-    enum sb_code code = add_parents(spool, item, base_fd);
-
-    if (code)
-        return code;
+    TRY(add_parents(spool, item, base_fd));
     if (!spool->parent_is_dir && sb_parent_size(item->name, item->name_size) > 0) {
         sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
                   "'%s' cannot be stored: a name above it is a file's; left out", item->name);

@@ -240,8 +240,7 @@ static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const cha
 {
     struct stat locked, now;
 
-    if (lock(holds, fd, index, whole))
-        return sb_error()->code;
+    TRY(lock(holds, fd, index, whole));
     if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
         return sb_fail(SB_LOCKED, "%s: was replaced by another process just now; try again", index);
     /* Under this lock SQLite's readers would take the journal for that of a running writer. */
@@ -269,19 +268,17 @@ static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, b
 static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *path, size_t base)
 {
     static const char *const ends[] = {"", SB_OLD_INDEX};
-    struct sb_buf index = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf index = {0};
     struct stat st;
 
-    for (size_t i = 0; !code && i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         sb_buf_clear(&index);
         if (sb_buf_add(&index, path, base) || sb_buf_add_text(&index, ends[i]))
-            code = sb_fail_memory();
-        else if (stat(index.data, &st) == 0 && S_ISREG(st.st_mode))
-            code = hold_at(holds, index.data, false);
+            return sb_fail_memory();
+        if (stat(index.data, &st) == 0 && S_ISREG(st.st_mode))
+            TRY(hold_at(holds, index.data, false));
     }
-    sb_buf_release(&index);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole)

@@ -69,8 +69,7 @@ static enum sb_code find_origin(const char *path, const char *parity_dir, uint32
     *origin = 0;
     if (!parity_dir)
         return SB_OK;
-    if (sb_protect_find_origin(&whole, path))
-        return sb_error()->code;
+    TRY(sb_protect_find_origin(&whole, path));
     *origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base_size(path));
     free(whole);
     return SB_OK;
@@ -78,8 +77,7 @@ static enum sb_code find_origin(const char *path, const char *parity_dir, uint32
 
 enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
 {
-    if (find_origin(path, parity_dir, &before->origin))
-        return sb_error()->code;
+    TRY(find_origin(path, parity_dir, &before->origin));
     return name_before(path, parity_dir, &before->name);
 }
 
@@ -87,8 +85,7 @@ static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bo
 {
     size_t count;
 
-    if (sb_pread_full(fd, data, size, at, &count, what_it_is))
-        return sb_error()->code;
+    TRY(sb_pread_full(fd, data, size, at, &count, what_it_is));
     *got = count == size;
     return SB_OK;
 }
@@ -151,8 +148,7 @@ static enum sb_code find_end(int fd, int64_t file_size, int64_t *end)
     bool is = false;
 
     *end = file_size;
-    if (read_exactly(fd, head, HEAD, 0, &is))
-        return sb_error()->code;
+    TRY(read_exactly(fd, head, HEAD, 0, &is));
     if (is && memcmp(head, head_magic, sizeof(head_magic)) == 0 &&
         sb_get_u32(head + 16) == sb_crc32c(0, head, 16) &&
         sb_get_u64(head + 8) < (uint64_t)file_size)
@@ -208,8 +204,7 @@ static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
         return sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
         return sb_fail(SB_INVALID, "%s: is no regular file of one name; move it away", name);
-    if (sb_pread_full(fd, there, sizeof(there), 0, &got, name))
-        return sb_error()->code;
+    TRY(sb_pread_full(fd, there, sizeof(there), 0, &got, name));
     if (memcmp(there, head_magic, sizeof(head_magic)) == 0 &&
         sb_get_u32((unsigned char *)there + 20) != origin)
         return sb_fail(SB_INVALID,
@@ -232,8 +227,7 @@ static enum sb_code write_head(struct sb_before *before)
     memcpy(head, head_magic, sizeof(head_magic));
     sb_put_u64(head + 8, (uint64_t)before->size);
     sb_put_u32(sb_put_u32(head + 16, sb_crc32c(0, head, 16)), before->origin);
-    if (sb_pwrite_full(before->fd, head, HEAD, 0, name))
-        return sb_error()->code;
+    TRY(sb_pwrite_full(before->fd, head, HEAD, 0, name));
     before->synced = before->size;
     return sb_fsync(before->fd, name);
 }
@@ -251,9 +245,8 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
                        "%s: cannot be made to keep what a repair replaces (%s); nothing is "
                        "repaired",
                        name, strerror(errno));
-    if (refuse_foreign(before->fd, name, before->origin) ||
-        read_all(before->fd, &before->size, NULL, NULL, NULL))
-        return sb_error()->code;
+    TRY(refuse_foreign(before->fd, name, before->origin));
+    TRY(read_all(before->fd, &before->size, NULL, NULL, NULL));
     if (stat(path, &st) == 0)
         sb_parity_adopt(before->fd, &st);
     if (ftruncate(before->fd, before->size))
@@ -280,9 +273,8 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
     at = sb_put_u32(sb_put_u32(at, sb_crc32c(0, bytes, size)), sb_crc32c(0, by, size));
     memcpy(at, name, length);
     sb_put_u32(header + 8, sb_crc32c(0, header + 12, HEADER - 12 + length));
-    if (sb_pwrite_full(before->fd, header, HEADER + length, before->size, what) ||
-        sb_pwrite_full(before->fd, bytes, size, before->size + HEADER + (int64_t)length, what))
-        return sb_error()->code;
+    TRY(sb_pwrite_full(before->fd, header, HEADER + length, before->size, what));
+    TRY(sb_pwrite_full(before->fd, bytes, size, before->size + HEADER + (int64_t)length, what));
     before->size += HEADER + (int64_t)(length + size);
     return SB_OK;
 }
@@ -331,8 +323,7 @@ static enum sb_code collect(void *context, const struct record *record)
 {
     struct undo *undo = context;
 
-    if (sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record)))
-        return sb_error()->code;
+    TRY(sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record)));
     undo->records[undo->count++] = *record;
     return SB_OK;
 }
@@ -399,8 +390,7 @@ static enum sb_code load(struct undo *undo, const struct record *record, bool *t
         if (sb_buf_reserve(&undo->bytes[i], size + 1))
             return sb_fail_memory();
     }
-    if (read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there))
-        return sb_error()->code;
+    TRY(read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there));
     return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept);
 }
 
@@ -431,8 +421,7 @@ static enum sb_code put_back(struct undo *undo, const struct record *record)
         skip(undo, record, "are missing");
         return SB_OK;
     }
-    if (load(undo, record, &there, &kept))
-        return sb_error()->code;
+    TRY(load(undo, record, &there, &kept));
     crc = sb_crc32c(0, undo->bytes[0].data, size);
     /* A killed run did not replace them. */
     if (there && crc == record->crc)
@@ -450,8 +439,7 @@ static enum sb_code put_back(struct undo *undo, const struct record *record)
               record->offset + record->size - 1, undo->dry_run ? "would be" : "are");
     if (undo->dry_run)
         return SB_OK;
-    if (sb_pwrite_full(undo->target, undo->bytes[1].data, size, record->offset, record->name))
-        return sb_error()->code;
+    TRY(sb_pwrite_full(undo->target, undo->bytes[1].data, size, record->offset, record->name));
     return sb_fsync(undo->target, record->name);
 }
 
@@ -466,9 +454,8 @@ static enum sb_code look_at_database(struct undo *undo)
         i--;
     if (i == 0)
         return SB_OK;
-    if (open_target(undo, &undo->records[i - 1]) ||
-        read_exactly(undo->target, head, sizeof(head), 0, &there))
-        return sb_error()->code;
+    TRY(open_target(undo, &undo->records[i - 1]));
+    TRY(read_exactly(undo->target, head, sizeof(head), 0, &there));
     undo->database_changed =
         !there || (int64_t)sb_protect_commits(head) != undo->records[i - 1].offset;
     return SB_OK;

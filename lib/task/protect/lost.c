@@ -103,8 +103,7 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
     *is = lstat(shard, &st) == 0 && S_ISLNK(st.st_mode);
     if (*is)
         return SB_OK;
-    if (sb_protect_look(shard, options->parity_dir, &status))
-        return sb_error()->code;
+    TRY(sb_protect_look(shard, options->parity_dir, &status));
     *is = status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT ||
           (status.state == SB_PROTECT_CHANGED && has_same_bytes(shard, &look));
     return SB_OK;
@@ -185,8 +184,8 @@ static enum sb_code name_it(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
 
-    if (set_metadata(remake) || sb_rename_new(remake->made.path, work->path))
-        return sb_error()->code;
+    TRY(set_metadata(remake));
+    TRY(sb_rename_new(remake->made.path, work->path));
     return sb_sync_directory_of(work->path);
 }
 
@@ -229,17 +228,12 @@ static enum sb_code make_again(struct remake *remake)
 static enum sb_code hold_index(struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
-    char *archive = strndup(work->path, sb_index_base_size(work->path));
-    enum sb_code code = archive ? sb_hold_find(&remake->hold, archive, false) : sb_fail_memory();
+    CLEANUP(sb_freep) char *archive = strndup(work->path, sb_index_base_size(work->path));
 
-    if (!code)
-        code = sb_hold_take(&remake->hold);
-    if (!code)
-        code = sb_journal_refuse(work->path);
-    if (!code)
-        code = sb_settle_forward(&remake->hold, &remake->found);
-    free(archive);
-    return code;
+    TRY(archive ? sb_hold_find(&remake->hold, archive, false) : sb_fail_memory());
+    TRY(sb_hold_take(&remake->hold));
+    TRY(sb_journal_refuse(work->path));
+    return sb_settle_forward(&remake->hold, &remake->found);
 }
 
 /* SB_OK, too, if that is not possible, which is reported; SB_NOENT: it has no parity file. */
@@ -410,27 +404,23 @@ static enum sb_code bring_back_shards(struct shards *shards)
 static enum sb_code bring_back(const char *path, const struct sb_protect_options *options)
 {
     struct shards shards = {.index = path, .options = options};
-    enum sb_code code = bring_back_file(path, options);
 
-    if (!code)
-        code = walk(&shards, look);
-    if (!code && shards.any && bring_back_shards(&shards))
-        code = leave(path, options);
-    return code;
+    TRY(bring_back_file(path, options));
+    TRY(walk(&shards, look));
+    if (shards.any && bring_back_shards(&shards))
+        TRY(leave(path, options));
+    return SB_OK;
 }
 
 /* The file that is there, or was: of old archives the index has another name. */
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options)
 {
-    char *old = sb_own_name(path, SB_OLD_INDEX);
+    CLEANUP(sb_freep) char *old = sb_own_name(path, SB_OLD_INDEX);
     bool is_old;
-    enum sb_code code;
 
     if (!old)
         return sb_error()->code;
     is_old = is_missing(path) &&
              (!is_missing(old) || (!has_parity(path, options) && has_parity(old, options)));
-    code = bring_back(is_old ? old : path, options);
-    free(old);
-    return code;
+    return bring_back(is_old ? old : path, options);
 }

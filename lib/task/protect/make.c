@@ -64,12 +64,10 @@ static enum sb_code clear(const struct sb_protected *work, struct sb_buf *tempor
     struct sb_out_lock lock;
     struct stat st;
 
-    if (sb_out_temporary_name(work->name.data, temporary))
-        return sb_error()->code;
+    TRY(sb_out_temporary_name(work->name.data, temporary));
     if (lstat(temporary->data, &st) && errno == ENOENT)
         return SB_OK;
-    if (sb_out_temporary_make(&lock, work->name.data, work->name.data))
-        return sb_error()->code;
+    TRY(sb_out_temporary_make(&lock, work->name.data, work->name.data));
     sb_out_lock_drop(&lock);
     return SB_OK;
 }
@@ -125,9 +123,9 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
     struct stat st;
     size_t got;
 
-    if (let_time_pass(work, &st) || refuse_replaced(work) ||
-        sb_file_read(work->file, head, sizeof(head), 0, &got))
-        return sb_error()->code;
+    TRY(let_time_pass(work, &st));
+    TRY(refuse_replaced(work));
+    TRY(sb_file_read(work->file, head, sizeof(head), 0, &got));
     sb_protect_note(user, &st, head);
     if (work->origin)
         sb_protect_note_origin(user, work->origin);
@@ -187,8 +185,7 @@ enum sb_code sb_protect_make(struct sb_protected *work)
     struct sb_error found;
     enum sb_code code;
 
-    if (sb_protected_open(work, false))
-        return sb_error()->code;
+    TRY(sb_protected_open(work, false));
     code = INTO(&found, sb_protected_open_parity(work));
     if (code == SB_NOENT)
         return sb_protect_write_parity(work);
@@ -224,8 +221,7 @@ static enum sb_code is_current(const struct sb_protected *work, bool *current)
     enum sb_protect_commit commit;
 
     *current = sb_protect_is_current(super, &work->file->st);
-    if (sb_protected_commit(work, &commit))
-        return sb_error()->code;
+    TRY(sb_protected_commit(work, &commit));
     if (commit == SB_COMMIT_SAME || commit == SB_COMMIT_OTHER)
         *current = commit == SB_COMMIT_SAME;
     return SB_OK;
@@ -233,17 +229,15 @@ static enum sb_code is_current(const struct sb_protected *work, bool *current)
 
 static enum sb_code leave(struct sb_protected *work)
 {
-    struct sb_buf temporary = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
 
     sb_report(work->options->notify, SB_NOTE, "current", work->path,
               "its parity file is up to date");
     if (!work->options->dry_run) {
         sb_parity_adopt(work->parity->file->fd, &work->file->st);
-        code = clear(work, &temporary);
+        TRY(clear(work, &temporary));
     }
-    sb_buf_release(&temporary);
-    return code;
+    return SB_OK;
 }
 
 /* The parity file is all that is left of the later one. */
@@ -263,8 +257,7 @@ enum sb_code sb_protect_update(struct sb_protected *work)
     bool current = false, same_words;
     enum sb_code code;
 
-    if (sb_protected_open(work, false))
-        return sb_error()->code;
+    TRY(sb_protected_open(work, false));
     code = sb_protected_open_parity(work);
     if (code == SB_NOENT || code == SB_DAMAGED)
         return sb_protect_write_parity(work);

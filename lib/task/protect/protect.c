@@ -42,8 +42,7 @@ enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb
 {
     struct stat st;
 
-    if (name_parity(path, parity_dir, out))
-        return sb_error()->code;
+    TRY(name_parity(path, parity_dir, out));
     if (lstat(out->data, &st) || !S_ISREG(st.st_mode))
         sb_buf_clear(out);
     return SB_OK;
@@ -101,21 +100,17 @@ static void look(const char *path, const struct sb_parity_super *super,
 enum sb_code sb_protect_look(const char *path, const char *parity_dir,
                              struct sb_protect_status *out)
 {
-    char *target = realpath(path, NULL);
+    CLEANUP(sb_freep) char *target = realpath(path, NULL);
     struct sb_parity_super super;
-    struct sb_buf name = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
     *out = (struct sb_protect_status){.state = SB_PROTECT_NONE};
     if (!target && errno == ENOMEM)
-        code = sb_fail_memory();
-    if (!code)
-        code = name_parity(target ? target : path, parity_dir, &name);
-    if (!code && sb_protect_find_super(name.data, &super))
+        return sb_fail_memory();
+    TRY(name_parity(target ? target : path, parity_dir, &name));
+    if (sb_protect_find_super(name.data, &super))
         look(path, &super, out);
-    sb_buf_release(&name);
-    free(target);
-    return code;
+    return SB_OK;
 }
 
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
@@ -194,14 +189,13 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
 
     if (lstat(work->path, &st))
         return sb_protect_fail_missing(work, errno);
-    if (refuse_kind(work->path, &st))
-        return sb_error()->code;
+    TRY(refuse_kind(work->path, &st));
     fd = open(work->path,
               (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return sb_fail_errno(errno, "%s: cannot be opened", work->path);
-    if (sb_file_take(&work->file, fd, work->path) || refuse_kind(work->path, &work->file->st))
-        return sb_error()->code;
+    TRY(sb_file_take(&work->file, fd, work->path));
+    TRY(refuse_kind(work->path, &work->file->st));
     return to_write ? refuse_names(work, &work->file->st) : SB_OK;
 }
 
@@ -209,7 +203,6 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work)
 {
     const char *name = work->name.data;
     struct stat st;
-    enum sb_code code;
 
     if (lstat(name, &st))
         return errno == ENOENT
@@ -218,18 +211,18 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work)
                    : sb_fail_errno(errno, "%s", name);
     if (!S_ISREG(st.st_mode))
         return sb_fail(SB_FORMAT, "%s: is no parity file; move it away", name);
-    code = sb_parity_open(&work->parity, name);
-    if (!code && !sb_protect_has_note(&work->parity->super))
+    TRY(sb_parity_open(&work->parity, name));
+    if (!sb_protect_has_note(&work->parity->super))
         return sb_fail(SB_FORMAT,
                        "%s: is a parity file that 'shardbox protect' did not make; "
                        "move it away",
                        name);
-    if (!code && work->origin && !sb_protect_has_origin(&work->parity->super, work->origin))
+    if (work->origin && !sb_protect_has_origin(&work->parity->super, work->origin))
         return sb_fail(SB_EXISTS,
                        "%s: is of another file than %s, or of its former place; give another "
                        "--parity-dir, or move it beside its file",
                        name, work->origin);
-    return code;
+    return SB_OK;
 }
 
 size_t sb_protect_base_size(const char *name)
@@ -311,8 +304,7 @@ static enum sb_code lock(struct sb_protected *work)
     if (options->dry_run || options->act == SB_PROTECT_CHECK)
         return SB_OK;
     if (lstat(work->path, &st) == 0) {
-        if (refuse_kind(work->path, &st))
-            return sb_error()->code;
+        TRY(refuse_kind(work->path, &st));
     } else if (options->act != SB_PROTECT_REMOVE) {
         return sb_protect_fail_missing(work, errno);
     }

@@ -308,8 +308,7 @@ enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *wo
     *out = NULL;
     if (base > 0)
         return begin_shard(out, work, base);
-    if (sb_prove_own(work, &damaged))
-        return sb_error()->code;
+    TRY(sb_prove_own(work, &damaged));
     if (damaged)
         return sb_fail(SB_DAMAGED,
                        "%s: is damaged, as 'shardbox verify' says, and is not protected so; "

@@ -94,9 +94,9 @@ static enum sb_code is_allowed(const struct repair *repair, int64_t offset, cons
     const struct sb_protect_guard *guard = repair->work->guard;
     unsigned char there[SB_PARITY_PIECE_MOST];
     size_t got;
-    enum sb_code code = sb_file_read(repair->work->file, there, size, offset, &got);
 
-    return code ? code : guard->allows(guard->context, offset, made, there, got, size, allowed);
+    TRY(sb_file_read(repair->work->file, there, size, offset, &got));
+    return guard->allows(guard->context, offset, made, there, got, size, allowed);
 }
 
 static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
@@ -222,8 +222,7 @@ static enum sb_code refuse_another(const struct repair *repair)
     if (repair->commit != SB_COMMIT_SAME || repair->bad->data == 0 ||
         (work->options->trust && !sb_protect_is_index(work->path)))
         return SB_OK;
-    if (sb_pieces_is_another(work->parity, work->file, &another))
-        return sb_error()->code;
+    TRY(sb_pieces_is_another(work->parity, work->file, &another));
     if (!another)
         return SB_OK;
     return sb_fail(SB_CHANGED,
@@ -265,7 +264,6 @@ static enum sb_code tend_parity(struct repair *repair)
     struct sb_protected *work = repair->work;
     const struct sb_protect_options *options = work->options;
     const struct sb_parity_bad *bad = repair->bad;
-    enum sb_code code;
 
     if (work->guard) {
         work->guard->again = bad->rest > 0 || bad->unknown > 0;
@@ -289,8 +287,8 @@ static enum sb_code tend_parity(struct repair *repair)
     }
     sb_file_free(work->file);
     work->file = NULL;
-    code = sb_protected_open(work, false);
-    return code ? code : sb_protect_write_parity(work);
+    TRY(sb_protected_open(work, false));
+    return sb_protect_write_parity(work);
 }
 
 static void count(const struct repair *repair)
@@ -317,25 +315,22 @@ static enum sb_code run(struct repair *repair)
                                                 .chooser = guard ? guard->context : NULL,
                                                 .progress = work->options->progress,
                                                 .context = work->options->context};
-    enum sb_code code = sb_parity_check(&repair->bad, work->parity, work->file, &all);
 
-    if (!code && repair->bad->of_another)
-        code = sb_fail(SB_DAMAGED,
+    TRY(sb_parity_check(&repair->bad, work->parity, work->file, &all));
+    if (repair->bad->of_another)
+        return sb_fail(SB_DAMAGED,
                        "%s: its tables belong to another state of it; --remove it, and make it "
                        "again",
                        work->name.data);
     /* A longer file may have changed there. */
-    if (!code && (repair->bad->data > 0 ||
-                  (!guard && work->file->st.st_size > work->parity->super.shape.size)))
-        code = judge_damage(repair);
-    if (!code && repair->bad->data > 0)
-        code = run_pass(repair);
-    if (!code && (repair->can || repair->cannot || repair->contradicted))
-        code = write_what_can(repair);
-    if (!code)
-        code = tend_parity(repair);
-    if (code)
-        return code;
+    if (repair->bad->data > 0 ||
+        (!guard && work->file->st.st_size > work->parity->super.shape.size))
+        TRY(judge_damage(repair));
+    if (repair->bad->data > 0)
+        TRY(run_pass(repair));
+    if (repair->can || repair->cannot || repair->contradicted)
+        TRY(write_what_can(repair));
+    TRY(tend_parity(repair));
     count(repair);
     if (repair->bad->data == 0 && repair->bad->rest == 0)
         sb_report(work->options->notify, SB_NOTE, "sound", work->path,
@@ -349,8 +344,7 @@ enum sb_code sb_protect_repair(struct sb_protected *work)
     struct repair repair = {.work = work};
     enum sb_code code;
 
-    if (sb_protected_open(work, to_write))
-        return sb_error()->code;
+    TRY(sb_protected_open(work, to_write));
     code = sb_protected_open_parity(work);
     if (!code)
         code = sb_protected_commit(work, &repair.commit);

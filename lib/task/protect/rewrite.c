@@ -68,18 +68,17 @@ static enum sb_code read_there(const struct sb_rewrite_part *part, unsigned char
 static enum sb_code keep_before(struct sb_rewrite *rewrite)
 {
     unsigned char there[PART_BYTES];
-    enum sb_code code = SB_OK;
     size_t got;
 
-    for (size_t i = 0; !code && i < rewrite->count; i++) {
+    for (size_t i = 0; i < rewrite->count; i++) {
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
-        code = read_there(part, there, &got);
-        if (!code && got > 0)
-            code = sb_before_add(&rewrite->before, part->file->name, part->offset, there,
-                                 rewrite->bytes + part->at, got);
+        TRY(read_there(part, there, &got));
+        if (got > 0)
+            TRY(sb_before_add(&rewrite->before, part->file->name, part->offset, there,
+                              rewrite->bytes + part->at, got));
     }
-    return code ? code : sb_before_sync(&rewrite->before);
+    return sb_before_sync(&rewrite->before);
 }
 
 static enum sb_code refuse_changes(const struct sb_rewrite *rewrite)
@@ -110,8 +109,7 @@ static enum sb_code sync_file(const struct sb_rewrite_part *part)
     int fd = part->file->fd;
 
     (void)!futimens(fd, times);
-    if (sb_fsync(fd, part->file->name))
-        return sb_error()->code;
+    TRY(sb_fsync(fd, part->file->name));
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     return SB_OK;
 }
@@ -121,8 +119,7 @@ static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_re
     unsigned char there[PART_BYTES];
     size_t got;
 
-    if (sb_file_read(part->file, there, part->size, part->offset, &got))
-        return sb_error()->code;
+    TRY(sb_file_read(part->file, there, part->size, part->offset, &got));
     if (got == part->size && memcmp(there, rewrite->bytes + part->at, got) == 0)
         return SB_OK;
     return sb_fail(SB_DAMAGED,
@@ -158,8 +155,7 @@ static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, i
     unsigned char there[PART_BYTES];
     size_t got;
 
-    if (read_there(&part, there, &got))
-        return sb_error()->code;
+    TRY(read_there(&part, there, &got));
     if (got == size && memcmp(there, bytes, size) == 0)
         return SB_OK;
     if ((rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES) &&
@@ -179,8 +175,8 @@ static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, i
 static enum sb_code add_hole(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
                              size_t size)
 {
-    if (write_batch(rewrite) || sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name))
-        return sb_error()->code;
+    TRY(write_batch(rewrite));
+    TRY(sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name));
     return sb_fsync(file->fd, file->name);
 }
 

@@ -90,10 +90,7 @@ static enum sb_code open_store(struct sb_restore_copy *copy)
 
 static enum sb_code open_kind(struct sb_restore_copy *copy)
 {
-    enum sb_code code = open_store(copy);
-
-    if (code)
-        return code;
+    TRY(open_store(copy));
     if (sb_store_can(copy->store, SB_CAN_RECORDS))
         return sb_fail(SB_INVALID, "%s: a bag has records, not files by name", copy->path);
     copy->archive = sb_store_archive(copy->store);
@@ -196,17 +193,13 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
 
 enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy, struct sb_source **out)
 {
-    enum sb_code code = SB_OK;
-
     *out = NULL;
     if (copy->begun) {
         if (sb_store_is_stream(copy->store) || strcmp(copy->path, "-") == 0)
             return SB_END;
         sb_store_free(copy->store);
-        code = open_store(copy);
+        TRY(open_store(copy));
     }
-    if (code)
-        return code;
     copy->begun = true;
     return sb_store_source(copy->store, out, NULL, &copy->notify);
 }

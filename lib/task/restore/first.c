@@ -31,17 +31,16 @@ static enum sb_code repair(const char *path, const struct sb_notify *notify)
     struct sb_verify_result verified;
     struct sb_restore_result result;
     struct sb_archive *archive;
-    enum sb_code code = sb_archive_open(&archive, path);
 
-    if (!code)
-        code = sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result);
-    if (!code && result.restored < result.damaged)
-        code = sb_fail(SB_DAMAGED,
+    TRY(sb_archive_open(&archive, path));
+    TRY(sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result));
+    if (result.restored < result.damaged)
+        return sb_fail(SB_DAMAGED,
                        "%s: has damaged files, which its parity files could still help, but not "
                        "once files are moved; bring them back with 'shardbox verify --repair' or "
                        "--repair-from, or remove them",
                        path);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify)

@@ -54,36 +54,29 @@ void sb_restore_list_free(struct sb_restore_list *list)
 
 static enum sb_code prepare(struct sb_restore_list *list, const char *beside)
 {
-    enum sb_code code = sb_database_open_private(&list->db, beside);
-
-    if (code == SB_OK)
-        code = sb_database_run(list->db,
-                               "CREATE TABLE damaged (path BLOB PRIMARY KEY) WITHOUT ROWID;"
-                               "CREATE TABLE wanted (id INTEGER PRIMARY KEY, path BLOB, is_link,"
-                               " shard, offset, size, crc32c, state, target BLOB);"
-                               "CREATE INDEX by_path ON wanted (path, id);"
-                               "CREATE INDEX by_target ON wanted (target, id)"
-                               " WHERE target IS NOT NULL;"
-                               "BEGIN");
-    for (int i = 0; code == SB_OK && i < QUERIES; i++)
-        code = sb_database_prepare(list->db, &list->queries[i], sql[i]);
-    return code;
+    TRY(sb_database_open_private(&list->db, beside));
+    TRY(sb_database_run(list->db, "CREATE TABLE damaged (path BLOB PRIMARY KEY) WITHOUT ROWID;"
+                                  "CREATE TABLE wanted (id INTEGER PRIMARY KEY, path BLOB, is_link,"
+                                  " shard, offset, size, crc32c, state, target BLOB);"
+                                  "CREATE INDEX by_path ON wanted (path, id);"
+                                  "CREATE INDEX by_target ON wanted (target, id)"
+                                  " WHERE target IS NOT NULL;"
+                                  "BEGIN"));
+    for (int i = 0; i < QUERIES; i++)
+        TRY(sb_database_prepare(list->db, &list->queries[i], sql[i]));
+    return SB_OK;
 }
 
 enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside)
 {
-    struct sb_restore_list *list = calloc(1, sizeof(*list));
-    enum sb_code code;
+    CLEANUP(sb_restore_list_freep) struct sb_restore_list *list = calloc(1, sizeof(*list));
 
     *out = NULL;
     if (!list)
         return sb_fail_memory();
-    code = prepare(list, beside);
-    if (code)
-        sb_restore_list_free(list);
-    else
-        *out = list;
-    return code;
+    TRY(prepare(list, beside));
+    *out = TAKE(list);
+    return SB_OK;
 }
 
 static void bind_name(sqlite3_stmt *query, int column, const char *name, size_t size)

@@ -36,6 +36,7 @@ struct sb_restore_list;
 /* beside: see sb_temp_directory; must live as long. */
 enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside) SB_CHECKED;
 void sb_restore_list_free(struct sb_restore_list *list); /* NULL is allowed */
+FREEP(sb_restore_list_free, struct sb_restore_list)
 
 /* A name that verify found damaged; a duplicate is fine. */
 enum sb_code sb_restore_list_damage(struct sb_restore_list *list, const char *path,

@@ -102,13 +102,11 @@ static enum sb_code find_batch(const struct shard *shard, int64_t after, int64_t
 static enum sb_code mend_batch(struct shard *shard, int64_t after, int64_t last)
 {
     struct sb_restore_item item;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     while (!(code = next_item(shard, after, &item)) && item.id <= last) {
         after = item.id;
-        code = mend_item(shard, &item);
-        if (code)
-            return code;
+        TRY(mend_item(shard, &item));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -176,16 +174,14 @@ enum sb_code sb_restore_parity(struct sb_restore *restore)
 {
     struct sb_restore_item item = {0};
     int64_t after = 0;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     /* Items are in the order of shards. */
     while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED, SB_RESTORE_WANTED,
                                          &item))) {
         uint32_t number = item.shard;
 
-        code = mend(restore, number, after);
-        if (code)
-            return code;
+        TRY(mend(restore, number, after));
         while (!(code = sb_restore_list_next(restore->list, after, SB_RESTORE_WANTED,
                                              SB_RESTORE_WRITTEN, &item)) &&
                item.shard <= number)

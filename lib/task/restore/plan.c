@@ -91,15 +91,10 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry)
 {
     int64_t end = entry->offset + entry->size;
     bool shares = entry->offset < pass->end, damaged;
-    enum sb_code code;
 
     pass->shared = pass->shared || shares;
-    code = settle(pass);
-    if (code == SB_OK)
-        code = sb_restore_list_is_damaged(pass->restore->list, entry->path, entry->path_size,
-                                          &damaged);
-    if (code)
-        return code;
+    TRY(settle(pass));
+    TRY(sb_restore_list_is_damaged(pass->restore->list, entry->path, entry->path_size, &damaged));
     if (end > pass->end)
         pass->end = end;
     if (!(entry->has & SB_HAS_CRC) && end > pass->size && !pass->restore->options->protect)
@@ -215,20 +210,17 @@ static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard)
 
 enum sb_code sb_restore_holes(struct sb_restore *restore)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0;
-         code == SB_OK && sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
-        code = fill_hole(restore, i);
-    return code;
+    for (uint32_t i = 0; sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
+        TRY(fill_hole(restore, i));
+    return SB_OK;
 }
 
 enum sb_code sb_restore_plan(struct sb_restore *restore)
 {
     struct sb_restore_target *target = restore->target;
-    enum sb_code code = mark_shards(restore);
 
-    for (uint32_t i = 0; code == SB_OK && sb_restore_target_next(target, SB_SHARD_WANTED, &i); i++)
-        code = plan_writable(restore, i);
-    return code;
+    TRY(mark_shards(restore));
+    for (uint32_t i = 0; sb_restore_target_next(target, SB_SHARD_WANTED, &i); i++)
+        TRY(plan_writable(restore, i));
+    return SB_OK;
 }

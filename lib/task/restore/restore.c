@@ -135,16 +135,12 @@ enum sb_code sb_restore_lock(struct sb_restore *restore)
 enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
                              struct sb_restore_piece *piece, bool complete)
 {
-    enum sb_code code = SB_OK;
-
     if (!complete || !sb_restore_piece_is(piece, item->size, item->crc32c))
         return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER);
     if (!restore->options->dry_run)
-        code = sb_restore_target_ready(restore->target, item->shard);
-    if (code == SB_OK && !restore->options->dry_run)
-        code = sb_restore_target_put(restore->target, item->shard, item->offset, piece);
-    if (code)
-        return code;
+        TRY(sb_restore_target_ready(restore->target, item->shard));
+    if (!restore->options->dry_run)
+        TRY(sb_restore_target_put(restore->target, item->shard, item->offset, piece));
     sb_restore_passed(restore, item->size);
     return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN);
 }
@@ -237,7 +233,6 @@ static enum sb_code restore_found(struct sb_restore *restore,
 {
     struct sb_restore_result *result = restore->result;
     uint32_t shard = 0;
-    enum sb_code code;
 
     if (result->damaged == 0 && !sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard))
         return SB_OK;
@@ -247,12 +242,11 @@ static enum sb_code restore_found(struct sb_restore *restore,
                   "the index from a copy, then verify again");
         return SB_OK;
     }
-    code = restore_files(restore);
-    if (code == SB_OK)
-        code = report(restore);
-    if (code == SB_OK && !restore->options->dry_run)
+    TRY(restore_files(restore));
+    TRY(report(restore));
+    if (!restore->options->dry_run)
         result->left -= result->restored + restore->gone + count_made(restore);
-    return code;
+    return SB_OK;
 }
 
 static void forget(struct sb_restore_again *again)

@@ -76,17 +76,15 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
     struct sb_restore *restore = sequence->restore;
     struct sb_restore_item item = {0};
     const char *problem;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (sb_naming_clean(raw_target, strlen(raw_target), false, &sequence->target, &problem))
         return sb_fail_memory();
     if (problem)
         return SB_OK;
     while (!(code = sb_restore_list_find(restore->list, name, size, false, item.id, &item))) {
-        code = sb_restore_list_link(restore->list, item.id, sequence->target.data,
-                                    sequence->target.size);
-        if (code)
-            return code;
+        TRY(sb_restore_list_link(restore->list, item.id, sequence->target.data,
+                                 sequence->target.size));
         sequence->linked = true;
     }
     return code == SB_END ? SB_OK : code;

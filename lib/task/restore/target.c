@@ -25,8 +25,7 @@ struct sb_restore_target {
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
                                    const char *parity_dir, struct sqlite3 *db)
 {
-    struct sb_restore_target *target = calloc(1, sizeof(*target));
-    enum sb_code code;
+    CLEANUP(sb_restore_target_freep) struct sb_restore_target *target = calloc(1, sizeof(*target));
 
     *out = NULL;
     if (!target)
@@ -34,12 +33,9 @@ enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *b
     target->db = db;
     target->base = strdup(base);
     sb_open_files_begin(&target->files, SB_OPEN_FILES_FEW);
-    code = target->base ? sb_rewrite_begin(&target->rewrite, base, parity_dir) : sb_fail_memory();
-    if (code)
-        sb_restore_target_free(target);
-    else
-        *out = target;
-    return code;
+    TRY(target->base ? sb_rewrite_begin(&target->rewrite, base, parity_dir) : sb_fail_memory());
+    *out = TAKE(target);
+    return SB_OK;
 }
 
 void sb_restore_target_free(struct sb_restore_target *target)
@@ -124,15 +120,12 @@ static enum sb_code refuse(struct sb_restore_target *target, uint32_t shard, con
 
 enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size)
 {
-    char *path = sb_shard_name(target->base, shard);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *path = sb_shard_name(target->base, shard);
 
     *size = 0;
     if (!path)
         return sb_error()->code;
-    code = refuse(target, shard, path, size);
-    free(path);
-    return code;
+    return refuse(target, shard, path, size);
 }
 
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard)
@@ -204,8 +197,7 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
 /* Opens a shard for writing, unless it is open; the caller becomes a holder. */
 static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struct sb_file **out)
 {
-    enum sb_code code;
-    char *path;
+    CLEANUP(sb_freep) char *path = NULL;
     int fd;
 
     *out = sb_open_files_find(&target->files, shard, 0);
@@ -214,13 +206,10 @@ static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struc
     path = sb_shard_name(target->base, shard);
     if (!path)
         return sb_error()->code;
-    code = open_shard(path, 0, &fd);
-    if (code == SB_OK)
-        code = sb_file_take(out, fd, path);
-    if (code == SB_OK)
-        sb_open_files_keep(&target->files, shard, 0, *out);
-    free(path);
-    return code;
+    TRY(open_shard(path, 0, &fd));
+    TRY(sb_file_take(out, fd, path));
+    sb_open_files_keep(&target->files, shard, 0, *out);
+    return SB_OK;
 }
 
 enum sb_code sb_restore_put_block(void *context, const void *data, size_t size)

@@ -30,6 +30,7 @@ enum {
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
                                    const char *parity_dir, struct sqlite3 *db) SB_CHECKED;
 void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
+FREEP(sb_restore_target_free, struct sb_restore_target)
 
 const char *sb_restore_target_base(const struct sb_restore_target *target);
 

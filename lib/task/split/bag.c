@@ -61,11 +61,9 @@ static bool exists(const char *path)
 
 static enum sb_code name_part(struct split *split, int64_t part)
 {
-    enum sb_code code;
-
     sb_buf_clear(&split->name);
-    code = sb_split_number(part, split->plan.count, &split->name);
-    return code ? code : sb_split_output(split->options->output, split->name.data, &split->output);
+    TRY(sb_split_number(part, split->plan.count, &split->name));
+    return sb_split_output(split->options->output, split->name.data, &split->output);
 }
 
 static enum sb_code check_output(struct split *split)
@@ -124,16 +122,15 @@ static enum sb_code make_part(struct split *split, int64_t number)
 static enum sb_code make_parts(struct split *split)
 {
     int64_t parts = split->plan.count;
-    enum sb_code code = sb_split_output_check(split->options->output, parts);
 
-    for (int64_t part = 0; !code && part < parts; part++) {
-        code = name_part(split, part);
-        if (!code)
-            code = check_output(split);
+    TRY(sb_split_output_check(split->options->output, parts));
+    for (int64_t part = 0; part < parts; part++) {
+        TRY(name_part(split, part));
+        TRY(check_output(split));
     }
-    for (int64_t part = 0; !code && part < parts; part++)
-        code = make_part(split, part);
-    return code;
+    for (int64_t part = 0; part < parts; part++)
+        TRY(make_part(split, part));
+    return SB_OK;
 }
 
 static void report_shard(struct split *split, const char *path, int64_t records, int64_t bytes,
@@ -153,21 +150,17 @@ static enum sb_code report_shards(struct split *split, const char *output, bool 
 {
     const struct sb_bag_writer_options *write = &split->options->convert.records.write;
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
-    struct sb_bag *bag;
-    enum sb_code code = sb_bag_open(&bag, output, &read, &split->counter.notify);
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
-    if (code)
-        return code;
-    for (uint32_t i = 0; !code && i < sb_bag_shard_count(bag); i++) {
+    TRY(sb_bag_open(&bag, output, &read, &split->counter.notify));
+    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++) {
         const struct sb_bag_shard *shard = sb_bag_shard(bag, i);
 
         sb_buf_clear(&split->name);
-        code = sb_split_number(i, sb_bag_shard_count(bag), &split->name);
-        if (!code)
-            report_shard(split, shard->path, shard->records, shard->bytes, skipped);
+        TRY(sb_split_number(i, sb_bag_shard_count(bag), &split->name));
+        report_shard(split, shard->path, shard->records, shard->bytes, skipped);
     }
-    sb_bag_free(bag);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code report_planned_shards(struct split *split)
@@ -250,15 +243,12 @@ static enum sb_code make_set(struct split *split)
 /* Bags are read by their paths, and more than once: standard input gets a path that is a file. */
 static enum sb_code name_input(struct sb_input *input, struct sb_buf *path)
 {
-    enum sb_code code = sb_input_open(input, "-", sb_container_named("bag").kind);
-
-    if (!code)
-        code = sb_input_spool(input, 0);
-    if (!code && sb_buf_add_format(path, "/proc/self/fd/%d", input->file->fd))
-        code = sb_fail_memory();
-    if (!code)
-        sb_context_resolves("standard input", path->data);
-    return code;
+    TRY(sb_input_open(input, "-", sb_container_named("bag").kind));
+    TRY(sb_input_spool(input, 0));
+    if (sb_buf_add_format(path, "/proc/self/fd/%d", input->file->fd))
+        return sb_fail_memory();
+    sb_context_resolves("standard input", path->data);
+    return SB_OK;
 }
 
 static enum sb_code split_bag(const struct sb_split_bag_options *options,

@@ -25,8 +25,7 @@ static enum sb_code need_part(struct sb_split_bag_plan *plan, int64_t part)
 {
     if (part >= SB_SPLIT_BAG_PARTS)
         return sb_fail(SB_LIMIT, "there would be more than %d parts", SB_SPLIT_BAG_PARTS);
-    if (sb_grow(&plan->parts, &plan->capacity, (size_t)part, sizeof(*plan->parts)))
-        return sb_error()->code;
+    TRY(sb_grow(&plan->parts, &plan->capacity, (size_t)part, sizeof(*plan->parts)));
     while (plan->count <= part)
         plan->parts[plan->count++] = (struct sb_split_bag_part){0};
     return SB_OK;
@@ -46,8 +45,7 @@ static struct sb_slice slice_of(const struct sb_record_run *run)
 
 static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record)
 {
-    if (sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices)))
-        return sb_error()->code;
+    TRY(sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices)));
     part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
     part->slices[part->count++] = slice_of(&part->last);
     return SB_OK;
@@ -217,18 +215,16 @@ static enum sb_code take_runs(struct planning *planning)
     size_t measured = planning->slow ? 0 : MEASURED;
     bool ahead = planning->options->convert.transfer.threads > 1;
     int64_t began = sb_clock_ns();
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < planning->count; i++) {
+    for (size_t i = 0; i < planning->count; i++) {
         if (ahead && i == measured) {
             planning->slow = planning->slow || sb_pace_is_slow(MEASURED, sb_clock_ns() - began);
             if (planning->slow)
-                code = read_ahead(planning, i);
+                TRY(read_ahead(planning, i));
         }
-        if (!code)
-            code = take_run(planning, planning->runs[i]);
+        TRY(take_run(planning, planning->runs[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code take_chosen(struct planning *planning, struct sb_record_choice *choice)

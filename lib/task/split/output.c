@@ -61,8 +61,7 @@ enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf
     for (; find_place(rest, &place); rest = place.end) {
         if (sb_buf_add(out, rest, (size_t)(place.begin - rest)))
             return sb_fail_memory();
-        if (add_name(out, &place, name))
-            return sb_error()->code;
+        TRY(add_name(out, &place, name));
     }
     if (sb_buf_add_text(out, rest))
         return sb_fail_memory();

@@ -102,12 +102,10 @@ static enum sb_code add_file(struct sb_split_plan *plan, const struct sb_entry *
 static enum sb_code add(struct sb_split_plan *plan, const struct sb_entry *entry)
 {
     bool again;
-    enum sb_code code = note_parent(plan, entry, &again);
 
-    if (!code && !again)
-        code = step_path(plan->fill_dir, plan->parent.data, plan->parent.size);
-    if (code)
-        return code;
+    TRY(note_parent(plan, entry, &again));
+    if (!again)
+        TRY(step_path(plan->fill_dir, plan->parent.data, plan->parent.size));
     return entry->type == SB_DIR ? add_dir(plan, entry) : add_file(plan, entry);
 }
 
@@ -140,25 +138,20 @@ static enum sb_code drop_repeated(struct sb_split_plan *plan)
 {
     static const char repeated[] =
         "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)";
-    enum sb_code code = sb_database_run(plan->db, repeated);
 
-    if (!code)
-        code = sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files);
-    if (!code)
-        code = sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes);
-    return code;
+    TRY(sb_database_run(plan->db, repeated));
+    TRY(sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files));
+    return sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes);
 }
 
 static enum sb_code fill(struct sb_split_plan *plan, struct sb_archive *archive,
                          const struct sb_notify *notify)
 {
-    enum sb_code code;
-
     plan->generation = sb_archive_generation(archive);
-    code = walk(plan, archive, notify);
-    if (!code && sb_archive_generation(archive) != plan->generation)
-        code = drop_repeated(plan);
-    return code;
+    TRY(walk(plan, archive, notify));
+    if (sb_archive_generation(archive) != plan->generation)
+        TRY(drop_repeated(plan));
+    return SB_OK;
 }
 
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
@@ -215,22 +208,19 @@ uint32_t sb_split_plan_generation(const struct sb_split_plan *plan)
 enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64_t *files,
                                  int64_t *bytes)
 {
-    sqlite3_stmt *row = NULL;
-    enum sb_code code = sb_database_prepare(plan->db, &row,
-                                            "SELECT count(*), coalesce(sum(size), 0) FROM files"
-                                            " INDEXED BY files_of_part WHERE part = ?1");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
 
-    if (code)
-        return code;
+    TRY(sb_database_prepare(plan->db, &row,
+                            "SELECT count(*), coalesce(sum(size), 0) FROM files"
+                            " INDEXED BY files_of_part WHERE part = ?1"));
     sqlite3_bind_int64(row, 1, part);
     if (sqlite3_step(row) == SQLITE_ROW) {
         *files = sqlite3_column_int64(row, 0);
         *bytes = sqlite3_column_int64(row, 1);
     } else {
-        code = sb_database_fail(plan->db);
+        return sb_database_fail(plan->db);
     }
-    sqlite3_finalize(row);
-    return code;
+    return SB_OK;
 }
 
 /* Adds the directories above that are not in the table yet; those above an existing one are. */
@@ -294,17 +284,17 @@ struct pass {
 static enum sb_code pass_file(void *context, const struct sb_entry *entry)
 {
     const struct pass *pass = context;
-    enum sb_code code = add_above(pass->plan, entry);
 
-    return code ? code : pass->each(pass->context, entry);
+    TRY(add_above(pass->plan, entry));
+    return pass->each(pass->context, entry);
 }
 
 static enum sb_code note_empty(void *context, const struct sb_entry *entry)
 {
     struct sb_split_plan *plan = context;
-    enum sb_code code = add_above(plan, entry);
 
-    return code ? code : step_path(plan->add_above, entry->path, entry->path_size);
+    TRY(add_above(plan, entry));
+    return step_path(plan->add_above, entry->path, entry->path_size);
 }
 
 enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum sb_order order,

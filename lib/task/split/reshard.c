@@ -128,23 +128,19 @@ static bool is_changed(const struct reshard *work, uint32_t shard)
 
 static enum sb_code need_permission(struct reshard *work)
 {
-    enum sb_code code = SB_OK;
-
-    for (uint32_t i = 0; code == SB_OK && i < sb_mover_shard_count(work->mover); i++) {
+    for (uint32_t i = 0; i < sb_mover_shard_count(work->mover); i++) {
         if (is_changed(work, i))
-            code = sb_mover_may_write(work->mover, i);
+            TRY(sb_mover_may_write(work->mover, i));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Cuts shards that files were moved out of. */
 static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file *first)
 {
-    enum sb_code code = SB_OK;
-
-    while (code == SB_OK && work->emptied > first->shard + 1)
-        code = sb_mover_shorten(work->mover, --work->emptied, 0);
-    return code ? code : sb_mover_shorten(work->mover, first->shard, first->offset);
+    while (work->emptied > first->shard + 1)
+        TRY(sb_mover_shorten(work->mover, --work->emptied, 0));
+    return sb_mover_shorten(work->mover, first->shard, first->offset);
 }
 
 /*
@@ -254,31 +250,26 @@ static enum sb_code move_files(struct reshard *work)
 static enum sb_code cut_ends(struct reshard *work)
 {
     uint32_t count = sb_shard_layout_count(work->layout), shard;
-    enum sb_code code = SB_OK;
 
-    for (uint32_t i = 0; code == SB_OK && i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         shard = i < work->numbers.from ? i : work->numbers.to + (i - work->numbers.from);
-        code = sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i));
+        TRY(sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i)));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code rearrange(struct reshard *work)
 {
     uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
     uint32_t wanted = work->numbers.to + made, existing = sb_mover_shard_count(work->mover);
-    enum sb_code code = need_permission(work);
 
-    if (code == SB_OK)
-        code = sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size);
+    TRY(need_permission(work));
+    TRY(sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size));
     /* Also if they exist: a killed run may have made them without recording it. */
-    if (code == SB_OK)
-        code = sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0);
-    if (code == SB_OK)
-        code = move_files(work);
-    if (code == SB_OK)
-        code = cut_ends(work);
-    return code ? code : sb_renumbering_finish(work->mover, &work->numbers, made);
+    TRY(sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0));
+    TRY(move_files(work));
+    TRY(cut_ends(work));
+    return sb_renumbering_finish(work->mover, &work->numbers, made);
 }
 
 /* Does every shard conform, and is there none too many? */

@@ -146,20 +146,15 @@ static bool has_names(const struct sb_split_rules *rules)
 
 static enum sb_code find_name(struct sb_split_rules *rules, int64_t part)
 {
-    sqlite3_stmt *row = NULL;
-    enum sb_code code =
-        sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
 
-    if (code)
-        return code;
+    TRY(sb_database_prepare(rules->db, &row, "SELECT name FROM parts WHERE number = ?1"));
     sqlite3_bind_int64(row, 1, part);
     if (sqlite3_step(row) != SQLITE_ROW)
-        code = sb_database_fail(rules->db);
-    else if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0),
-                        (size_t)sqlite3_column_bytes(row, 0)))
-        code = sb_fail_memory();
-    sqlite3_finalize(row);
-    return code;
+        return sb_database_fail(rules->db);
+    if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name)
@@ -215,13 +210,11 @@ static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
 {
     const char *other;
     int64_t before;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     sqlite3_bind_text(add, 1, name->data, (int)name->size, SQLITE_STATIC);
     sqlite3_bind_int64(add, 2, part);
-    code = sb_database_step(add);
-    if (code)
-        return code;
+    TRY(sb_database_step(add));
     if (sqlite3_changes(rules->db) > 0) {
         rules->listed++;
         return SB_OK;
@@ -269,14 +262,12 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
 static enum sb_code read_lists(struct sb_split_rules *rules)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
-    sqlite3_stmt *add = NULL;
-    enum sb_code code =
-        sb_database_prepare(rules->db, &add, "INSERT OR IGNORE INTO listed VALUES (?1, ?2)");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *add = NULL;
 
-    for (size_t i = 0; !code && i < scheme->share_count; i++)
-        code = read_list(rules, add, &scheme->shares[i]);
-    sqlite3_finalize(add);
-    return code;
+    TRY(sb_database_prepare(rules->db, &add, "INSERT OR IGNORE INTO listed VALUES (?1, ?2)"));
+    for (size_t i = 0; i < scheme->share_count; i++)
+        TRY(read_list(rules, add, &scheme->shares[i]));
+    return SB_OK;
 }
 
 static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb_entry *entry,
@@ -446,8 +437,7 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
                                 struct sb_archive *archive, const char *beside)
 {
-    struct sb_split_rules *rules = calloc(1, sizeof(*rules));
-    enum sb_code code;
+    CLEANUP(sb_split_rules_freep) struct sb_split_rules *rules = calloc(1, sizeof(*rules));
 
     *out = NULL;
     if (!rules)
@@ -458,16 +448,12 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
         .by_size = scheme->rule == SB_SPLIT_SIZE,
         .amount = scheme->amount,
     };
-    code = open_tables(rules, beside);
-    if (!code && scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
-        code = sb_split_units_new(&rules->units, scheme->unit, archive, beside);
-    if (!code)
-        code = begin(rules, archive);
-    if (code)
-        sb_split_rules_free(rules);
-    else
-        *out = rules;
-    return code;
+    TRY(open_tables(rules, beside));
+    if (scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
+        TRY(sb_split_units_new(&rules->units, scheme->unit, archive, beside));
+    TRY(begin(rules, archive));
+    *out = TAKE(rules);
+    return SB_OK;
 }
 
 void sb_split_rules_free(struct sb_split_rules *rules)

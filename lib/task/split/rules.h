@@ -54,6 +54,7 @@ struct sb_split_scheme {
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
                                 struct sb_archive *archive, const char *beside) SB_CHECKED;
 void sb_split_rules_free(struct sb_split_rules *rules); /* NULL is allowed */
+FREEP(sb_split_rules_free, struct sb_split_rules)
 
 /*
  * The part of a file, link or directory; SB_END: none. By size, files must come in order of

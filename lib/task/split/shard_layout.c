@@ -36,8 +36,7 @@ static enum sb_code begin_shard(struct sb_shard_layout *layout)
 {
     if (layout->count > SB_SHARD_MAX)
         return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
-    if (sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes)))
-        return sb_error()->code;
+    TRY(sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes)));
     layout->bytes[layout->count++] = 0;
     return SB_OK;
 }
@@ -45,16 +44,13 @@ static enum sb_code begin_shard(struct sb_shard_layout *layout)
 enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
                                  struct sb_shard_place *place)
 {
-    enum sb_code code = SB_OK;
     int64_t *bytes;
 
     *place = sb_shard_layout_end(layout);
     if (file->size == 0)
         return SB_OK;
     if (layout->count == 0 || file->size > layout->limit - place->offset)
-        code = begin_shard(layout);
-    if (code)
-        return code;
+        TRY(begin_shard(layout));
     bytes = &layout->bytes[layout->count - 1];
     *place = (struct sb_shard_place){.shard = layout->count - 1, .offset = *bytes};
     sb_count_up(bytes, file->size);

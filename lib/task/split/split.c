@@ -65,24 +65,20 @@ static const char indexes[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files
 
 static enum sb_code open_tables(struct view *view, const char *beside)
 {
-    enum sb_code code = SB_TABLES(
+    TRY(SB_TABLES(
         &view->db, beside, tables,
-        {&view->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"});
-
-    return code ? code : sb_tally_new(&view->tally, view->db);
+        {&view->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}));
+    return sb_tally_new(&view->tally, view->db);
 }
 
 static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
 {
     struct view *view = context;
-    enum sb_code code;
 
     if (entry->type == SB_DIR)
         return sb_tally_dir(view->tally, entry);
     sb_database_bind_file(view->add_file, 1, entry);
-    code = sb_database_step(view->add_file);
-    if (code)
-        return code;
+    TRY(sb_database_step(view->add_file));
     return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
@@ -112,16 +108,15 @@ static enum sb_code add_link(void *context, const struct sb_entry *entry)
 {
     const struct link *link = context;
     struct sb_entry linked = *entry;
-    enum sb_code code = SB_OK;
 
     if (entry->type == SB_DIR)
         return sb_writer_add_dir(link->writer, entry);
     linked.shard = 0;
     if (entry->size > 0)
-        code = sb_linker_map(link->linker, link->shards, entry->shard, &linked.shard);
+        TRY(sb_linker_map(link->linker, link->shards, entry->shard, &linked.shard));
     else
         linked.offset = 0;
-    return code ? code : sb_writer_add_file(link->writer, &linked);
+    return sb_writer_add_file(link->writer, &linked);
 }
 
 static enum sb_code commit(const struct link *link, const struct sb_split_plan *plan,
@@ -185,9 +180,8 @@ static void lose(void *context, const char *name, unsigned properties)
 
 static enum sb_code name_output(struct split *split, int64_t part)
 {
-    enum sb_code code = sb_split_rules_name(split->rules, part, &split->name);
-
-    return code ? code : sb_split_output(split->options->output, split->name, &split->output);
+    TRY(sb_split_rules_name(split->rules, part, &split->name));
+    return sb_split_output(split->options->output, split->name, &split->output);
 }
 
 static bool exists(const char *path, const char *suffix)
@@ -246,14 +240,13 @@ static enum sb_code check_output(struct split *split)
 static enum sb_code check_outputs(struct split *split)
 {
     int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = sb_split_output_check(split->options->output, parts);
 
-    for (int64_t part = 0; !code && part < parts; part++) {
-        code = name_output(split, part);
-        if (!code)
-            code = check_output(split);
+    TRY(sb_split_output_check(split->options->output, parts));
+    for (int64_t part = 0; part < parts; part++) {
+        TRY(name_output(split, part));
+        TRY(check_output(split));
     }
-    return code;
+    return SB_OK;
 }
 
 /* A path in the directory of the parts, or where their paths begin to differ. */
@@ -303,11 +296,9 @@ static enum sb_code convert_part(struct split *split, int64_t part, struct sb_sp
 {
     struct sb_convert_result done = {0};
     struct sb_archive *view;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = split_view_open(&view, split->plan, part, split->options->archive, split->output.data);
-    if (code)
-        return code;
+    TRY(split_view_open(&view, split->plan, part, split->options->archive, split->output.data));
     code = convert(split, view, &done);
     sb_archive_free(view);
     written->files = done.counts.files;

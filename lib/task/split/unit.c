@@ -169,26 +169,21 @@ static const char sum_sample[] =
 enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
                                 struct sb_archive *archive, const char *beside)
 {
-    struct sb_split_units *units = calloc(1, sizeof(*units));
-    enum sb_code code;
+    CLEANUP(sb_split_units_freep) struct sb_split_units *units = calloc(1, sizeof(*units));
 
     *out = NULL;
     if (!units)
         return sb_fail_memory();
     units->unit = unit;
     units->archive = archive;
-    code =
-        SB_TABLES(&units->db, beside,
+    TRY(SB_TABLES(&units->db, beside,
                   "CREATE TABLE units (name TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN",
                   {&units->find, "SELECT part FROM units WHERE name = ?1"},
-                  {&units->add, "INSERT INTO units VALUES (?1, ?2)"});
-    if (!code && unit == SB_SPLIT_SAMPLES)
-        code = sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample);
-    if (code)
-        sb_split_units_free(units);
-    else
-        *out = units;
-    return code;
+                  {&units->add, "INSERT INTO units VALUES (?1, ?2)"}));
+    if (unit == SB_SPLIT_SAMPLES)
+        TRY(sb_database_prepare(sb_archive_database(archive), &units->sum, sum_sample));
+    *out = TAKE(units);
+    return SB_OK;
 }
 
 void sb_split_units_free(struct sb_split_units *units)
@@ -222,14 +217,12 @@ enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name
                                   int64_t *bytes)
 {
     struct sb_entry entry;
-    enum sb_code code;
 
     if (units->unit == SB_SPLIT_SAMPLES && size > 0 && name[size - 1] == '.')
         return bytes_of_sample(units, name, size, bytes);
-    code = sb_archive_lookup(units->archive, name, size, &entry);
-    if (!code)
-        *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
-    return code;
+    TRY(sb_archive_lookup(units->archive, name, size, &entry));
+    *bytes = entry.type == SB_DIR ? entry.size_tree : entry.size;
+    return SB_OK;
 }
 
 static enum sb_code remember(struct sb_split_units *units, const char *name, size_t size,
@@ -263,7 +256,6 @@ enum sb_code sb_split_units_add(struct sb_split_units *units, const char *name, 
 {
     sqlite3_bind_text(units->add, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(units->add, 2, part);
-    if (sb_database_step(units->add))
-        return sb_error()->code;
+    TRY(sb_database_step(units->add));
     return remember(units, name, size, part);
 }

@@ -49,6 +49,7 @@ enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit 
 enum sb_code sb_split_units_bytes(struct sb_split_units *units, const char *name, size_t size,
                                   int64_t *bytes) SB_CHECKED;
 void sb_split_units_free(struct sb_split_units *units); /* NULL is allowed */
+FREEP(sb_split_units_free, struct sb_split_units)
 
 /* SB_END: none of this name was added. */
 enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,

@@ -99,9 +99,9 @@ static enum sb_code open_tree(struct syncing *syncing)
         .look = syncing->exists || syncing->options->dry_run,
         .threads = syncing->options->threads};
     struct sb_pack_source *items;
-    enum sb_code code = open_items(syncing, &items, &syncing->notify);
 
-    return code ? code : sb_pack_members_open(&syncing->members, items, &members);
+    TRY(open_items(syncing, &items, &syncing->notify));
+    return sb_pack_members_open(&syncing->members, items, &members);
 }
 
 /* What is wrong is reported when the members come. */
@@ -282,13 +282,13 @@ static enum sb_code transfer(struct syncing *syncing)
         .context = options->context,
     };
     int64_t members = 0;
-    enum sb_code code = sb_transfer(syncing->members, syncing->sink, &wanted, &members);
 
-    if (!code && syncing->failure.code) {
+    TRY(sb_transfer(syncing->members, syncing->sink, &wanted, &members));
+    if (syncing->failure.code) {
         *sb_error() = syncing->failure;
-        code = sb_error()->code;
+        return sb_error()->code;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts *counts)
@@ -299,8 +299,7 @@ static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts 
         return SB_OK;
     if (!sb_unmet_has_members(syncing->unmet) && !syncing->options->from_empty)
         return sb_sync_fail_empty(syncing->from->store);
-    if (sb_sink_remove_unmet(syncing->sink, &removed))
-        return sb_error()->code;
+    TRY(sb_sink_remove_unmet(syncing->sink, &removed));
     counts->removed = removed.files + removed.dirs;
     counts->removed_bytes = removed.bytes;
     return SB_OK;

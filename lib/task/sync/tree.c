@@ -169,9 +169,7 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found)
     }
     if (code != SB_NOENT)
         return code;
-    code = find_way(syncing, name, found->size, &way_size);
-    if (code)
-        return code;
+    TRY(find_way(syncing, name, found->size, &way_size));
     if (syncing->options->remove)
         return add_going(syncing, name, found, way_size > 0);
     /* It holds something, which nobody has allowed to go. */
@@ -299,12 +297,10 @@ static enum sb_code check_limits(struct syncing *syncing)
     const struct sb_sync_options *options = syncing->options;
     int64_t count = 0;
     bool full = true;
-    enum sb_code code = sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count);
 
-    if (!code && options->remove && !options->from_empty)
-        code = sb_archive_has_below(syncing->catalog, syncing->from->within, &full);
-    if (code)
-        return code;
+    TRY(sb_database_integer(syncing->db, "SELECT count(*) FROM going", 0, &count));
+    if (options->remove && !options->from_empty)
+        TRY(sb_archive_has_below(syncing->catalog, syncing->from->within, &full));
     if (!full && count > 0)
         return sb_sync_fail_empty(syncing->from->store);
     return sb_change_check_removals(syncing->directory, count, options->most);

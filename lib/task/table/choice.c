@@ -79,9 +79,8 @@ static enum sb_code choose_columns(struct sb_table_choice *choice)
 
 static enum sb_code look_at_columns(struct sb_table_choice *choice, int64_t row)
 {
-    enum sb_code code = sb_table_columns(choice->table, row, &choice->column_count);
-
-    return code ? code : choose_columns(choice);
+    TRY(sb_table_columns(choice->table, row, &choice->column_count));
+    return choose_columns(choice);
 }
 
 static enum sb_code fail_row(struct sb_table_choice *choice, struct sb_record_run *run)
@@ -176,8 +175,7 @@ static enum sb_code next_slice(struct sb_table_choice *choice, struct sb_record_
     const struct sb_table_choice_options *options = &choice->options;
 
     while (choice->left == 0 && choice->group < options->group_count) {
-        if (begin_group(choice, run))
-            return sb_error()->code;
+        TRY(begin_group(choice, run));
     }
     if (choice->left > 0) {
         choice->left--;
@@ -229,12 +227,8 @@ static void take_counted(struct sb_table_choice *choice)
 
 static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run)
 {
-    enum sb_code code = SB_OK;
-
     if (choice->codes.count == 0)
-        code = next_rows(choice, run);
-    if (code)
-        return code;
+        TRY(next_rows(choice, run));
     if (!choice->counted) {
         choice->rows = *run;
         return SB_OK;
@@ -255,9 +249,8 @@ static enum sb_code take_row(struct sb_table_choice *choice, struct sb_cell_run 
 
     drop_rows(&choice->rows, 1);
     run->rows = (struct sb_record_run){.step = 1, .count = 1};
-    if (table->ops->row(table, number, &run->rows.first) ||
-        look_at_columns(choice, run->rows.first))
-        return sb_error()->code;
+    TRY(table->ops->row(table, number, &run->rows.first));
+    TRY(look_at_columns(choice, run->rows.first));
     choice->selection = choice->usual;
     if (!sought)
         return SB_OK;
@@ -274,9 +267,7 @@ static enum sb_code next_run(void *context, struct sb_cell_run *run)
     enum sb_code code = SB_OK;
 
     while (choice->rows.count == 0) {
-        code = fill_rows(choice, &run->rows);
-        if (code)
-            return code;
+        TRY(fill_rows(choice, &run->rows));
     }
     if (choice->table->ops->row) {
         code = take_row(choice, run);
@@ -298,16 +289,15 @@ static const char *missing(void *context)
 static enum sb_code spool_rows(struct sb_table_choice *choice, const struct sb_record_run *rows)
 {
     int64_t base = codes_of_row(choice), column = 0;
-    enum sb_code code = SB_OK;
 
     if (choice->selection.columns == &choice->named)
         column = (int64_t)choice->named * 2 + choice->selection.as_file + 1;
-    for (int64_t i = 0; i < rows->count && !code; i++) {
+    for (int64_t i = 0; i < rows->count; i++) {
         int64_t number = (rows->first + i * rows->step) * base + column;
 
-        code = sb_limit_spool_add(&choice->numbers, &number, 1);
+        TRY(sb_limit_spool_add(&choice->numbers, &number, 1));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Missing rows are reported once for all shares. */
@@ -363,21 +353,19 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
     if (choice->options.group_count > 0 &&
         select_column(choice, group->column, group->words, &ignored))
         return sb_error()->code;
-    if (sb_record_choice_share(&rows, choice->options.share, choice->count))
-        return sb_error()->code;
+    TRY(sb_record_choice_share(&rows, choice->options.share, choice->count));
     return sb_record_choice_new(&choice->drawn, &rows, choice->count);
 }
 
 static enum sb_code begin(struct sb_table_choice *choice)
 {
     struct sb_table *table = choice->table;
-    enum sb_code code = sb_table_need(table, choice->options.columns, choice->options.column_count);
 
-    if (!code)
-        code = table->ops->count(table, &choice->count);
-    if (!code && !table->varied)
-        code = look_at_columns(choice, 0);
-    return code;
+    TRY(sb_table_need(table, choice->options.columns, choice->options.column_count));
+    TRY(table->ops->count(table, &choice->count));
+    if (!table->varied)
+        TRY(look_at_columns(choice, 0));
+    return SB_OK;
 }
 
 enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *table,
@@ -385,8 +373,7 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
                                  const struct sb_notify *notify)
 {
     const struct sb_record_choice_options *rows = &options->rows;
-    struct sb_table_choice *choice = calloc(1, sizeof(*choice));
-    enum sb_code code;
+    CLEANUP(sb_table_choice_freep) struct sb_table_choice *choice = calloc(1, sizeof(*choice));
 
     *out = NULL;
     if (!choice)
@@ -394,14 +381,11 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
     choice->table = table;
     choice->options = *options;
     choice->numbers = SB_LIMIT_SPOOL(".");
-    code = begin(choice);
-    if (!code && (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0))
-        code = draw(choice, notify);
-    if (code)
-        sb_table_choice_free(choice);
-    else
-        *out = choice;
-    return code;
+    TRY(begin(choice));
+    if (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0)
+        TRY(draw(choice, notify));
+    *out = TAKE(choice);
+    return SB_OK;
 }
 
 static bool is_ready(void *context)

@@ -43,6 +43,7 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
                                  const struct sb_table_choice_options *options,
                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_table_choice_free(struct sb_table_choice *choice); /* NULL is allowed */
+FREEP(sb_table_choice_free, struct sb_table_choice)
 
 /* The choice as input of sb_table_fetch. */
 struct sb_cell_feed sb_table_choice_feed(struct sb_table_choice *choice);

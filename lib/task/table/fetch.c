@@ -45,8 +45,7 @@ static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
         *sb_error() = cause;
         return code;
     }
-    if (sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data))
-        return sb_error()->code;
+    TRY(sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data));
     return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, cause.text) : SB_OK;
 }
 
@@ -55,8 +54,7 @@ static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slo
 {
     const struct sb_cell cell = {.row = row};
 
-    if (sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context)))
-        return sb_error()->code;
+    TRY(sb_table_slot_add(slot, &cell, row, f->feed->missing(f->feed->context)));
     return sb_table_slot_spoil(slot, SB_CELL_MISSING, text);
 }
 
@@ -294,12 +292,8 @@ static void follow(struct fetch *f, const struct sb_table_slot *slot)
 
 static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
 {
-    enum sb_code code;
-
     for (;;) {
-        code = give(f, slot->answer);
-        if (code)
-            return code;
+        TRY(give(f, slot->answer));
         count_given(f, slot);
         if (slot->failure.code)
             return sb_fail(slot->failure.code, "%s: %s: %s", f->table->name,
@@ -308,9 +302,7 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
             return sb_error()->code;
         if (slot->next == slot->count)
             return SB_OK;
-        code = sb_table_slot_read(slot);
-        if (code)
-            return code;
+        TRY(sb_table_slot_read(slot));
     }
 }
 
@@ -319,11 +311,10 @@ static enum sb_code drain(void *context, void *slot_context)
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
     int64_t before = f->counts->bytes;
-    enum sb_code code;
 
     follow(f, slot);
-    code = give_slot(f, slot);
-    return code ? code : check_silence(f, slot->count, f->counts->bytes > before);
+    TRY(give_slot(f, slot));
+    return check_silence(f, slot->count, f->counts->bytes > before);
 }
 
 static void plan(struct fetch *f, unsigned *threads)
@@ -338,13 +329,10 @@ static void plan(struct fetch *f, unsigned *threads)
 
 static enum sb_code finish(struct fetch *f)
 {
-    struct sb_buf out = {0};
-    enum sb_code code = sb_framing_finish(f->options->framing, &out);
+    CLEANUP(sb_buf_release) struct sb_buf out = {0};
 
-    if (!code)
-        code = give(f, &out);
-    sb_buf_release(&out);
-    return code;
+    TRY(sb_framing_finish(f->options->framing, &out));
+    return give(f, &out);
 }
 
 enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *feed,

@@ -48,10 +48,9 @@ static enum sb_code grow(struct sb_table_keys *keys)
 {
     size_t requests = keys->capacity, names = requests, rows = requests;
 
-    if (sb_grow(&keys->requests, &requests, keys->count, sizeof(*keys->requests)) ||
-        sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys)) ||
-        sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows)))
-        return sb_error()->code;
+    TRY(sb_grow(&keys->requests, &requests, keys->count, sizeof(*keys->requests)));
+    TRY(sb_grow(&keys->keys, &names, keys->count, sizeof(*keys->keys)));
+    TRY(sb_grow(&keys->rows, &rows, keys->count, sizeof(*keys->rows)));
     keys->capacity = requests;
     return SB_OK;
 }
@@ -108,8 +107,7 @@ static enum sb_code choose_column(struct sb_table_keys *keys, struct request *re
     size_t size = request->name_size - request->key_size;
     uint32_t ignored;
 
-    if (sb_table_columns(table, request->row, &ignored))
-        return sb_error()->code;
+    TRY(sb_table_columns(table, request->row, &ignored));
     if (*rest == '/') {
         request->column = sb_table_find(table, rest + 1, size - 1, &request->as_file);
         return SB_OK;
@@ -136,8 +134,7 @@ static enum sb_code find(struct sb_table_keys *keys, bool (*part)(const struct r
         if (part(&keys->requests[i], name, &size))
             keys->keys[count++] = (struct sb_row_key){.text = name, .size = size};
     }
-    if (keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes))
-        return sb_error()->code;
+    TRY(keys->table->ops->find_rows(keys->table, keys->keys, count, keys->rows, &bytes));
     keys->bytes += bytes;
     for (size_t i = 0; i < keys->count; i++) {
         struct request *request = &keys->requests[i];
@@ -181,13 +178,10 @@ static bool before_suffix(const struct request *request, const char *name, size_
 
 static enum sb_code turn(struct sb_table_keys *keys)
 {
-    enum sb_code code = collect(keys);
-
-    if (!code)
-        code = find(keys, whole);
-    if (!code)
-        code = find(keys, before_slash);
-    return code ? code : find(keys, before_suffix);
+    TRY(collect(keys));
+    TRY(find(keys, whole));
+    TRY(find(keys, before_slash));
+    return find(keys, before_suffix);
 }
 
 static enum sb_code choose_columns(struct sb_table_keys *keys, const struct request *request,
@@ -195,9 +189,8 @@ static enum sb_code choose_columns(struct sb_table_keys *keys, const struct requ
 {
     uint32_t count;
 
-    if (sb_table_columns(keys->table, request->row, &count) ||
-        sb_grow(&keys->columns, &keys->column_capacity, count, sizeof(*keys->columns)))
-        return sb_error()->code;
+    TRY(sb_table_columns(keys->table, request->row, &count));
+    TRY(sb_grow(&keys->columns, &keys->column_capacity, count, sizeof(*keys->columns)));
     for (uint32_t i = 0; i < count; i++) {
         if (is_cut(request) ? i == request->column
                             : sb_array_is_among(sb_table_column(keys->table, i).name,

@@ -192,8 +192,7 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
         }
         if (code && at == good) {
             request->state = SB_CELL_DAMAGED;
-            if (keep_text(slot, cause.text, &request->text_at))
-                return sb_error()->code;
+            TRY(keep_text(slot, cause.text, &request->text_at));
             continue;
         }
         request->stored.extent = slot->extents[at];
@@ -224,8 +223,7 @@ static enum sb_code locate(struct sb_table_slot *slot)
     sort_by_place(slot);
     for (size_t i = 0; i < slot->placed; i += n) {
         n = stretch(slot, i);
-        if (locate_stretch(slot, i, &n))
-            return sb_error()->code;
+        TRY(locate_stretch(slot, i, &n));
     }
     return SB_OK;
 }
@@ -318,8 +316,7 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
         if (!is_wanted(slot, slot->order[i], end))
             continue;
         if (!joins(&run, extent)) {
-            if (read_run(slot, &run, end))
-                return sb_error()->code;
+            TRY(read_run(slot, &run, end));
             run = (struct stored_run){
                 .first = i, .shard = extent->shard, .offset = extent->offset, .at = used};
         }
@@ -463,8 +460,7 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
         return sb_error()->code;
     end = end_that_fits(slot, &wanted);
     slot->large = end == slot->next && end < slot->count;
-    if (read_stored(slot, end, wanted))
-        return sb_error()->code;
+    TRY(read_stored(slot, end, wanted));
     if (!is_answer_itself(slot, end))
         return answer(slot, end);
     slot->answer = &slot->stored;

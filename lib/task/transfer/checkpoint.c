@@ -120,10 +120,7 @@ static enum sb_code heed_archive(const struct sb_checkpoint *run)
 
 static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
-    enum sb_code code = compare_requested(run, wish->requested);
-
-    if (code)
-        return code;
+    TRY(compare_requested(run, wish->requested));
     run->begun = true;
     run->goes_on = true;
     run->archive.writer.shard_size = 0;
@@ -178,18 +175,16 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
 /* The writer reports that there is no archive, but not that there is an unfinished one. */
 static enum sb_code refuse_unfinished(const struct sb_checkpoint *run)
 {
-    enum sb_code code = SB_OK;
-    char *part = sb_own_name(run->path, SB_PART);
+    CLEANUP(sb_freep) char *part = sb_own_name(run->path, SB_PART);
 
     if (!part)
         return sb_error()->code;
     if (sb_archive_looks_like(part))
-        code = sb_fail(SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: no such archive, but %s is there: complete it first, with --resume in "
                        "place of --append",
                        run->path, part);
-    free(part);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
@@ -386,10 +381,7 @@ static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
                                  struct sb_source *source)
 {
-    enum sb_code code = run->sink ? SB_OK : open_stretch(run);
-
-    if (code)
-        return code;
+    TRY(run->sink ? SB_OK : open_stretch(run));
     return run->goes_on && (int64_t)input == run->progress.input ? come_again(run, by_name, source)
                                                                  : come_first(run, input, by_name);
 }
@@ -425,17 +417,14 @@ enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source 
 
 enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)
 {
-    enum sb_code code = SB_OK;
-
     if (run->sink) {
         run->progress.input++;
-        code = close_stretch(run, true);
+        TRY(close_stretch(run, true));
     }
-    if (!code && run->guard)
-        code = sb_writer_commit_part(run->guard, run->path, &run->hold);
-    if (!code)
-        run->begun = false;
-    return code;
+    if (run->guard)
+        TRY(sb_writer_commit_part(run->guard, run->path, &run->hold));
+    run->begun = false;
+    return SB_OK;
 }
 
 /* Names */

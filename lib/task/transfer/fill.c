@@ -182,9 +182,7 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
         transfer->part_choice = choice;
         return fill_part(transfer, batch);
     }
-    code = sb_batch_take(batch, &transfer->member, transfer->original, &item);
-    if (code)
-        return code;
+    TRY(sb_batch_take(batch, &transfer->member, transfer->original, &item));
     keep_choice(item, &choice);
     if (choice.bare)
         item->state = SB_ITEM_BARE;
@@ -199,7 +197,7 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
 /* The next member that is wanted, with its stored names. */
 static enum sb_code next_member(struct sb_transfer_run *transfer)
 {
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (transfer->waits) {
         transfer->waits = false;
@@ -215,9 +213,7 @@ static enum sb_code next_member(struct sb_transfer_run *transfer)
             return code;
         transfer->members++;
         transfer->block_size = 0;
-        code = sb_transfer_note_place(transfer);
-        if (code)
-            return code;
+        TRY(sb_transfer_note_place(transfer));
         code = sb_transfer_name(transfer);
     } while (code == SB_END);
     if (!code && transfer->options->local_owners)
@@ -270,16 +266,14 @@ enum sb_code sb_transfer_fill(void *context, void *slot)
 {
     struct sb_transfer_run *transfer = context;
     struct sb_batch *batch = slot;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     if (transfer->broken) {
         *sb_error() = transfer->why;
         return transfer->broken;
     }
     sb_batch_clear(batch);
-    code = sb_batch_allocate(batch);
-    if (code)
-        return code;
+    TRY(sb_batch_allocate(batch));
     code = transfer->in_parts ? fill_part(transfer, batch) : fill_members(transfer, batch);
     sb_batch_seal(batch);
     return code;

@@ -96,8 +96,7 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
         transfer->sink->counts.left++;
         return SB_END;
     }
-    if (sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old))
-        return sb_error()->code;
+    TRY(sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old));
     if (member->hard_link && old.known && !transfer->sink->unread) {
         item->compares = true;
         item->rival = first + 1;
@@ -205,23 +204,21 @@ static enum sb_code note_link(const struct sb_transfer_run *transfer, const stru
 
 enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         const struct sb_item *item = &batch->items[i];
 
         transfer->sink->counts.left += item->is_same;
         if (item->rival && item->member.hard_link)
-            code = judge_link(transfer, item);
+            TRY(judge_link(transfer, item));
         else if (item->rival && !item->is_same)
-            code = note_conflict(transfer, item->member.entry.path, item->member.entry.path_size);
+            TRY(note_conflict(transfer, item->member.entry.path, item->member.entry.path_size));
         else if (item->sums && item->member.hard_link)
-            code = note_link(transfer, item);
+            TRY(note_link(transfer, item));
         else if (item->sums && item->summed && !item->rival &&
                  (item->state != SB_ITEM_FAILED || item->part_offset > 0 || item->only_sums))
-            code = note_item(transfer, item);
+            TRY(note_item(transfer, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* A hard link to a file that another source replaces would get bytes that it never had. */
@@ -231,8 +228,7 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
     const char *target = member->hard_link;
     int64_t first;
 
-    if (sb_seen_find(options->seen, target, strlen(target), &first))
-        return sb_error()->code;
+    TRY(sb_seen_find(options->seen, target, strlen(target), &first));
     if (first < 0 || (size_t)first == options->merged_number)
         return SB_OK;
     sb_report(options->notify, SB_PROBLEM, "missing", member->entry.path,
@@ -245,19 +241,16 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
 static enum sb_code meet_dir(const struct sb_transfer_options *options,
                              const struct sb_entry *entry)
 {
-    struct sb_buf key = {0};
+    CLEANUP(sb_buf_release) struct sb_buf key = {0};
     int64_t first = -1;
-    enum sb_code code;
 
     if (!entry->has)
         return SB_OK;
     if (sb_buf_add(&key, entry->path, entry->path_size) || sb_buf_add_char(&key, '/'))
-        code = sb_fail_memory();
-    else
-        code = sb_seen_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
-                                &first);
-    sb_buf_release(&key);
-    return code ? code : (size_t)first == options->merged_number ? SB_OK : SB_END;
+        return sb_fail_memory();
+    TRY(sb_seen_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
+                         &first));
+    return (size_t)first == options->merged_number ? SB_OK : SB_END;
 }
 
 /*
@@ -325,13 +318,11 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_i
     if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
         return SB_OK;
     if (options->merged) {
-        if (sb_seen_find(options->seen, entry->path, entry->path_size, &first))
-            return sb_error()->code;
+        TRY(sb_seen_find(options->seen, entry->path, entry->path_size, &first));
         if (first < 0 || (size_t)first != options->merged_number)
             return transfer_meet(transfer, item);
     }
-    if (sb_seen_add(options->seen, entry->path, entry->path_size, &before))
-        return sb_error()->code;
+    TRY(sb_seen_add(options->seen, entry->path, entry->path_size, &before));
     if (!before)
         return SB_OK;
     if (options->duplicates == SB_DUPLICATE_ERROR)
@@ -379,7 +370,6 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
 {
     struct sb_member *member = &transfer->member;
     char text[SB_LONG_LINK_TEXT];
-    enum sb_code code = SB_OK;
 
     if (member->entry.type == SB_LINK && member->entry.size > (int64_t)SB_LINK_BYTES_MOST) {
         sb_transfer_describe_long_link(text);
@@ -393,16 +383,15 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
     }
     /* The names in `seen` include those that the interrupted run stored, which the sink skips. */
     if (item->again && transfer->sink->ops->accept)
-        code = transfer->sink->ops->accept(transfer->sink, member, item);
-    if (!code)
-        code = meet_duplicate(transfer, item);
-    if (!code && item->rival)
+        TRY(transfer->sink->ops->accept(transfer->sink, member, item));
+    TRY(meet_duplicate(transfer, item));
+    if (item->rival)
         return SB_OK;
-    if (!code && !item->again && transfer->sink->ops->accept)
-        code = transfer->sink->ops->accept(transfer->sink, member, item);
-    if (!code && transfer->target_left)
-        code = leave_link(transfer);
-    if (!code && transfer->options->dry_run && item->sums && !item->compares)
-        code = sum_dry(transfer, item);
-    return code;
+    if (!item->again && transfer->sink->ops->accept)
+        TRY(transfer->sink->ops->accept(transfer->sink, member, item));
+    if (transfer->target_left)
+        TRY(leave_link(transfer));
+    if (transfer->options->dry_run && item->sums && !item->compares)
+        TRY(sum_dry(transfer, item));
+    return SB_OK;
 }

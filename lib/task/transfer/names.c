@@ -24,12 +24,9 @@ static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name,
                              struct sb_buf *out)
 {
     const struct sb_buf *mapped;
-    enum sb_code code;
 
     if (transfer->names) {
-        code = sb_stored_names_map(transfer->names, name, size, name, &mapped);
-        if (code)
-            return code;
+        TRY(sb_stored_names_map(transfer->names, name, size, name, &mapped));
         name = mapped->data;
         size = mapped->size;
     }
@@ -170,16 +167,14 @@ static enum sb_code note_shortened(struct sb_transfer_run *transfer)
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_buf *before = &transfer->recoded;
     bool linked = false, comes = false;
-    enum sb_code code =
-        sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked);
 
-    if (!code && linked)
-        code = sb_transfer_comes(transfer, before, &comes);
-    if (!code && linked && !comes)
+    TRY(sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked));
+    if (linked)
+        TRY(sb_transfer_comes(transfer, before, &comes));
+    if (linked && !comes)
         sb_report(options->notify, SB_PROBLEM, "link", before->data,
                   "a symbolic link points to it, and it is called %s here", transfer->path.data);
-    return code ? code
-                : sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size);
+    return sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size);
 }
 
 /* SB_END. */
@@ -297,9 +292,8 @@ static enum sb_code find_sample(struct sb_transfer_run *transfer, const char *na
         return (neighbours->count > 0 ? neighbours->mark : sb_share_has(options->sample_share, 0))
                    ? SB_OK
                    : SB_END;
-    if (sb_neighbours_take(neighbours, name, size,
-                           sb_share_has(options->sample_share, neighbours->count), &member))
-        return sb_error()->code;
+    TRY(sb_neighbours_take(neighbours, name, size,
+                           sb_share_has(options->sample_share, neighbours->count), &member));
     if (!member.mark)
         return SB_END;
     if (member.late)

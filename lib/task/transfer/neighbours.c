@@ -26,8 +26,7 @@ static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char 
 {
     int64_t place = neighbours->count * 2 + mark;
 
-    if (sb_seen_add_from(neighbours->seen, name, stem, place, &place))
-        return sb_error()->code;
+    TRY(sb_seen_add_from(neighbours->seen, name, stem, place, &place));
     out->sample = place / 2;
     out->mark = place % 2;
     out->late = out->sample < neighbours->count;
@@ -49,8 +48,7 @@ enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *na
     *out = (struct sb_neighbour){
         .sample = neighbours->count - 1, .mark = neighbours->mark, .column = name + stem};
     if (neighbours->stem.size != stem || memcmp(neighbours->stem.data, name, stem) != 0) {
-        if (turn_to_sample(neighbours, name, stem, mark, out))
-            return sb_error()->code;
+        TRY(turn_to_sample(neighbours, name, stem, mark, out));
         if (out->late)
             return SB_OK;
     }

@@ -139,17 +139,16 @@ enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode
 {
     enum sb_filter_kind layers[SB_RECODE_LAYERS];
     unsigned count = find_layers(recode, name, &name_size, layers);
-    enum sb_code code = SB_OK;
 
     recoder->count = 0;
     recoder->max_size = recode->max_size;
     recoder->each = each;
     recoder->context = context;
-    for (unsigned i = 0; code == SB_OK && i < count; i++)
-        code = add_stage(recoder, layers[i], false, 0, -1);
-    if (code == SB_OK && recode->compress != SB_FILTER_NONE)
-        code = add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size);
-    return code;
+    for (unsigned i = 0; i < count; i++)
+        TRY(add_stage(recoder, layers[i], false, 0, -1));
+    if (recode->compress != SB_FILTER_NONE)
+        TRY(add_stage(recoder, recode->compress, true, recode->level, count > 0 ? -1 : size));
+    return SB_OK;
 }
 
 static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char *data, size_t size,

@@ -45,8 +45,8 @@ static enum sb_code add_to_spool(void *context, const void *data, size_t size)
         return SB_OK;
     }
     if (spool->fd < 0) {
-        if (sb_temp_file(&spool->fd, spool->beside) || append(spool, spool->data, spool->size))
-            return sb_error()->code;
+        TRY(sb_temp_file(&spool->fd, spool->beside));
+        TRY(append(spool, spool->data, spool->size));
     }
     return data ? append(spool, data, size) : add_hole(spool, size);
 }
@@ -106,14 +106,13 @@ static enum sb_code feed(void *recoder, const void *data, size_t size)
 static enum sb_code recode_item(const struct sb_recode *recode, struct sb_recoder *recoder,
                                 struct sb_batch *batch, struct sb_item *item, struct spool *spool)
 {
-    enum sb_code code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                                         item->member.entry.size, add_to_spool, spool);
-
-    if (!code && item->state == SB_ITEM_READ)
-        code = feed(recoder, batch->data + item->data_at, item->data_size);
-    else if (!code)
-        code = sb_item_stream(batch, item, feed, recoder);
-    return code ? code : sb_recoder_finish(recoder);
+    TRY(sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                         item->member.entry.size, add_to_spool, spool));
+    if (item->state == SB_ITEM_READ)
+        TRY(feed(recoder, batch->data + item->data_at, item->data_size));
+    else
+        TRY(sb_item_stream(batch, item, feed, recoder));
+    return sb_recoder_finish(recoder);
 }
 
 static bool has_bytes(const struct sb_item *item)
@@ -152,18 +151,16 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
                                struct sb_batch *batch, bool links, const struct spool *capacity,
                                size_t *used)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
         struct spool spool = *capacity;
 
         spool.data += *used;
         spool.capacity -= *used;
         if (has_bytes(item) && (item->member.entry.type == SB_LINK) == links)
-            code = move_item(recode, recoder, batch, item, &spool, used);
+            TRY(move_item(recode, recoder, batch, item, &spool, used));
     }
-    return code;
+    return SB_OK;
 }
 
 /*

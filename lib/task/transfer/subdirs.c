@@ -42,20 +42,18 @@ static char *name_of(const char *path)
 
 static enum sb_code make_one(char **out, const char *path, const char *prefix)
 {
-    char *name = name_of(path);
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *name = name_of(path);
 
     if (!name)
         return sb_fail_memory();
     name[sb_container_base_size(name)] = '\0';
     if (strcmp(path, "-") == 0)
-        code = sb_fail(SB_INVALID, "standard input has no name to be a subdirectory's");
-    else if (sb_name_problem(name, strlen(name)))
-        code = sb_fail(SB_INVALID, "%s: has no name that a subdirectory could have", path);
+        return sb_fail(SB_INVALID, "standard input has no name to be a subdirectory's");
+    if (sb_name_problem(name, strlen(name)))
+        return sb_fail(SB_INVALID, "%s: has no name that a subdirectory could have", path);
     else if (asprintf(out, "%s%s%s", prefix ? prefix : "", prefix ? "/" : "", name) < 0)
-        code = sb_fail_memory();
-    free(name);
-    return code;
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 struct named {
@@ -72,22 +70,20 @@ static int compare(const void *a, const void *b)
 
 static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_t count)
 {
-    struct named *sorted = calloc(count + 1, sizeof(*sorted));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) struct named *sorted = calloc(count + 1, sizeof(*sorted));
 
     if (!sorted)
         return sb_fail_memory();
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct named){subdirs[i], paths[i]};
     qsort(sorted, count, sizeof(*sorted), compare);
-    for (size_t i = 1; code == SB_OK && i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         if (strcmp(sorted[i].subdir, sorted[i - 1].subdir) == 0)
-            code = sb_fail(SB_INVALID,
+            return sb_fail(SB_INVALID,
                            "%s and %s: both would be the subdirectory %s; give one another name",
                            sorted[i - 1].path, sorted[i].path, sorted[i].subdir);
     }
-    free(sorted);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix)

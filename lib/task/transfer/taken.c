@@ -20,20 +20,15 @@ struct sb_taken {
 
 enum sb_code sb_taken_new(struct sb_taken **out, const char *beside)
 {
-    struct sb_taken *taken = calloc(1, sizeof(*taken));
-    enum sb_code code;
+    CLEANUP(sb_taken_freep) struct sb_taken *taken = calloc(1, sizeof(*taken));
 
     *out = NULL;
     if (!taken)
         return sb_fail_memory();
-    code = sb_hash_key_draw(&taken->key);
-    if (!code)
-        code = sb_seen_new(&taken->seen, beside);
-    if (code)
-        sb_taken_free(taken);
-    else
-        *out = taken;
-    return code;
+    TRY(sb_hash_key_draw(&taken->key));
+    TRY(sb_seen_new(&taken->seen, beside));
+    *out = TAKE(taken);
+    return SB_OK;
 }
 
 void sb_taken_free(struct sb_taken *taken)

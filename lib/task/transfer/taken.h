@@ -20,6 +20,7 @@ struct sb_taken;
 /* beside: see sb_temp_directory. */
 enum sb_code sb_taken_new(struct sb_taken **out, const char *beside) SB_CHECKED;
 void sb_taken_free(struct sb_taken *taken); /* NULL is allowed */
+FREEP(sb_taken_free, struct sb_taken)
 
 /* *other: another one owns the name. */
 enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,

@@ -43,15 +43,13 @@ static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item)
 
 static enum sb_code load_items(struct sb_batch *batch, bool links)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_NEW && (item->member.entry.type == SB_LINK) == links)
-            code = load_item(batch, item);
+            TRY(load_item(batch, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* All that a dry run reads is to be compared, by this file or by the sink. */
@@ -90,13 +88,11 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 /* Counts items whose size only the loader knew. */
 static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && transfer->source->loads && i < batch->count; i++) {
+    for (size_t i = 0; transfer->source->loads && i < batch->count; i++) {
         if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
-            code = sb_transfer_count(transfer, batch->items[i].member.entry.size);
+            TRY(sb_transfer_count(transfer, batch->items[i].member.entry.size));
     }
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -106,17 +102,16 @@ static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct 
 static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
                                     const struct sb_batch *batch)
 {
-    enum sb_code code = sb_transfer_heed(transfer);
-
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    TRY(sb_transfer_heed(transfer));
+    for (size_t i = 0; i < batch->count; i++) {
         const struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
             continue;
         sb_transfer_report_lost(transfer, &item->member);
-        code = sb_transfer_heed(transfer);
+        TRY(sb_transfer_heed(transfer));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Resolves a symbolic link by names alone; false: it leads out of the tree, or to its root. */
@@ -161,32 +156,29 @@ static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_
     const struct sb_entry *entry = &item->member.entry;
     struct sb_buf *target = &transfer->link_target;
     bool shortened = false, comes = false;
-    enum sb_code code;
 
     if (!resolve(entry, batch->data + item->data_at, item->data_size, target))
         return sb_error()->code;
-    code = sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened);
-    if (!code && shortened)
-        code = sb_transfer_comes(transfer, target, &comes);
-    if (!code && shortened && !comes)
+    TRY(sb_taken_has(options->taken, SB_TAKEN_SHORTENED, target->data, target->size, &shortened));
+    if (shortened)
+        TRY(sb_transfer_comes(transfer, target, &comes));
+    if (shortened && !comes)
         sb_report(options->notify, SB_PROBLEM, "link", entry->path,
                   "links to %.*s, which has lost its suffix here", (int)target->size, target->data);
-    return code ? code : sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size);
+    return sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size);
 }
 
 static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
-    enum sb_code code = SB_OK;
-
     if (!transfer->options->taken || !transfer->options->recode.decompress)
         return SB_OK;
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         const struct sb_item *item = &batch->items[i];
 
         if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
-            code = heed_link(transfer, batch, item);
+            TRY(heed_link(transfer, batch, item));
     }
-    return code;
+    return SB_OK;
 }
 
 static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch)

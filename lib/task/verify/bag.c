@@ -85,17 +85,14 @@ static enum sb_code open_writer(struct bag_check *check)
 
     if (!check->options->repair_to)
         return SB_OK;
-    if (refuse_itself(check))
-        return sb_error()->code;
-    if (writer_options(check, &options))
-        return sb_error()->code;
+    TRY(refuse_itself(check));
+    TRY(writer_options(check, &options));
     return sb_bag_writer_open(&check->writer, &options);
 }
 
 static enum sb_code check_records(struct bag_check *check)
 {
-    struct sb_record_choice *choice = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_record_choice_freep) struct sb_record_choice *choice = NULL;
 
     if (check->options->records && !check->whole) {
         check->result->incomplete = true;
@@ -103,11 +100,8 @@ static enum sb_code check_records(struct bag_check *check)
     }
     check->result->selected = check->options->records || check->options->choice;
     if (check->options->records)
-        code = sb_record_choice_new(&choice, check->options->records, check->places);
-    if (!code)
-        code = sb_verify_bag_records(check, choice);
-    sb_record_choice_free(choice);
-    return code;
+        TRY(sb_record_choice_new(&choice, check->options->records, check->places));
+    return sb_verify_bag_records(check, choice);
 }
 
 static void judge_strictly(struct bag_check *check)
@@ -122,17 +116,15 @@ static void judge_strictly(struct bag_check *check)
 
 static enum sb_code run(struct bag_check *check)
 {
-    enum sb_code code = sb_verify_bag_files(check);
-
-    if (!code && (!check->options->choice || check->options->choice->share.index == 0))
-        code = sb_verify_bag_sets(check);
-    if (!code)
-        code = open_writer(check);
-    if (!code && check->file_count > 0)
-        code = check_records(check);
-    if (!code && check->writer)
-        code = sb_bag_writer_commit(check->writer);
-    return code;
+    TRY(sb_verify_bag_files(check));
+    if (!check->options->choice || check->options->choice->share.index == 0)
+        TRY(sb_verify_bag_sets(check));
+    TRY(open_writer(check));
+    if (check->file_count > 0)
+        TRY(check_records(check));
+    if (check->writer)
+        TRY(sb_bag_writer_commit(check->writer));
+    return SB_OK;
 }
 
 static enum sb_code check_bag(struct bag_check *check, const char *spec)
@@ -180,9 +172,8 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         .result = result,
     };
     const char *first = NULL;
-    struct sb_spec bags = {0};
+    CLEANUP(sb_spec_release) struct sb_spec bags = {0};
     int64_t records = 0;
-    enum sb_code code;
 
     *result = (struct sb_verify_bag_result){
         .unproved =
@@ -191,17 +182,14 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
     if (options->repair_to && (options->quick || options->records || options->choice))
         return sb_fail(SB_INVALID, "%s: what is repaired is read, and all of it",
                        options->repair_to->path);
-    code = sb_spec_beside(&bags, spec);
-    if (!code && options->repair_to && bags.count > 1)
-        code = sb_fail(SB_INVALID, "%s: bags side by side are repaired one by one",
+    TRY(sb_spec_beside(&bags, spec));
+    if (options->repair_to && bags.count > 1)
+        return sb_fail(SB_INVALID, "%s: bags side by side are repaired one by one",
                        options->repair_to->path);
-    for (size_t i = 0; !code && i < bags.count; i++) {
-        code = check_bag(&check, bags.paths[i]);
-        if (!code)
-            compare_counts(&check, bags.paths[i], &first, &records);
+    for (size_t i = 0; i < bags.count; i++) {
+        TRY(check_bag(&check, bags.paths[i]));
+        compare_counts(&check, bags.paths[i], &first, &records);
     }
-    if (!code)
-        judge_strictly(&check);
-    sb_spec_release(&bags);
-    return code;
+    judge_strictly(&check);
+    return SB_OK;
 }

@@ -146,8 +146,7 @@ static enum sb_code open_walked(struct bag_check *check, const struct bag_file *
 
     if (check->walked_limits)
         return SB_OK;
-    if (sb_temp_file(&fd, beside(check, file)))
-        return sb_error()->code;
+    TRY(sb_temp_file(&fd, beside(check, file)));
     return sb_file_take(&check->walked_limits, fd, "temporary file");
 }
 
@@ -281,8 +280,7 @@ enum sb_code sb_verify_bag_files(struct bag_check *check)
     for (uint32_t i = 0; i < check->file_count; i++) {
         check->files[i].path = check->spec.paths[i];
         failure.code = SB_OK;
-        if (open_file(check, i, &failure))
-            return sb_error()->code;
+        TRY(open_file(check, i, &failure));
         usable |= check->files[i].usable;
         if (!check->files[i].usable && !first.code)
             first = failure;

@@ -11,15 +11,12 @@ static enum sb_code load(struct bag_limits *limits, int64_t index)
     const struct bag_file *file = limits->file;
     int64_t first = index > BEFORE ? index - BEFORE : 0;
     size_t count = sizeof(limits->values) / sizeof(limits->values[0]), got;
-    enum sb_code code;
 
     if ((int64_t)count > file->records - first)
         count = (size_t)(file->records - first);
     limits->count = 0;
-    code = sb_file_read(limits->bytes, limits->values, count * sizeof(uint64_t),
-                        file->limits_at + first * (int64_t)sizeof(uint64_t), &got);
-    if (code)
-        return code;
+    TRY(sb_file_read(limits->bytes, limits->values, count * sizeof(uint64_t),
+                     file->limits_at + first * (int64_t)sizeof(uint64_t), &got));
     if (got < count * sizeof(uint64_t))
         return sb_fail(SB_DAMAGED, "%s: its limits end early", file->path);
     limits->first = first;
@@ -36,17 +33,14 @@ static bool is_set(const struct bag_file *file, int64_t index)
 /* Records begin at 0, and end where the file says. */
 static enum sb_code limit(struct bag_limits *limits, int64_t index, uint64_t *out)
 {
-    enum sb_code code = SB_OK;
-
     if (is_set(limits->file, index)) {
         *out = index < 0 ? 0 : (uint64_t)limits->file->bytes;
         return SB_OK;
     }
     if (index < limits->first || index - limits->first >= (int64_t)limits->count)
-        code = load(limits, index);
-    if (!code)
-        *out = le64toh(limits->values[index - limits->first]);
-    return code;
+        TRY(load(limits, index));
+    *out = le64toh(limits->values[index - limits->first]);
+    return SB_OK;
 }
 
 /*
@@ -59,8 +53,7 @@ static enum sb_code blame(struct bag_limits *limits, int64_t at, enum blame *out
     bool without_first, without_second;
 
     for (int i = 0; i < 4; i++) {
-        if (limit(limits, at - 1 + i, &around[i]))
-            return sb_error()->code;
+        TRY(limit(limits, at - 1 + i, &around[i]));
     }
     if (around[1] <= around[2] || around[1] > end) {
         *out = NEITHER;
@@ -82,8 +75,8 @@ static enum sb_code is_bad(struct bag_limits *limits, int64_t index, uint64_t va
     *bad = value > (uint64_t)limits->file->bytes;
     if (*bad)
         return SB_OK;
-    if (blame(limits, index - 1, &before) || blame(limits, index, &after))
-        return sb_error()->code;
+    TRY(blame(limits, index - 1, &before));
+    TRY(blame(limits, index, &after));
     *bad = before == SECOND || before == BOTH || after == FIRST || after == BOTH;
     return SB_OK;
 }
@@ -105,16 +98,10 @@ static bool is_in_order(const struct bag_limits *limits, int64_t index, struct b
 
 enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index, struct bag_extent *out)
 {
-    enum sb_code code;
-
     if (is_in_order(limits, index, out))
         return SB_OK;
-    code = limit(limits, index - 1, &out->start);
-    if (!code)
-        code = limit(limits, index, &out->end);
-    if (!code)
-        code = is_bad(limits, index - 1, out->start, &out->bad_start);
-    if (!code)
-        code = is_bad(limits, index, out->end, &out->bad_end);
-    return code;
+    TRY(limit(limits, index - 1, &out->start));
+    TRY(limit(limits, index, &out->end));
+    TRY(is_bad(limits, index - 1, out->start, &out->bad_start));
+    return is_bad(limits, index, out->end, &out->bad_end);
 }

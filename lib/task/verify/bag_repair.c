@@ -8,34 +8,29 @@ static enum sb_code became_short(const struct bag_batch *batch)
 
 static enum sb_code write_large(struct bag_batch *batch, const struct bag_item *item)
 {
-    enum sb_code code = SB_OK;
     size_t got;
 
-    for (int64_t done = 0; done < item->size && !code; done += BAG_READ_BYTES) {
+    for (int64_t done = 0; done < item->size; done += BAG_READ_BYTES) {
         int64_t left = item->size - done;
         size_t size = (size_t)(left < BAG_READ_BYTES ? left : BAG_READ_BYTES);
 
-        code = sb_bag_batch_read(batch, item->offset + done, size, &got);
-        if (!code && got < size)
-            code = became_short(batch);
-        if (!code)
-            code = sb_bag_writer_piece(batch->check->writer, batch->stored, size);
+        TRY(sb_bag_batch_read(batch, item->offset + done, size, &got));
+        if (got < size)
+            return became_short(batch);
+        TRY(sb_bag_writer_piece(batch->check->writer, batch->stored, size));
     }
-    return code ? code : sb_bag_writer_end_record(batch->check->writer);
+    return sb_bag_writer_end_record(batch->check->writer);
 }
 
 static enum sb_code write_run(struct bag_batch *batch, const struct bag_item *items, size_t count,
                               int64_t bytes)
 {
     size_t got = 0;
-    enum sb_code code = SB_OK;
 
     if (bytes > 0)
-        code = sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got);
-    if (!code && (int64_t)got < bytes)
-        code = became_short(batch);
-    if (code)
-        return code;
+        TRY(sb_bag_batch_read(batch, items[0].offset, (size_t)bytes, &got));
+    if ((int64_t)got < bytes)
+        return became_short(batch);
     for (size_t i = 0; i < count; i++)
         batch->sizes[i] = (size_t)items[i].size;
     return sb_bag_writer_add(batch->check->writer, batch->stored, batch->sizes, count);

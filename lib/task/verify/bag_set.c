@@ -154,20 +154,16 @@ static enum sb_code look_beside(const struct sb_shard_pattern *set, struct besid
 {
     const char *path = set->path;
     size_t directory_size = (size_t)(sb_base_name(path) - path);
-    struct sb_buf directory = {0};
+    CLEANUP(sb_buf_release) struct sb_buf directory = {0};
     const struct dirent *entry;
-    enum sb_code code = SB_OK;
-    DIR *dir;
+    CLEANUP(closedirp) DIR *dir = NULL;
 
     if (sb_buf_set(&directory, directory_size ? path : "./", directory_size ? directory_size : 2))
         return sb_fail_memory();
     dir = opendir(directory.data);
-    while (!code && dir && (entry = readdir(dir)))
-        code = note_name(set, entry->d_name, beside);
-    if (dir)
-        closedir(dir);
-    sb_buf_release(&directory);
-    return code;
+    while (dir && (entry = readdir(dir)))
+        TRY(note_name(set, entry->d_name, beside));
+    return SB_OK;
 }
 
 /* Two complete sets may be intended; a part of a set was left by a killed run. */
@@ -267,28 +263,24 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
 /* Looks for leftovers of writers of this file. */
 static enum sb_code look_at_file(struct bag_check *check, const char *path)
 {
-    struct sb_buf temporary = {0};
-    enum sb_code code = sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary);
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
 
-    if (!code)
-        code = report_writer(check, path, path, access(temporary.data, F_OK) == 0,
-                             sb_base_name(temporary.data));
-    sb_buf_release(&temporary);
-    return code;
+    TRY(sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary));
+    return report_writer(check, path, path, access(temporary.data, F_OK) == 0,
+                         sb_base_name(temporary.data));
 }
 
 enum sb_code sb_verify_bag_sets(struct bag_check *check)
 {
     struct stretch stretch;
-    enum sb_code code = SB_OK;
 
-    for (uint32_t i = 0; i < check->file_count && !code; i = stretch.end) {
+    for (uint32_t i = 0; i < check->file_count; i = stretch.end) {
         stretch = stretch_at(check, i);
-        code = report_missing(check, &stretch);
-        if (!code && stretch.name.shards > 0)
-            code = look_at_set(check, &stretch);
-        for (uint32_t k = stretch.first; k < stretch.end && !code; k++)
-            code = look_at_file(check, check->spec.paths[k]);
+        TRY(report_missing(check, &stretch));
+        if (stretch.name.shards > 0)
+            TRY(look_at_set(check, &stretch));
+        for (uint32_t k = stretch.first; k < stretch.end; k++)
+            TRY(look_at_file(check, check->spec.paths[k]));
     }
-    return code;
+    return SB_OK;
 }

@@ -69,9 +69,7 @@ static enum sb_code pass_frame(struct walk *walk, int64_t *offset)
         return SB_END;
     at += header_size(descriptor);
     do {
-        code = peek(walk, at, BLOCK_HEADER, &bytes);
-        if (code)
-            return code;
+        TRY(peek(walk, at, BLOCK_HEADER, &bytes));
         header = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
         size = header >> 3;
         if ((header >> 1 & 3) == 3 || size > BLOCK_MAX)
@@ -100,9 +98,8 @@ enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file
         if (!code)
             ends[count++] = htole64((uint64_t)*end);
         if (count == LIMITS_AT_A_TIME || (code == SB_END && count > 0)) {
-            if (sb_pwrite_full(limits->fd, ends, count * sizeof(ends[0]),
-                               limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file"))
-                return sb_error()->code;
+            TRY(sb_pwrite_full(limits->fd, ends, count * sizeof(ends[0]),
+                               limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file"));
             *frames += (int64_t)count;
             count = 0;
         }

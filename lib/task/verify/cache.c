@@ -123,25 +123,17 @@ static void note_result(struct sb_cache_check *check)
 
 static enum sb_code run(struct sb_cache_check *check)
 {
-    enum sb_code code = sb_cache_find_leftovers(check);
-
-    if (!code)
-        code = sb_cache_open(&check->cache, &check->dir, 1, &check->defects);
-    if (!code)
-        code = sb_cache_reader_new(&check->reader, check->cache);
-    if (!code)
-        code = look_at_segments(check);
-    if (!code)
-        code = sb_cache_check_schemas(check);
-    if (!code)
-        code = look_at_keys(check);
-    if (!code)
-        code = sb_cache_check_index(check);
-    if (!code && !check->options->quick)
-        code = sb_cache_check_values(check);
-    if (!code)
-        note_result(check);
-    return code;
+    TRY(sb_cache_find_leftovers(check));
+    TRY(sb_cache_open(&check->cache, &check->dir, 1, &check->defects));
+    TRY(sb_cache_reader_new(&check->reader, check->cache));
+    TRY(look_at_segments(check));
+    TRY(sb_cache_check_schemas(check));
+    TRY(look_at_keys(check));
+    TRY(sb_cache_check_index(check));
+    if (!check->options->quick)
+        TRY(sb_cache_check_values(check));
+    note_result(check);
+    return SB_OK;
 }
 
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,

@@ -40,8 +40,7 @@ static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, 
 {
     struct sb_cache_column *field;
 
-    if (sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field)))
-        return sb_error()->code;
+    TRY(sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field)));
     field = &schema->fields[schema->count++];
     *field = (struct sb_cache_column){.name = strdup(name ? name : ""),
                                       .type = strdup(type ? type : "")};
@@ -50,9 +49,8 @@ static enum sb_code add_field(struct sb_cache_schema *schema, const char *name, 
 
 static enum sb_code add_tensor(struct sb_cache_schema *schema, const char *name)
 {
-    if (sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
-                sizeof(*schema->tensors)))
-        return sb_error()->code;
+    TRY(sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
+                sizeof(*schema->tensors)));
     schema->tensors[schema->tensor_count] = strdup(name ? name : "");
     return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory();
 }
@@ -74,23 +72,19 @@ enum sb_code sb_cache_usual_type(const char *type, struct sb_buf *out)
 {
     const char *inner = strncmp(type, "list<", 5) == 0 ? type + 5 : NULL;
     const char *colon = inner ? strstr(inner, ": ") : NULL;
-    enum sb_code code;
 
     sb_buf_clear(out);
     if (!inner || type[strlen(type) - 1] != '>')
         return sb_buf_add_text(out, type);
     inner = colon ? colon + 2 : inner;
-    code = sb_buf_add(out, inner, strlen(inner) - 1);
-    if (!code && out->size > 0) {
+    TRY(sb_buf_add(out, inner, strlen(inner) - 1));
+    if (out->size > 0) {
         const char *word = usual_word(out->data);
 
         if (word != out->data)
-            code = sb_buf_set(out, word, strlen(word));
+            TRY(sb_buf_set(out, word, strlen(word)));
     }
-    if (!code)
-        code = sb_buf_reserve(out, 6);
-    if (code)
-        return code;
+    TRY(sb_buf_reserve(out, 6));
     memmove(out->data + 5, out->data, out->size);
     memcpy(out->data, "list<", 5);
     out->size += 5;
@@ -103,23 +97,21 @@ static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf
                           enum sb_code (*take)(struct sb_cache_schema *schema, sqlite3_stmt *row),
                           struct sb_cache_schema *schema)
 {
-    sqlite3_stmt *statement = NULL;
-    enum sb_code code = sb_database_prepare(db, &statement, question);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     int result = SQLITE_OK;
 
-    if (!code)
-        result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
-    while (!code && (result == SQLITE_OK || result == SQLITE_ROW)) {
+    TRY(sb_database_prepare(db, &statement, question));
+    result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
         result = sqlite3_step(statement);
         if (result == SQLITE_ROW)
-            code = take(schema, statement);
+            TRY(take(schema, statement));
     }
-    if (!code && result == SQLITE_NOMEM)
-        code = sb_fail_memory();
-    else if (!code && result != SQLITE_DONE)
-        code = sb_fail(SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
-    sqlite3_finalize(statement);
-    return code;
+    if (result == SQLITE_NOMEM)
+        return sb_fail_memory();
+    else if (result != SQLITE_DONE)
+        return sb_fail(SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
+    return SB_OK;
 }
 
 static const char *text_of(sqlite3_stmt *row, int column)
@@ -159,16 +151,12 @@ static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct sb_cach
     static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
     static const char tensors[] =
         "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
-    enum sb_code code = query(db, fields, text, take_field, schema);
 
-    if (!code)
-        code = query(db, structure, text, take_structure, schema);
-    if (!code)
-        code = query(db, presence, text, take_presence, schema);
-    if (!code && schema->names_tensors)
-        code = query(db, tensors, text, take_tensor, schema);
-    if (code)
-        return code;
+    TRY(query(db, fields, text, take_field, schema));
+    TRY(query(db, structure, text, take_structure, schema));
+    TRY(query(db, presence, text, take_presence, schema));
+    if (schema->names_tensors)
+        TRY(query(db, tensors, text, take_tensor, schema));
     if (schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
     if (schema->tensor_count > 0)
@@ -206,23 +194,18 @@ static enum sb_code describe_column(const struct sb_arrow_column *column,
 
 enum sb_code sb_cache_schema_of_segment(struct sb_cache_schema *schema, const char *path)
 {
-    struct sb_mapping *mapping = NULL;
-    struct sb_arrow *arrow = NULL;
-    struct sb_buf type = {0};
-    enum sb_code code = sb_file_map_path(&mapping, path);
+    CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
+    CLEANUP(sb_arrow_freep) struct sb_arrow *arrow = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf type = {0};
 
-    if (!code)
-        code = sb_arrow_open(&arrow, mapping->data, mapping->size);
-    for (size_t i = 0; !code && i < sb_arrow_column_count(arrow); i++)
-        code = describe_column(sb_arrow_column(arrow, i), schema, &type);
-    if (!code)
-        code = sb_mapping_check(mapping);
-    if (!code && schema->count > 0)
+    TRY(sb_file_map_path(&mapping, path));
+    TRY(sb_arrow_open(&arrow, mapping->data, mapping->size));
+    for (size_t i = 0; i < sb_arrow_column_count(arrow); i++)
+        TRY(describe_column(sb_arrow_column(arrow, i), schema, &type));
+    TRY(sb_mapping_check(mapping));
+    if (schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
-    sb_arrow_free(arrow);
-    sb_mapping_free(mapping);
-    sb_buf_release(&type);
-    return code;
+    return SB_OK;
 }
 
 bool sb_cache_schema_has_tensor(const struct sb_cache_schema *schema, const char *name)

@@ -13,24 +13,22 @@ typedef enum sb_code each_file(void *context, const char *path, const char *name
 
 static enum sb_code walk(DIR *dir, const char *prefix, each_file *each, void *context)
 {
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     struct dirent *entry;
     struct stat st;
-    enum sb_code code = SB_OK;
 
-    while (!code && (errno = 0, entry = readdir(dir))) {
+    while ((errno = 0, entry = readdir(dir))) {
         /* A file that vanished meanwhile belonged to a job. */
         if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
             continue;
         sb_buf_clear(&path);
-        code = sb_buf_add_format(&path, "%s%s", prefix, entry->d_name)
-                   ? sb_fail_memory()
-                   : each(context, path.data, entry->d_name, &st);
+        TRY(sb_buf_add_format(&path, "%s%s", prefix, entry->d_name)
+                ? sb_fail_memory()
+                : each(context, path.data, entry->d_name, &st));
     }
-    if (!code && errno)
-        code = sb_fail_errno(errno, "%s", *prefix ? prefix : ".");
-    sb_buf_release(&path);
-    return code;
+    if (errno)
+        return sb_fail_errno(errno, "%s", *prefix ? prefix : ".");
+    return SB_OK;
 }
 
 static enum sb_code walk_in(const char *root, const char *prefix, each_file *each, void *context)
@@ -55,9 +53,8 @@ static enum sb_code walk_in(const char *root, const char *prefix, each_file *eac
 
 static enum sb_code each_in_cache(const char *root, each_file *each, void *context)
 {
-    enum sb_code code = walk_in(root, "", each, context);
-
-    return code ? code : walk_in(root, "segments/", each, context);
+    TRY(walk_in(root, "", each, context));
+    return walk_in(root, "segments/", each, context);
 }
 
 static enum sb_code keep_leftover(void *context, const char *path, const char *name,
@@ -67,9 +64,8 @@ static enum sb_code keep_leftover(void *context, const char *path, const char *n
 
     if (!S_ISREG(st->st_mode) || !sb_cache_is_leftover(name))
         return SB_OK;
-    if (sb_grow(&check->leftovers, &check->leftover_capacity, check->leftover_count,
-                sizeof(*check->leftovers)))
-        return sb_error()->code;
+    TRY(sb_grow(&check->leftovers, &check->leftover_capacity, check->leftover_count,
+                sizeof(*check->leftovers)));
     check->leftovers[check->leftover_count] =
         (struct sb_cache_leftover){.path = strdup(path), .st = *st};
     if (!check->leftovers[check->leftover_count].path)
@@ -87,10 +83,7 @@ static int by_path(const void *a, const void *b)
 
 enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check)
 {
-    enum sb_code code = each_in_cache(check->dir, keep_leftover, check);
-
-    if (code)
-        return code;
+    TRY(each_in_cache(check->dir, keep_leftover, check));
     if (check->leftover_count > 0)
         qsort(check->leftovers, check->leftover_count, sizeof(*check->leftovers), by_path);
     for (size_t i = 0; i < check->leftover_count; i++)
@@ -147,9 +140,9 @@ static enum sb_code count_segment(void *context, const char *path, const char *n
 enum sb_code sb_cache_is_same(struct sb_cache_check *check)
 {
     uint32_t count = 0;
-    enum sb_code code = walk_in(check->dir, "segments/", count_segment, &count);
 
-    if (!code && count != check->segments)
-        code = sb_fail(SB_CHANGED, "%s: was written to meanwhile; verify it again", check->dir);
-    return code;
+    TRY(walk_in(check->dir, "segments/", count_segment, &count));
+    if (count != check->segments)
+        return sb_fail(SB_CHANGED, "%s: was written to meanwhile; verify it again", check->dir);
+    return SB_OK;
 }

@@ -65,10 +65,8 @@ static enum sb_code grow(struct index_check *index)
 static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle_entry *entry)
 {
     uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
-    enum sb_code code = 2 * index->count >= index->capacity ? grow(index) : SB_OK;
 
-    if (code)
-        return code;
+    TRY(2 * index->count >= index->capacity ? grow(index) : SB_OK);
     slot = slot_of(index, hash);
     index->count += *slot == 0;
     *slot = hash;
@@ -85,10 +83,7 @@ static void note_right(struct index_check *index, const struct sb_pickle_entry *
 
 static enum sb_code report(struct sb_cache_check *check, const char *text)
 {
-    enum sb_code code = sb_cache_is_same(check);
-
-    if (code)
-        return code;
+    TRY(sb_cache_is_same(check));
     check->stale = true;
     check->counts->repairable++;
     sb_cache_defect(check, SB_REMEDY_INDEX, "stale", NAME, strlen(NAME), "%s", text);
@@ -151,15 +146,14 @@ static enum sb_code take_entry(void *context, const struct sb_pickle_entry *entr
 {
     struct index_check *index = context;
     bool right;
-    enum sb_code code;
 
     index->entries++;
-    code = sb_interrupted() ? sb_fail_interrupt() : judge(index, entry, &right);
-    if (!code && right)
+    TRY(sb_interrupted() ? sb_fail_interrupt() : judge(index, entry, &right));
+    if (right)
         note_right(index, entry);
-    else if (!code)
-        code = note_wrong(index, entry);
-    return code;
+    else
+        TRY(note_wrong(index, entry));
+    return SB_OK;
 }
 
 /* Ends at the first key that no later entry corrects. */
@@ -218,19 +212,17 @@ static int64_t count_wrong(const struct index_check *index)
 static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t missing,
                              struct sb_buf *text)
 {
-    enum sb_code code = SB_OK;
-
     if (wrong > 0)
-        code = sb_buf_add_format(
+        TRY(sb_buf_add_format(
             text, "%" PRId64 " of its keys %s not where it says, the first one '%s'", wrong,
-            wrong == 1 ? "is" : "are", index->first.data ? index->first.data : "");
-    if (!code && missing > 0)
-        code = sb_buf_add_format(text,
-                                 "%s%" PRId64 " of %" PRId64 " keys of the segments %s not in it, "
-                                 "or not where they count",
-                                 wrong > 0 ? "; " : "", missing, index->check->counts->keys,
-                                 missing == 1 ? "is" : "are");
-    return code;
+            wrong == 1 ? "is" : "are", index->first.data ? index->first.data : ""));
+    if (missing > 0)
+        TRY(sb_buf_add_format(text,
+                              "%s%" PRId64 " of %" PRId64 " keys of the segments %s not in it, "
+                              "or not where they count",
+                              wrong > 0 ? "; " : "", missing, index->check->counts->keys,
+                              missing == 1 ? "is" : "are"));
+    return SB_OK;
 }
 
 static enum sb_code judge_all(struct index_check *index)

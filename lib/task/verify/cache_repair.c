@@ -14,13 +14,12 @@
 static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young)
 {
     int64_t min_age = check->options->min_age, newest, age;
-    struct sb_buf path = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     *young = false;
     if (!check->options->force)
-        code = sb_cache_newest(check, &newest, &path);
-    if (!code && path.size > 0) {
+        TRY(sb_cache_newest(check, &newest, &path));
+    if (path.size > 0) {
         age = time(NULL) - newest;
         *young = age < min_age;
         if (*young && age < 0)
@@ -35,8 +34,7 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
                 "repaired; wait until it is older than --min-age (%lld s), or give --force",
                 path.data, (long long)age, age == 1 ? "" : "s", (long long)min_age);
     }
-    sb_buf_release(&path);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code name_file(struct sb_cache_check *check, const char *file)
@@ -49,12 +47,11 @@ static enum sb_code report_repaired(struct sb_cache_check *check, const char *fi
                                     const char *what)
 {
     bool dry_run = check->options->dry_run;
-    enum sb_code code = name_file(check, file);
 
-    if (!code)
-        sb_report(check->notify, SB_NOTE, dry_run ? "would-repair" : "repaired", check->text.data,
-                  "%s%s", dry_run ? "would be " : "", what);
-    return code;
+    TRY(name_file(check, file));
+    sb_report(check->notify, SB_NOTE, dry_run ? "would-repair" : "repaired", check->text.data,
+              "%s%s", dry_run ? "would be " : "", what);
+    return SB_OK;
 }
 
 static enum sb_code write_index(struct sb_cache_check *check)
@@ -89,8 +86,7 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
 {
     bool dry_run = check->options->dry_run;
 
-    if (name_file(check, leftover->path))
-        return sb_error()->code;
+    TRY(name_file(check, leftover->path));
     if (!dry_run && access(check->text.data, F_OK) == 0 &&
         !is_as_found(leftover, check->text.data)) {
         sb_report(check->notify, SB_PROBLEM, "changed", check->text.data,
@@ -106,11 +102,9 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
 
 static enum sb_code remove_leftovers(struct sb_cache_check *check)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; !code && i < check->leftover_count; i++)
-        code = remove_leftover(check, &check->leftovers[i]);
-    return code;
+    for (size_t i = 0; i < check->leftover_count; i++)
+        TRY(remove_leftover(check, &check->leftovers[i]));
+    return SB_OK;
 }
 
 /* Against other repairs, and our own writers. If no lock can be made, as beside a mount point,

@@ -47,8 +47,7 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
                                     bool *same)
 {
     int order = strcmp(here->name, other->name);
-    struct sb_buf type = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf type = {0};
 
     *same = false;
     if (order < 0)
@@ -56,14 +55,13 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
     else if (order > 0)
         report_less(check, path, other->name, origin);
     else if (sb_cache_usual_type(other->type, &type))
-        code = sb_fail_memory();
+        return sb_fail_memory();
     else if (strcmp(type.data ? type.data : "", here->type) != 0)
         report(check, path, "has the column '%s' as %s, which %s has as %s", here->name, here->type,
                origin, *other->type ? other->type : "nothing");
     else
         *same = true;
-    sb_buf_release(&type);
-    return code;
+    return SB_OK;
 }
 
 /* Names the first difference; both are sorted. */
@@ -134,11 +132,11 @@ static enum sb_code compare(struct sb_cache_check *check, const char *path,
                             const struct sb_cache_schema *here, const struct wanted *wanted)
 {
     int64_t before = check->result->defects;
-    enum sb_code code = compare_fields(check, path, here, wanted);
 
-    if (!code && wanted->json && check->result->defects == before)
+    TRY(compare_fields(check, path, here, wanted));
+    if (wanted->json && check->result->defects == before)
         compare_structure(check, path, segment, wanted);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,

@@ -41,14 +41,11 @@ static enum sb_code fill(void *context, void *slot)
     struct sb_cache_check *check = values->check;
     struct value_slot *now = slot;
     struct sb_cache_segment segment;
-    enum sb_code code = SB_OK;
 
     for (;; values->segment++, values->row = 0) {
         if (values->segment == check->segments)
             return SB_END;
-        code = sb_cache_segment(check->cache, values->segment, &segment);
-        if (code)
-            return code;
+        TRY(sb_cache_segment(check->cache, values->segment, &segment));
         if (values->row < segment.rows)
             break;
     }
@@ -120,8 +117,7 @@ static enum sb_code report_lost(struct value_check *values, uint32_t number)
 
     values->has_lost = true;
     values->lost = number;
-    if (sb_cache_segment(check->cache, number, &segment))
-        return sb_error()->code;
+    TRY(sb_cache_segment(check->cache, number, &segment));
     path = sb_cache_path_within(check, segment.path);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "damaged", path, strlen(path),
                     "has become shorter, or cannot be read any longer");

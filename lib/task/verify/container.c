@@ -72,25 +72,22 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
 {
     const char *problem;
     bool before;
-    enum sb_code code;
 
     if (member->hard_link) {
         if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
                             &problem))
             return sb_fail_memory();
-        code = sb_seen_add(check->seen, check->text.data, check->text.size, &before);
-        if (code)
-            return code;
+        TRY(sb_seen_add(check->seen, check->text.data, check->text.size, &before));
         if (!before)
             report(check, SB_REMEDY_ENTRIES, "link", name,
                    "is a hard link to a name that does not come before it");
     }
     if (member->entry.type == SB_DIR)
         return SB_OK;
-    code = sb_seen_add(check->seen, name, size, &before);
-    if (!code && before && !sb_store_can(check->store, SB_CAN_REPEAT))
+    TRY(sb_seen_add(check->seen, name, size, &before));
+    if (before && !sb_store_can(check->store, SB_CAN_REPEAT))
         report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name occurs twice");
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code count(struct check *check, const struct sb_member *member)
@@ -118,12 +115,10 @@ static enum sb_code next_member(struct check *check, struct sb_member *member)
     const char *name;
     size_t size;
     bool before;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
     for (;;) {
-        code = sb_source_next(check->source, member);
-        if (code)
-            return code;
+        TRY(sb_source_next(check->source, member));
         check->members++;
         code = sb_naming_map(&check->naming, entry->path, entry->path_size, entry->type == SB_DIR,
                              &name, &size);
@@ -138,9 +133,7 @@ static enum sb_code next_member(struct check *check, struct sb_member *member)
                 return sb_error()->code;
             continue;
         }
-        code = check_names(check, member, name, size);
-        if (code)
-            return code;
+        TRY(check_names(check, member, name, size));
         entry->path = name;
         entry->path_size = size;
         return count(check, member);

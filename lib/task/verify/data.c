@@ -135,17 +135,14 @@ static enum sb_code report_data(struct verify *verify, const struct sb_checksum_
 {
     struct place place = {extent->name, extent->name_size, extent->shard, extent->offset, false};
     bool moved, good;
-    enum sb_code code = sb_archive_still_current(verify->archive);
 
-    if (code == SB_OK)
-        code = sb_verify_index_moved(verify, &moved);
-    if (code == SB_OK && moved) {
-        code = look_again(verify, extent, &good);
-        if (code == SB_OK && good)
+    TRY(sb_archive_still_current(verify->archive));
+    TRY(sb_verify_index_moved(verify, &moved));
+    if (moved) {
+        TRY(look_again(verify, extent, &good));
+        if (good)
             return SB_OK;
     }
-    if (code != SB_OK)
-        return code;
     if (failure)
         sb_verify_report_always(verify, SB_REMEDY_SHARDS, "unreadable", place, "%s", failure->text);
     else

@@ -155,19 +155,14 @@ static void *run_integrity(void *context)
 enum sb_code sb_verify_integrity_start(struct verify *verify)
 {
     struct integrity *check = calloc(1, sizeof(*check));
-    enum sb_code code;
 
     if (!check)
         return sb_fail_memory();
     verify->integrity = check;
     check->quick = verify->options->quick;
-    code = sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ);
-    if (code == SB_OK)
-        code = sb_register_parent_functions(check->db);
-    if (code == SB_OK)
-        code = sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB));
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ));
+    TRY(sb_register_parent_functions(check->db));
+    TRY(sb_database_run(check->db, "PRAGMA cache_size=-" TEXT(INTEGRITY_CACHE_KIB)));
     sqlite3_progress_handler(check->db, 10000, should_stop, check);
     check->running = sb_thread_start(&check->thread, run_integrity, check);
     return SB_OK;
@@ -266,28 +261,25 @@ enum sb_code sb_verify_config(struct verify *verify)
 {
     sqlite3 *db = sb_archive_database(verify->archive);
     bool there, right;
-    enum sb_code code;
 
     if (sb_archive_schema(verify->archive) == SB_SCHEMA_OLD)
         return SB_OK;
-    code = sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right);
-    if (code == SB_OK && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE,
-                                "config." SB_CONFIG_TRIGGERS
-                                " is not 1: an interrupted bulk change left it so, and "
-                                "tree statistics may be wrong");
-    if (code == SB_OK)
-        code = sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right);
-    if (code == SB_OK && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
-                                "config." SB_CONFIG_SHARD_SIZE " is %s",
-                                there ? "not a positive number" : "missing");
-    if (code == SB_OK)
-        code = sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right);
-    if (code == SB_OK && there && !right)
-        code = sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
-                                "config." SB_CONFIG_SHARD_COUNT " is not a number of shards");
-    return code;
+    TRY(sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right));
+    if (!right)
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE,
+                             "config." SB_CONFIG_TRIGGERS
+                             " is not 1: an interrupted bulk change left it so, and "
+                             "tree statistics may be wrong"));
+    TRY(sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right));
+    if (!right)
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
+                             "config." SB_CONFIG_SHARD_SIZE " is %s",
+                             there ? "not a positive number" : "missing"));
+    TRY(sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right));
+    if (there && !right)
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
+                             "config." SB_CONFIG_SHARD_COUNT " is not a number of shards"));
+    return SB_OK;
 }
 
 static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement, const char *type,
@@ -308,18 +300,15 @@ static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement,
 
 enum sb_code sb_verify_objects(struct verify *verify)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
 
     if (sb_archive_schema(verify->archive) != SB_SCHEMA_03)
         return SB_OK;
-    code = sb_database_prepare(sb_archive_database(verify->archive), &statement,
-                               "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2");
-    for (const struct sb_ddl_object *index = sb_ddl_indexes; code == SB_OK && index->name; index++)
-        code = check_object(verify, statement, "index", index->name);
-    for (const struct sb_ddl_object *trigger = sb_ddl_triggers; code == SB_OK && trigger->name;
-         trigger++)
-        code = check_object(verify, statement, "trigger", trigger->name);
-    sqlite3_finalize(statement);
-    return code;
+    TRY(sb_database_prepare(sb_archive_database(verify->archive), &statement,
+                            "SELECT 1 FROM sqlite_schema WHERE type = ?1 AND name = ?2"));
+    for (const struct sb_ddl_object *index = sb_ddl_indexes; index->name; index++)
+        TRY(check_object(verify, statement, "index", index->name));
+    for (const struct sb_ddl_object *trigger = sb_ddl_triggers; trigger->name; trigger++)
+        TRY(check_object(verify, statement, "trigger", trigger->name));
+    return SB_OK;
 }

@@ -93,14 +93,11 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
 {
     const struct sb_entry *held = &holder->entry;
     bool touches = holder->any && touch(held, entry);
-    enum sb_code code = SB_OK;
 
     if (touches && shares_lawfully(verify, held, entry))
         verify->result->shared++;
     else if (touches)
-        code = doubt_overlap(verify, held, entry);
-    if (code != SB_OK)
-        return code;
+        TRY(doubt_overlap(verify, held, entry));
     if (touches && entry->offset + entry->size <= held->offset + held->size)
         return SB_OK;
     return hold(holder, entry);

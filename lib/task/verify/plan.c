@@ -158,27 +158,20 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
 static enum sb_code forget(struct sb_verify_plan *plan, const char *sql)
 {
     const struct sb_verify_choice *choice = plan->choice;
-    sqlite3_stmt *drop;
-    enum sb_code code = sb_database_prepare(plan->db, &drop, sql);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *drop = NULL;
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_prepare(plan->db, &drop, sql));
     sqlite3_bind_int64(drop, 1, choice->has_shards ? choice->first_shard : INT64_MIN);
     sqlite3_bind_int64(drop, 2, choice->has_shards ? choice->last_shard : INT64_MAX);
-    code = sb_database_step(drop);
-    sqlite3_finalize(drop);
-    return code;
+    return sb_database_step(drop);
 }
 
 static enum sb_code forget_gone(struct sb_verify_plan *plan)
 {
-    enum sb_code code = forget(
+    TRY(forget(
         plan,
         "DELETE FROM main.units WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
-        " (SELECT 1 FROM temp.planned p WHERE p.shard = units.shard AND p.unit = units.unit)");
-
-    if (code != SB_OK)
-        return code;
+        " (SELECT 1 FROM temp.planned p WHERE p.shard = units.shard AND p.unit = units.unit)"));
     return forget(plan, "DELETE FROM main.defects WHERE shard BETWEEN ?1 AND ?2 AND NOT EXISTS"
                         " (SELECT 1 FROM main.units u WHERE u.shard = defects.shard"
                         " AND u.unit = defects.unit)");
@@ -186,22 +179,19 @@ static enum sb_code forget_gone(struct sb_verify_plan *plan)
 
 static enum sb_code count_units(struct sb_verify_plan *plan)
 {
-    sqlite3_stmt *count;
-    enum sb_code code = sb_database_prepare(
-        plan->db, &count,
-        "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *count = NULL;
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_prepare(
+        plan->db, &count,
+        "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine"));
     if (sqlite3_step(count) == SQLITE_ROW) {
         plan->units = sqlite3_column_int64(count, 0);
         plan->files = sqlite3_column_int64(count, 1);
         plan->bytes = sqlite3_column_int64(count, 2);
     } else {
-        code = sb_database_fail(plan->db);
+        return sb_database_fail(plan->db);
     }
-    sqlite3_finalize(count);
-    return code;
+    return SB_OK;
 }
 
 /* How many bytes are to be read; INT64_MAX: all. */

@@ -168,10 +168,7 @@ static enum sb_code commit(struct sb_verify_plan *plan)
 static enum sb_code unit_statement(struct sb_verify_plan *plan, enum sb_plan_statement which,
                                    const struct sb_verify_unit *unit, sqlite3_stmt **out)
 {
-    enum sb_code code = sb_verify_plan_statement(plan, which, out);
-
-    if (code != SB_OK)
-        return code;
+    TRY(sb_verify_plan_statement(plan, which, out));
     sqlite3_bind_int64(*out, 1, unit->shard);
     sqlite3_bind_int64(*out, 2, unit->number);
     return SB_OK;
@@ -181,10 +178,8 @@ static enum sb_code set_read(struct sb_verify_plan *plan, const struct sb_verify
                              uint64_t digest, bool bad)
 {
     sqlite3_stmt *set;
-    enum sb_code code = unit_statement(plan, SB_PLAN_SET_READ, unit, &set);
 
-    if (code != SB_OK)
-        return code;
+    TRY(unit_statement(plan, SB_PLAN_SET_READ, unit, &set));
     sqlite3_bind_int64(set, 3, (int64_t)digest);
     sqlite3_bind_int64(set, 4, (int64_t)time(NULL));
     sqlite3_bind_int64(set, 5, bad);
@@ -197,10 +192,8 @@ static enum sb_code drop_defects(struct sb_verify_plan *plan, const struct sb_ve
                                  bool bad)
 {
     sqlite3_stmt *drop;
-    enum sb_code code = unit_statement(plan, SB_PLAN_DROP_DEFECTS, unit, &drop);
 
-    if (code != SB_OK)
-        return code;
+    TRY(unit_statement(plan, SB_PLAN_DROP_DEFECTS, unit, &drop));
     sqlite3_bind_int64(drop, 3, bad ? plan->began : INT64_MAX);
     return sb_database_step(drop);
 }
@@ -208,39 +201,30 @@ static enum sb_code drop_defects(struct sb_verify_plan *plan, const struct sb_ve
 enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                  uint64_t digest, bool bad)
 {
-    enum sb_code code;
-
     plan->read++;
     plan->bad_left -= unit->was_bad;
     if (!plan->choice->state)
         return SB_OK;
-    code = begin(plan);
-    if (code == SB_OK)
-        code = set_read(plan, unit, digest, bad);
-    if (code == SB_OK && (bad || unit->was_bad))
-        code = drop_defects(plan, unit, bad);
-    if (code == SB_OK && sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
-        code = commit(plan);
-    return code;
+    TRY(begin(plan));
+    TRY(set_read(plan, unit, digest, bad));
+    if (bad || unit->was_bad)
+        TRY(drop_defects(plan, unit, bad));
+    if (sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
+        TRY(commit(plan));
+    return SB_OK;
 }
 
 enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                   const struct sb_defect *defect)
 {
     sqlite3_stmt *set, *add;
-    enum sb_code code;
 
     if (!plan->choice->state)
         return SB_OK;
-    code = begin(plan);
-    if (code == SB_OK)
-        code = unit_statement(plan, SB_PLAN_SET_BAD, unit, &set);
-    if (code == SB_OK)
-        code = sb_database_step(set);
-    if (code == SB_OK)
-        code = unit_statement(plan, SB_PLAN_ADD_DEFECT, unit, &add);
-    if (code != SB_OK)
-        return code;
+    TRY(begin(plan));
+    TRY(unit_statement(plan, SB_PLAN_SET_BAD, unit, &set));
+    TRY(sb_database_step(set));
+    TRY(unit_statement(plan, SB_PLAN_ADD_DEFECT, unit, &add));
     sqlite3_bind_text(add, 3, defect->path, (int)defect->path_size, SQLITE_STATIC);
     sqlite3_bind_text(add, 4, defect->kind, -1, SQLITE_STATIC);
     sqlite3_bind_text(add, 5, defect->text, -1, SQLITE_STATIC);

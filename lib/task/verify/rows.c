@@ -81,12 +81,10 @@ static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *
 {
     struct place place = sb_verify_place(entry);
     struct shard_info *info;
-    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info);
 
-    if (code == SB_OK && info)
-        code = sb_verify_shard_report(verify, entry->shard);
-    if (code != SB_OK)
-        return code;
+    TRY(sb_verify_shard_look(verify, entry->shard, &info));
+    if (info)
+        TRY(sb_verify_shard_report(verify, entry->shard));
     place.follows = info && info->state == SHARD_MISSING;
     if (!info || info->state != SHARD_THERE)
         return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "bounds", place,
@@ -128,10 +126,8 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     struct verify *verify = pass->verify;
     struct shard_info *info;
     int64_t end = entry->offset + entry->size;
-    enum sb_code code = sb_verify_shard_look(verify, entry->shard, &info);
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_verify_shard_look(verify, entry->shard, &info));
     if (entry->shard < pass->shard || (entry->shard == pass->shard && entry->offset < pass->end))
         verify->apart = false;
     pass->shard = entry->shard;
@@ -161,7 +157,6 @@ static enum sb_code check_empty(struct verify *verify, const struct sb_entry *en
 static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
 {
     struct verify *verify = pass->verify;
-    enum sb_code code = SB_OK;
 
     verify->result->files++;
     if (entry->defect)
@@ -170,10 +165,8 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
         verify->result->bytes = INT64_MAX;
     verify->result->unchecked += !(entry->has & SB_HAS_CRC);
     if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
-        code = sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
-                                    "has no checksum");
-    if (code != SB_OK)
-        return code;
+        TRY(sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
+                                 "has no checksum"));
     return entry->size > 0 ? check_bounds(pass, entry) : check_empty(verify, entry);
 }
 

@@ -112,10 +112,9 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard)
 {
     struct shard_info *info = &verify->shard_info[shard];
     struct place place = NOWHERE;
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     struct sb_error reason;
     struct stat status;
-    enum sb_code code = SB_OK;
 
     if (info->reported || info->state == SHARD_THERE)
         return SB_OK;
@@ -129,10 +128,8 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard)
     /* A shard that has not arrived is reported at the end. */
     if (verify->by_shard)
         return SB_OK;
-    code = sb_shards_path(verify->shards, shard, &path) ? sb_fail_memory()
+    return sb_shards_path(verify->shards, shard, &path) ? sb_fail_memory()
                                                         : report_missing(verify, shard, path.data);
-    sb_buf_release(&path);
-    return code;
 }
 
 static bool holds_now(const struct verify *verify, const struct shard_info *info,
@@ -291,18 +288,15 @@ static enum sb_code report_short(struct verify *verify, uint32_t shard)
 {
     struct shard_info *info = &verify->shard_info[shard];
     struct place place = NOWHERE;
-    struct sb_buf path = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     info->reported = true;
     place.shard = shard;
-    code = sb_shards_path(verify->shards, shard, &path)
+    return sb_shards_path(verify->shards, shard, &path)
                ? sb_fail_memory()
                : sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place,
                                       "%s: has %lld bytes, of the %lld that files are in",
                                       path.data, (long long)info->size, (long long)info->needed);
-    sb_buf_release(&path);
-    return code;
 }
 
 static enum sb_code check_end(struct verify *verify, uint32_t shard)

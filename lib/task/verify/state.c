@@ -85,7 +85,6 @@ static enum sb_code take(struct sb_verify_state *state, const char *file)
 {
     struct stat st;
     bool exists = stat(file, &st) == 0, named;
-    enum sb_code code;
 
     if (exists && !S_ISREG(st.st_mode))
         return sb_fail(SB_FORMAT, "%s: not a regular file", file);
@@ -95,12 +94,11 @@ static enum sb_code take(struct sb_verify_state *state, const char *file)
     state->file = realpath(file, NULL);
     if (!state->file)
         return sb_fail_errno(errno, "%s", file);
-    code = lock(state, file, !exists);
-    if (code == SB_OK)
-        code = sb_is_named(state->fd, state->file, &named);
-    if (code == SB_OK && !named)
+    TRY(lock(state, file, !exists));
+    TRY(sb_is_named(state->fd, state->file, &named));
+    if (!named)
         return sb_fail(SB_CHANGED, "%s: was replaced while it was opened; run again", file);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code connect(struct sb_verify_state *state, const char *file)
@@ -168,16 +166,12 @@ static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *i
 static enum sb_code write_about(struct sb_verify_state *state, const char *sql,
                                 struct sb_archive *archive, int64_t generation)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(state->db, &statement, sql);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_prepare(state->db, &statement, sql));
     sqlite3_bind_text(statement, 1, sb_archive_index_path(archive), -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 2, generation);
-    code = sb_database_step(statement);
-    sqlite3_finalize(statement);
-    return code;
+    return sb_database_step(statement);
 }
 
 enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_archive *archive)
@@ -189,17 +183,13 @@ enum sb_code sb_verify_state_see_index(struct sb_verify_state *state, struct sb_
 static enum sb_code make(struct sb_verify_state *state, struct sb_archive *archive)
 {
     char pragmas[96];
-    enum sb_code code = SB_OK;
 
     snprintf(pragmas, sizeof(pragmas), "PRAGMA application_id = %d; PRAGMA user_version = %d",
              SB_VERIFY_STATE_ID, VERSION);
-    for (size_t i = 0; code == SB_OK && i < TABLE_COUNT; i++)
-        code = sb_database_run(state->db, tables[i].sql);
-    if (code == SB_OK)
-        code = sb_database_run(state->db, pragmas);
-    if (code == SB_OK)
-        code = write_about(state, "INSERT INTO main.about VALUES(?1, ?2, 0)", archive, 0);
-    return code;
+    for (size_t i = 0; i < TABLE_COUNT; i++)
+        TRY(sb_database_run(state->db, tables[i].sql));
+    TRY(sb_database_run(state->db, pragmas));
+    return write_about(state, "INSERT INTO main.about VALUES(?1, ?2, 0)", archive, 0);
 }
 
 /* Is it the state of this archive? */
@@ -228,18 +218,16 @@ static enum sb_code begin(struct sb_verify_state *state, const char *file,
                           struct sb_archive *archive)
 {
     bool is_new;
-    enum sb_code code = sb_database_run(state->db, "BEGIN IMMEDIATE");
 
-    if (code == SB_OK)
-        code = vet(state, file, &is_new);
-    if (code == SB_OK && is_new)
-        code = make(state, archive);
-    else if (code == SB_OK)
-        code = compare_archive(state, file, archive);
-    if (code == SB_OK)
-        code = sb_database_run(
-            state->db, "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)");
-    return code == SB_OK ? sb_database_run(state->db, "COMMIT") : code;
+    TRY(sb_database_run(state->db, "BEGIN IMMEDIATE"));
+    TRY(vet(state, file, &is_new));
+    if (is_new)
+        TRY(make(state, archive));
+    else
+        TRY(compare_archive(state, file, archive));
+    TRY(sb_database_run(state->db,
+                        "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)"));
+    return sb_database_run(state->db, "COMMIT");
 }
 
 enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *file,
@@ -304,20 +292,16 @@ static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
 static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql, uint32_t shard,
                                   const struct shard_row *row)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(state->db, &statement, sql);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
 
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_prepare(state->db, &statement, sql));
     sqlite3_bind_int64(statement, 1, shard);
     if (row) {
         sqlite3_bind_int64(statement, 2, row->size);
         sqlite3_bind_int64(statement, 3, row->mtime_ns);
         sqlite3_bind_int64(statement, 4, row->inode);
     }
-    code = sb_database_step(statement);
-    sqlite3_finalize(statement);
-    return code;
+    return sb_database_step(statement);
 }
 
 enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
@@ -342,10 +326,10 @@ enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t s
 {
     struct shard_row row = row_of(now);
     bool same;
-    enum sb_code code = compare_shard(state, shard, &row, index_changed, &same);
 
-    if (code == SB_OK && !same)
-        code =
-            run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard, NULL);
-    return code == SB_OK ? sb_verify_state_keep_shard(state, shard, now) : code;
+    TRY(compare_shard(state, shard, &row, index_changed, &same));
+    if (!same)
+        TRY(run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard,
+                          NULL));
+    return sb_verify_state_keep_shard(state, shard, now);
 }

@@ -125,18 +125,16 @@ static enum sb_code check_item(struct check *check, int64_t item)
 static enum sb_code check_items(struct check *check)
 {
     int64_t count = sb_syrah_count(check->syrah);
-    enum sb_code code = SB_OK;
 
     check->last_end = SB_SYRAH_HEADER;
     check->row = calloc((size_t)sb_syrah_array_count(check->syrah) + 1, sizeof(*check->row));
     if (!check->row)
         return sb_fail_memory();
-    for (int64_t item = 0; !code && item < count; item++) {
-        code = sb_heed_interrupt();
-        if (!code)
-            code = check_item(check, item);
+    for (int64_t item = 0; item < count; item++) {
+        TRY(sb_heed_interrupt());
+        TRY(check_item(check, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* For a file whose extents do not follow each other */
@@ -271,22 +269,21 @@ static enum sb_code read_all(const struct check *check)
 static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts)
 {
     struct sb_verify_result *result = check->result;
-    enum sb_code code;
 
     counts->items = sb_syrah_count(check->syrah);
     counts->arrays = sb_syrah_array_count(check->syrah);
     result->files = counts->items * counts->arrays;
     result->unchecked = result->files;
-    code = check_items(check);
-    if (!code && check->out_of_order)
-        code = check_overlaps(check);
-    if (!code && !check->options->quick)
-        code = read_all(check);
-    if (!code && !check->options->quick)
+    TRY(check_items(check));
+    if (check->out_of_order)
+        TRY(check_overlaps(check));
+    if (!check->options->quick)
+        TRY(read_all(check));
+    if (!check->options->quick)
         result->files_read = result->files;
-    if (!code && check->options->strict && result->files > 0)
+    if (check->options->strict && result->files > 0)
         report(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
-    return code;
+    return SB_OK;
 }
 
 /* A file that begins as a Syrah file is one, even if it is damaged. */

@@ -40,7 +40,6 @@ struct sb_treestat {
 
 static struct level *push(struct levels *levels, size_t size)
 {
-
     if (IGNORED(sb_grow(&levels->items, &levels->capacity, levels->count, sizeof(*levels->items))))
         return NULL;
     struct level *level = &levels->items[levels->count++];
@@ -145,9 +144,7 @@ static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t siz
 
 static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const struct level *row)
 {
-    enum sb_code code = enter(tree, path, parent_size(path, row->size));
-    if (code != SB_OK)
-        return code;
+    TRY(enter(tree, path, parent_size(path, row->size)));
     if (sb_buf_set(&tree->deep, path, row->size) != SB_OK)
         return sb_fail_memory();
     struct level *level = open_level(tree, row->size);
@@ -203,12 +200,8 @@ static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t p
 enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,
                               int64_t file_size)
 {
-    enum sb_code code = advance(tree, path, path_size);
-    if (code != SB_OK)
-        return code;
-    code = enter(tree, path, parent_size(path, path_size));
-    if (code != SB_OK)
-        return code;
+    TRY(advance(tree, path, path_size));
+    TRY(enter(tree, path, parent_size(path, path_size)));
     struct sb_tree_sums *sums = &tree->open.items[tree->open.count - 1].computed;
     sb_count_up(&sums->num_files, 1);
     sb_count_up(&sums->num_files_tree, 1);
@@ -244,8 +237,8 @@ enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t 
 
 enum sb_code sb_treestat_end(struct sb_treestat *tree)
 {
-    enum sb_code code = take_waiting(tree, NULL, 0);
-    while (code == SB_OK && tree->open.count > 0)
-        code = close_innermost(tree);
-    return code;
+    TRY(take_waiting(tree, NULL, 0));
+    while (tree->open.count > 0)
+        TRY(close_innermost(tree));
+    return SB_OK;
 }

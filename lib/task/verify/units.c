@@ -102,12 +102,10 @@ static int64_t end_of(const struct sb_verify_unit *unit)
 static enum sb_code begin_unit(struct sb_verify_units *units)
 {
     struct sb_verify_unit unit;
-    enum sb_code code = sb_verify_plan_next(units->plan, &unit);
 
-    if (code == SB_OK && units->end - units->first == (int64_t)units->capacity)
-        code = grow(units);
-    if (code != SB_OK)
-        return code;
+    TRY(sb_verify_plan_next(units->plan, &unit));
+    if (units->end - units->first == (int64_t)units->capacity)
+        TRY(grow(units));
     struct sb_query query = {
         .order = SB_BY_ADDRESS,
         .files = true,

@@ -61,12 +61,9 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
 {
     bool moved;
     va_list arguments;
-    enum sb_code code = sb_archive_still_current(verify->archive);
 
-    if (code == SB_OK)
-        code = sb_verify_index_moved(verify, &moved);
-    if (code != SB_OK)
-        return code;
+    TRY(sb_archive_still_current(verify->archive));
+    TRY(sb_verify_index_moved(verify, &moved));
     if (moved)
         return sb_fail(SB_CHANGED, "%s: was changed while it was being verified; verify it again",
                        sb_archive_path(verify->archive));
@@ -81,8 +78,7 @@ enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, 
 {
     va_list arguments;
 
-    if (sb_archive_still_current(verify->archive))
-        return sb_error()->code;
+    TRY(sb_archive_still_current(verify->archive));
     va_start(arguments, format);
     report_list(verify, remedy, kind, place, format, arguments);
     va_end(arguments);
@@ -128,18 +124,16 @@ bool sb_verify_gives_up(struct verify *verify)
 static enum sb_code select_paths(struct verify *verify, struct sb_select **out)
 {
     const struct sb_verify_options *options = verify->options;
-    enum sb_code code;
 
     *out = NULL;
     if (options->path_count == 0)
         return SB_OK;
-    code =
-        sb_select_new(out, verify->archive, options->paths, options->path_count, SB_REACH_SUBTREE);
-    if (code == SB_OK && sb_select_everything(*out)) {
+    TRY(sb_select_new(out, verify->archive, options->paths, options->path_count, SB_REACH_SUBTREE));
+    if (sb_select_everything(*out)) {
         sb_select_free(*out);
         *out = NULL;
     }
-    return code;
+    return SB_OK;
 }
 
 /* The checks of the index and of the shards' sizes. */
