@@ -451,7 +451,7 @@ static int cat_files(const struct settings *settings, const struct cat_request *
     if (status)
         return status;
     code = settings->samples ? fetch_samples(settings, request) : fetch_named(settings, request);
-    return code ? message_failure(sb_error()) : message_status();
+    return code ? message_failure() : message_status();
 }
 
 /* What only files of archives have. */
@@ -535,7 +535,7 @@ static int run(void *context, char **operands, int count)
         return message_status();
     settings->opening.once = count == 2 && !settings->files_from && !settings->samples;
     if (open_store(&store, operands[0], &settings->opening))
-        return message_failure(sb_error());
+        return message_failure();
     status = cat_store(settings, store, operands + 1, (size_t)count - 1);
     sb_store_free(store);
     return status;

@@ -136,7 +136,7 @@ static int run(void *context, char **operands, int count)
     sb_store_free(store);
     code = forgive_alarm(code);
     if (code)
-        message_failure(sb_error());
+        message_failure();
     else
         output_bytes(found.data, found.size);
     sb_buf_release(&found);

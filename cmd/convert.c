@@ -170,7 +170,7 @@ static int describe_shards(const struct convert_settings *settings, char *const 
     if (wrong)
         return message_usage("%s", wrong);
     if (sb_limits_write(&wanted, &counts)) {
-        message_failure(sb_error());
+        message_failure();
         message_raise(STATUS_ERROR);
         return message_status();
     }
@@ -237,14 +237,13 @@ static void advise_dictionary(const struct convert_settings *settings,
 
 /* The last line on stderr: the error, or that not everything was done. */
 static void convert_conclude(const struct convert_settings *settings,
-                             const struct sb_convert_result *result, enum sb_code code,
-                             const struct sb_error *err)
+                             const struct sb_convert_result *result, enum sb_code code)
 {
     const char *output = strcmp(settings->output, "-") == 0 ? "standard output" : settings->output;
 
     if (code) {
-        if (!convert_explain_input(settings, err))
-            message_failure(err);
+        if (!convert_explain_input(settings))
+            message_failure();
         message_raise(STATUS_ERROR);
         if (result->kept)
             resume_hint(output, settings->append);
@@ -370,7 +369,7 @@ static int convert(const struct convert_settings *settings)
     enum sb_code code;
 
     if (report_open(&report, settings->report, &wanted))
-        return message_failure(sb_error());
+        return message_failure();
     code = describe(settings, &requested);
     wanted.checkpoint.requested = requested.data ? requested.data : "";
     if (code)
@@ -398,7 +397,7 @@ static int convert(const struct convert_settings *settings)
     if (!code && !settings->dry_run)
         protect_later(settings->output);
     report_finish(&report, code ? sb_error() : NULL);
-    convert_conclude(settings, &result, code, sb_error());
+    convert_conclude(settings, &result, code);
     report_release(&report);
     return message_status();
 }
@@ -421,7 +420,7 @@ static int make_index(const struct convert_settings *settings)
 
     message_progress_end();
     if (code) {
-        message_failure(sb_error());
+        message_failure();
         message_raise(STATUS_ERROR);
         return message_status();
     }

@@ -214,7 +214,7 @@ static int defrag(struct settings *settings)
         return message_status();
     }
     explain_failure(settings->archive);
-    message_failure(sb_error());
+    message_failure();
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", settings->archive);
     return message_status();

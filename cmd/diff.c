@@ -543,7 +543,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
 static int run(void *settings, char **operands, int count)
 {
     if (diff(settings, operands[0], operands + 1, (size_t)count - 1)) {
-        message_failure(sb_error());
+        message_failure();
         /* 1 says that they differ, which is not what was found. */
         message_raise(STATUS_ERROR);
     }

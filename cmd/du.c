@@ -553,7 +553,7 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     if (status)
         return status;
     if (show_usage(&usage, store, paths, (size_t)count))
-        message_failure(sb_error());
+        message_failure();
     return message_status();
 }
 
@@ -567,7 +567,7 @@ static int run(void *context, char **operands, int count)
         return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
                              settings->sizes.unit == DU_KIB ? 'k' : 'm');
     if (open_store(&store, operands[0], &settings->opening))
-        return message_failure(sb_error());
+        return message_failure();
     status = show(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;

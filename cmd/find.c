@@ -262,7 +262,7 @@ static int run(void *context, char **operands, int count)
         .nul = settings->nul, .as_json = settings->json, .format = settings->format};
     finding.visit.printer = &finding.printer;
     if (find(&finding, operands[0], operands + 1, (size_t)count - 1))
-        message_failure(sb_error());
+        message_failure();
     return message_status();
 }
 

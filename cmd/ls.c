@@ -166,7 +166,7 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
     if (status)
         return status;
     if (ls_entries(settings, store, paths, (size_t)count))
-        message_failure(sb_error());
+        message_failure();
     return message_status();
 }
 
@@ -193,7 +193,7 @@ static int run(void *context, char **operands, int count)
     int status;
 
     if (open_store(&store, operands[0], &settings->opening))
-        return message_failure(sb_error());
+        return message_failure();
     status = list(settings, store, operands + 1, count - 1);
     sb_store_free(store);
     return status;

@@ -140,10 +140,10 @@ static void note_counts(const struct settings *settings, const struct sb_sink_co
 
 /* The last line on stderr. */
 static void conclude(const struct settings *settings, const struct sb_convert_result *result,
-                     enum sb_code code, const struct sb_error *err)
+                     enum sb_code code)
 {
     if (code) {
-        message_failure(err);
+        message_failure();
         message_raise(STATUS_ERROR);
     } else if (result->problems > 0) {
         message_problem("%s: %s; problems, named above: %" PRId64, settings->output,
@@ -160,7 +160,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
     enum sb_code code;
 
     if (report_open(&report, settings->report, &wanted))
-        return message_failure(sb_error());
+        return message_failure();
     code = sb_convert(&wanted, &result);
     message_progress_end();
     if (!code) {
@@ -170,7 +170,7 @@ static int merge(const struct settings *settings, char *const *prefixes)
             protect_later(settings->output);
     }
     report_finish(&report, code ? sb_error() : NULL);
-    conclude(settings, &result, code, sb_error());
+    conclude(settings, &result, code);
     report_release(&report);
     return message_status();
 }
@@ -189,7 +189,7 @@ static int merge_checked(struct settings *settings)
         return message_usage("%s", wrong);
     if (settings->as_subdirs &&
         sb_subdirs_new(&subdirs, settings->inputs, settings->input_count, settings->prefix))
-        return message_failure(sb_error());
+        return message_failure();
     status = merge(settings, subdirs);
     sb_subdirs_free(subdirs, settings->input_count);
     return status;

@@ -112,7 +112,7 @@ static int run(void *context, char **operands, int count)
     if (output_is_added_to(settings->append, settings->output))
         wanted.mode = SB_APPEND;
     if (sb_merge_symlink(&wanted, &result) != SB_OK)
-        return message_failure(sb_error());
+        return message_failure();
     note_result(settings, &result);
     if (!settings->dry_run)
         protect_later(settings->output);

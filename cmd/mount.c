@@ -92,7 +92,7 @@ static int take_words(void *context, char *const *words)
         return 0;
     if (sb_grow(&settings->words, &settings->word_capacity, settings->word_count + 1,
                 sizeof(*settings->words)))
-        return message_failure(sb_error()), -1;
+        return message_failure(), -1;
     settings->words[settings->word_count++] = words[0];
     return 1;
 }
@@ -313,13 +313,13 @@ static void release(struct job *job)
 
 /* That a signal came is printed by the program that waits for this one; what fails once that has
  * gone is logged. background: NULL in the foreground. */
-static int fail(const struct background *background, const struct sb_error *err)
+static int fail(const struct background *background)
 {
-    if (background && err->code == SB_INTERRUPT)
+    if (background && sb_error()->code == SB_INTERRUPT)
         background_leave_terminal();
     if (background && background->ready < 0)
-        sb_report(&logging_notify, SB_PROBLEM, "failed", NULL, "%s", err->text);
-    return message_failure(err);
+        sb_report(&logging_notify, SB_PROBLEM, "failed", NULL, "%s", sb_error()->text);
+    return message_failure();
 }
 
 static int run(void *context, char **operands, int count)
@@ -336,11 +336,11 @@ static int run(void *context, char **operands, int count)
         return status;
     background = !settings->foreground && !job.command ? &state : NULL;
     if (background && background_begin(background, &parent, &status))
-        return message_failure(sb_error());
+        return message_failure();
     if (parent)
         return status;
     if (logging_open(settings->log) || serve(&job, background, &status))
-        status = fail(background, sb_error());
+        status = fail(background);
     release(&job);
     message_raise(status);
     return message_status();

@@ -157,7 +157,7 @@ static int move_names(struct settings *settings, const char *archive, char *cons
     if (code) {
         explain_failure(archive);
         /* Whatever the reason, nothing was moved. */
-        message_failure(sb_error());
+        message_failure();
         message_raise(STATUS_ERROR);
     }
     if (code && sources.count > 1 && !settings->dry_run)

@@ -108,7 +108,7 @@ static bool take_exclude_from(void *settings, const char *value)
     if (s->filter && sb_filter_add_file(s->filter, false, value) == SB_OK)
         return true;
     if (s->filter)
-        message_failure(sb_error());
+        message_failure();
     else
         message_error("out of memory");
     return false;
@@ -338,7 +338,7 @@ static int pack(const struct settings *settings)
     enum sb_code code;
 
     if (report_begin(&report, settings->report, NULL, 0, settings->archive))
-        return message_failure(sb_error());
+        return message_failure();
     code = describe(settings, &requested);
     pack_options = options_of(settings, &requested, &report);
     if (code)
@@ -361,7 +361,7 @@ static int pack(const struct settings *settings)
         return message_status();
     }
     /* Whatever the reason, nothing of this run is in the archive, or not all. */
-    message_failure(sb_error());
+    message_failure();
     message_raise(STATUS_ERROR);
     if (counts.kept)
         resume_hint(settings->archive, settings->append);

@@ -97,7 +97,7 @@ static int remove_names(struct settings *settings, const char *archive, char *co
     output_flush();
     explain_failure(archive);
     /* Whatever the reason, nothing was removed. */
-    message_failure(sb_error());
+    message_failure();
     message_raise(STATUS_ERROR);
     return message_status();
 }

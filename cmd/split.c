@@ -92,7 +92,7 @@ static void split_in_place(const struct in_place *wanted)
         return;
     }
     explain_failure(wanted->path);
-    message_failure(sb_error());
+    message_failure();
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
         message_error("%s: is whole; run the same command again to go on", wanted->path);
 }
@@ -318,10 +318,10 @@ static enum sb_code open_whole(struct sb_store **out, struct sb_split_options *s
 }
 
 static void conclude(const struct split_settings *settings, const struct sb_split_result *result,
-                     enum sb_code code, const struct sb_error *err)
+                     enum sb_code code)
 {
     if (code) {
-        message_failure(err);
+        message_failure();
         message_raise(STATUS_ERROR);
         if (result->parts > 0 && !settings->dry_run)
             message_error(
@@ -431,7 +431,7 @@ static void split(const struct split_settings *settings)
     message_progress_end();
     if (!code)
         report_summary(&run.report, settings->output, sb_container_word(type.kind));
-    conclude(settings, &result, code, sb_error());
+    conclude(settings, &result, code);
     report_release(&run.report);
     records_release(&records);
     json_release(&run.line);

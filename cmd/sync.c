@@ -508,7 +508,7 @@ static int run(void *context, char **operands, int count)
         code = sync_sides(&syncing, &counts);
     message_progress_end();
     if (code)
-        message_failure(sb_error());
+        message_failure();
     else
         summarize(&syncing, &counts);
     if (!code && !settings->dry_run)

@@ -25,7 +25,7 @@ static int run(void *context, char **operands, int count)
         return message_usage("no DIR given");
     for (int i = 0; i < count; i++) {
         if (sb_unmount(operands[i], settings->lazy))
-            message_failure(sb_error());
+            message_failure();
     }
     return message_status();
 }

@@ -250,7 +250,7 @@ static void complain(const struct work *work)
     /* A container other than an archive cannot be read past its damage. */
     if (sb_error()->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
         sb_error()->code = SB_FORMAT;
-    message_failure(sb_error());
+    message_failure();
     if (work->result.begun && !work->settings->dry_run)
         message_error("%s: unpacked in part%s", work->name,
                       resumable ? "; go on with --existing=skip" : "");
@@ -262,7 +262,7 @@ static int unpack(struct work *work)
 
     if (report_begin(&work->report, work->settings->report, &work->path, 1,
                      work->settings->directory))
-        return message_failure(sb_error());
+        return message_failure();
     code = open_members(work);
     if (!code)
         code = unpack_members(work);

@@ -147,7 +147,7 @@ static int run(void *context, char **operands, int count)
         return message_status();
     }
     explain_failure(settings->archive);
-    return message_failure(sb_error());
+    return message_failure();
 }
 
 const struct command upgrade_command = {

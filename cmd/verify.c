@@ -379,9 +379,9 @@ static int run(void *settings, char **operands, int count)
         return message_usage("%s", misused);
     code = verify_run_begin(&run, settings, operands, (size_t)count);
     if (code)
-        return message_failure(sb_error());
+        return message_failure();
     code = verify(&run);
-    return verify_run_end(&run, code, sb_error());
+    return verify_run_end(&run, code);
 }
 
 const struct command verify_command = {

@@ -178,7 +178,7 @@ int cat_rows(const struct cat_rows_settings *settings, const struct cat_request 
     if (!code && job.missing > 0 && request->framing == SB_FRAMING_BATCH)
         message_problem("%" PRId64 " of the requested %ss %s not there", job.missing, word,
                         job.missing == 1 ? "is" : "are");
-    status = code ? message_failure(sb_error()) : message_status();
+    status = code ? message_failure() : message_status();
     sb_table_free(job.table);
     return status;
 }

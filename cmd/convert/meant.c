@@ -68,12 +68,12 @@ static bool is_plain_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-bool convert_explain_input(const struct convert_settings *settings, const struct sb_error *err)
+bool convert_explain_input(const struct convert_settings *settings)
 {
     struct line_to_type line;
     const char *input = NULL;
 
-    if (err->code != SB_FORMAT || settings->from != NOT_GIVEN ||
+    if (sb_error()->code != SB_FORMAT || settings->from != NOT_GIVEN ||
         settings->records.framing != NOT_FRAMED)
         return false;
     for (size_t i = 0; !input && i < settings->input_count; i++) {
@@ -84,7 +84,7 @@ bool convert_explain_input(const struct convert_settings *settings, const struct
     if (!input && sb_container_takes(settings->output_type.kind) & SB_TO_RECORDS &&
         settings->input_count == 1 && strcmp(settings->inputs[0], "-") == 0) {
         line = begin_line(settings, "--frame=line");
-        line_complain(&line, "%s; --frame says how records are separated", err->text);
+        line_complain(&line, "%s; --frame says how records are separated", sb_error()->text);
         return true;
     }
     if (!input)

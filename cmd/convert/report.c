@@ -131,6 +131,6 @@ void report_finish(struct report *report, const struct sb_error *failure)
     }
     if (!report_file_finish(&report->out))
         return;
-    message_failure(sb_error());
+    message_failure();
     message_raise(STATUS_ERROR);
 }

@@ -68,6 +68,6 @@ bool convert_output_is_unknown(const struct convert_settings *settings);
 
 /* The input of a failed conversion that is no container, but records with something between them,
  * or a file to pack: after a message with the line to type. */
-bool convert_explain_input(const struct convert_settings *settings, const struct sb_error *err);
+bool convert_explain_input(const struct convert_settings *settings);
 
 #endif

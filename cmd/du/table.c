@@ -326,5 +326,5 @@ int du_table(const struct du_table *wanted, struct sb_store *store, bool several
     if (status)
         return status;
     code = several ? show_caches(wanted, sb_store_path(store)) : show_table(wanted, store);
-    return code ? message_failure(sb_error()) : message_status();
+    return code ? message_failure() : message_status();
 }

@@ -238,5 +238,5 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
     code = each_cache(path, list_one, &files);
     sb_buf_release(&files.line);
     json_release(&files.json);
-    return code ? message_failure(sb_error()) : message_status();
+    return code ? message_failure() : message_status();
 }

@@ -152,5 +152,5 @@ int ls_table(const struct ls_settings *settings, struct sb_store *store, char **
                    ? ls_parts(settings, table)
                    : ls_rows(settings, table, &keys, operands, count);
     sb_table_free(table);
-    return code ? message_failure(sb_error()) : message_status();
+    return code ? message_failure() : message_status();
 }

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum sb_code fail_operand(const struct sb_table *table, const char *text,
-                                 const struct sb_error *wrong)
+static enum sb_code fail_operand(const struct sb_table *table, const char *text)
 {
     if (!table->ops->row_name)
-        return sb_fail(SB_INVALID, "%s: %s; names take --keys=BAG", table->name, wrong->text);
+        return sb_fail(SB_INVALID, "%s: %s; names take --keys=BAG", table->name, sb_error()->text);
     return sb_fail(SB_INVALID,
                    "%s: '%s' is no %s number, and no START:STOP:STEP with a step other than 0; the "
                    "name of one %s follows after a '/', or is in --array=NAME",
@@ -24,18 +23,15 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
 {
     const char *slash = table->ops->row_name ? strchr(text, '/') : NULL;
     size_t before = rows->records.options.slice_count;
-    struct sb_error wrong;
     enum sb_code code;
 
     if (sb_buf_set(slices, text, slash ? (size_t)(slash - text) : strlen(text)))
         return sb_fail_memory();
-    code = INTO(&wrong, chosen_records_add(&rows->records, slices->data));
+    code = chosen_records_add(&rows->records, slices->data);
     if (code == SB_INVALID)
-        return fail_operand(table, text, &wrong);
-    if (code) {
-        *sb_error() = wrong;
+        return fail_operand(table, text);
+    if (code)
         return code;
-    }
     rows->groups[rows->options.group_count++] = (struct sb_row_group){
         .words = text,
         .slice_count = rows->records.options.slice_count - before,

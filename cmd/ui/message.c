@@ -269,24 +269,25 @@ void message_plain(const char *text)
     write_line(text, strlen(text));
 }
 
-int message_failure(const struct sb_error *err)
+int message_failure(void)
 {
-    bool is_damage = err->code == SB_DAMAGED || err->code == SB_CHANGED;
+    const struct sb_error *error = sb_error();
+    bool is_damage = error->code == SB_DAMAGED || error->code == SB_CHANGED;
 
-    if (err->code == SB_SYSTEM && err->sys_errno == EPIPE) {
+    if (error->code == SB_SYSTEM && error->sys_errno == EPIPE) {
         message_raise(STATUS_PIPE);
         return status;
     }
-    failure_note(failure_word(err), err->text, is_damage ? STATUS_PARTIAL : STATUS_ERROR);
-    if (err->code == SB_INTERRUPT) {
+    failure_note(failure_word(error), error->text, is_damage ? STATUS_PARTIAL : STATUS_ERROR);
+    if (error->code == SB_INTERRUPT) {
         /* The work and then its output may both end because of one signal: print this once. */
         if (!interrupt_is_said)
             message_error("interrupted");
         interrupt_is_said = true;
     } else if (is_damage) {
-        message_problem("%s", err->text);
+        message_problem("%s", error->text);
     } else {
-        message_error("%s", err->text);
+        message_error("%s", error->text);
     }
     return status;
 }

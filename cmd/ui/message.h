@@ -43,7 +43,7 @@ void message_plain(const char *text);
  * Prints the error of a failed call and returns the status: 2, but 1 for SB_DAMAGED and SB_CHANGED.
  * SB_INTERRUPT prints "interrupted"; EPIPE prints nothing, and the status is 141.
  */
-int message_failure(const struct sb_error *err);
+int message_failure(void);
 
 /*
  * May another line of this kind be printed? Of a kind ten are, or `most` unless it is below 0, and

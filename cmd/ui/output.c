@@ -52,7 +52,7 @@ void output_check(int error_number)
     if (error_number == 0)
         return;
     sb_fail_errno(error_number, "standard output");
-    message_failure(sb_error());
+    message_failure();
     message_leave();
 }
 
@@ -72,7 +72,7 @@ static void write_out(const char *data, size_t size)
     if (!code && sb_interrupted())
         code = sb_fail(SB_INTERRUPT, "interrupted");
     if (code) {
-        message_failure(sb_error());
+        message_failure();
         message_leave();
     }
 }

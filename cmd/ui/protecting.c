@@ -63,7 +63,7 @@ static void add_file(void *context, const char *path)
 void protecting_add(struct protecting *protecting, const char *path)
 {
     if (sb_protect_walk(path, protecting->wanted.parity_dir, add_file, protecting))
-        message_failure(sb_error());
+        message_failure();
 }
 
 static enum sb_code protect(struct protecting *protecting, const struct protect_file *file,
@@ -77,7 +77,7 @@ static enum sb_code protect(struct protecting *protecting, const struct protect_
     if (code && late && code != SB_INTERRUPT)
         message_problem("%s", sb_error()->text);
     else if (code)
-        message_failure(sb_error());
+        message_failure();
     return code;
 }
 
@@ -148,7 +148,7 @@ static void add_output(struct protecting *protecting, const char *path)
         return;
     }
     if (sb_spec_expand(&spec, path))
-        message_failure(sb_error());
+        message_failure();
     for (size_t i = 0; i < spec.count; i++)
         add_with_limits(protecting, spec.paths[i]);
     sb_spec_release(&spec);

@@ -21,7 +21,8 @@ static bool is_among(const char *name, const char *const *names)
 
 enum sb_code resume_add_line(struct sb_buf *out, const char *option, const char *value)
 {
-    TRY(option ? sb_buf_add_text(out, option) : SB_OK);
+    if (option)
+        TRY(sb_buf_add_text(out, option));
     if (option && value)
         TRY(sb_buf_add_char(out, '='));
     for (const char *at = value; at && *at; at++)

@@ -49,18 +49,12 @@ static bool parse_percent(const char *text, double *out)
 
 static enum sb_code parse_part(const char *text, struct sb_share *out)
 {
-    struct sb_error reason;
-
-    if (INTO(&reason, sb_share_parse(out, text)) == SB_OK)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "--part: %s", reason.text);
+    return sb_share_parse(out, text) ? sb_fail(SB_INVALID, "--part: %s", sb_error()->text) : SB_OK;
 }
 
 static enum sb_code parse_subset(const char *text, struct sb_verify_choice *out)
 {
-    struct sb_error reason;
-
-    if (strchr(text, '/') && INTO(&reason, sb_share_parse(&out->share, text)) == SB_OK)
+    if (strchr(text, '/') && IGNORED(sb_share_parse(&out->share, text)) == SB_OK)
         return SB_OK;
     if (parse_percent(text, &out->percent) || (sb_parse_size(text, &out->bytes) && out->bytes > 0))
         return SB_OK;

@@ -26,11 +26,8 @@ struct output {
 static enum sb_code spare_input(const char *input, const char *file)
 {
     char *inputs[] = {(char *)(uintptr_t)input};
-    struct sb_error found;
 
-    if (INTO(&found, sb_convert_paths_check(inputs, 1, file)) != SB_INVALID)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "%s", found.text);
+    return sb_convert_paths_check(inputs, 1, file) == SB_INVALID ? SB_INVALID : SB_OK;
 }
 
 /* A directory may well have outputs in it, too. */
@@ -250,23 +247,23 @@ static void sum_up_problems(const struct verify_run *run)
 static void finish_outputs(struct verify_run *run)
 {
     if (verify_report_finish(&run->report, run)) {
-        message_failure(sb_error());
+        message_failure();
         message_raise(STATUS_ERROR);
         run->status = message_status();
     }
     if (run->settings->metrics && verify_metrics_write(run->settings->metrics, run)) {
-        message_failure(sb_error());
+        message_failure();
         message_raise(STATUS_ERROR);
     }
 }
 
-int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_error *err)
+int verify_run_end(struct verify_run *run, enum sb_code code)
 {
     int caught = sb_interrupt_signal();
 
     if (code) {
-        message_failure(err);
-        run->failure = err;
+        message_failure();
+        run->failure = sb_error();
     } else {
         sum_up_problems(run);
     }

@@ -76,6 +76,6 @@ const char *verify_run_report(const struct verify_run *run);
 void verify_run_flush(void);
 
 /* Says what ended the run, if something did, finishes report and metrics; returns the status. */
-int verify_run_end(struct verify_run *run, enum sb_code code, const struct sb_error *err);
+int verify_run_end(struct verify_run *run, enum sb_code code);
 
 #endif

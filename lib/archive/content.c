@@ -106,9 +106,11 @@ static bool is_same_content(const struct sb_entry *a, const struct sb_entry *b)
 }
 
 /* Can wrong or outdated addresses cause this error? */
-static bool may_have_moved(const struct sb_error *err)
+static bool may_have_moved(void)
 {
-    return err->code == SB_DAMAGED || err->code == SB_NOENT || err->code == SB_FORMAT;
+    const struct sb_error *error = sb_error();
+
+    return error->code == SB_DAMAGED || error->code == SB_NOENT || error->code == SB_FORMAT;
 }
 
 /*
@@ -122,7 +124,7 @@ static enum sb_code follow(struct sb_content *content, struct sb_entry *entry, e
     const struct sb_entry before = *entry;
     struct sb_error found;
 
-    if (sb_archive_is_adopted(content->archive) || (failed && !may_have_moved(sb_error())) ||
+    if (sb_archive_is_adopted(content->archive) || (failed && !may_have_moved()) ||
         (failed && followed == FOLLOWED_MOST))
         return failed;
     if (INTO(&found, sb_content_find(content, entry))) {

@@ -534,7 +534,8 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     if (st.st_size == 0 && mode != SB_DB_CREATE)
         return sb_fail(SB_FORMAT, "%s: an empty file, not an archive", file);
 
-    TRY(mode == SB_DB_WRITE ? sb_journal_vet(file) : SB_OK);
+    if (mode == SB_DB_WRITE)
+        TRY(sb_journal_vet(file));
     configure();
     choose_temp_directory(file);
     sb_index_io_failure();

@@ -7,16 +7,15 @@
  * and says what is wrong and, where there is something, what to do. Names in it are not escaped:
  * the printer of messages masks control characters.
  *
- * A thread that works for another one keeps its failure in a struct sb_error of both (INTO).
+ * A thread that works for another one leaves its failure in a struct sb_error of both. A function
+ * that succeeds may have changed the words: what calls one while a failure is pending keeps them.
  */
 #ifndef SB_CORE_ERROR_H
 #define SB_CORE_ERROR_H
 
-#include <dirent.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -59,7 +58,10 @@ static inline void sb_error_back(struct sb_error **before)
     sb_error_into(*before);
 }
 
-/* The value of the call; the words of its failure go to *error, and the thread's stay. */
+/*
+ * INTO is the value of the call; the words of its failure go to *error, and the thread's stay.
+ * IGNORED: its failure does not matter, and the words of an earlier one stay.
+ */
 #ifndef __cppcheck__
 #define INTO(error, call)                                                                          \
     ({                                                                                             \
@@ -67,12 +69,15 @@ static inline void sb_error_back(struct sb_error **before)
             sb_error_into(error);                                                                  \
         call;                                                                                      \
     })
-#else /* it does not look into them */
+#define IGNORED(call)                                                                              \
+    ({                                                                                             \
+        struct sb_error ignored_;                                                                  \
+        INTO(&ignored_, call);                                                                     \
+    })
+#else /* it does not look into statement expressions */
 #define INTO(error, call) (sb_error_into(error), call)
+#define IGNORED(call)     (call)
 #endif
-
-/* The value of the call, whose failure does not matter: the words of an earlier one stay. */
-#define IGNORED(call) INTO(&(struct sb_error){.code = SB_OK}, call)
 
 /* Returns from the function if the call fails, with its code. */
 #define TRY(call)                                                                                  \
@@ -111,9 +116,6 @@ static inline void sb_freep(void *pointer)
 {
     free(*(void **)pointer);
 }
-
-FREEP(closedir, DIR) /* defines closedirp */
-FREEP(fclose, FILE)  /* defines fclosep */
 
 /* close, unless it is -1; whose failure does not matter. */
 static inline void sb_closep(const int *fd)

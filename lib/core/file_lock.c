@@ -49,7 +49,7 @@ int sb_lock_wait(int usual)
     return (int)seconds * 1000;
 }
 
-bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why)
+bool sb_lock_await(enum sb_code *code, unsigned *tries)
 {
     const struct sb_context *context = sb_context_now;
     const struct timespec moment = {.tv_nsec = TRY_MILLISECONDS * 1000000L};
@@ -58,10 +58,10 @@ bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why)
         (context->lock_wait > 0 && *tries >= context->lock_wait * (1000 / TRY_MILLISECONDS)))
         return false;
     if ((*tries)++ == 0 && context->waits)
-        context->waits(why->text);
+        context->waits(sb_error()->text);
     nanosleep(&moment, NULL);
     if (sb_interrupted())
-        *code = INTO(why, sb_fail_interrupt());
+        *code = sb_fail_interrupt();
     return *code == SB_LOCKED;
 }
 

@@ -33,12 +33,12 @@ void sb_unlock_first_byte(int fd);
 int sb_lock_wait(int usual);
 
 /*
- * Call this when the lock of a file was not granted because another process writes the file; `why`
- * names that process. True after a pause: try again, as the context's lock_wait allows. False: the
- * time is up, the work is cancelled (*code is SB_INTERRUPT then), or *code was not SB_LOCKED.
- * *tries counts the calls, from 0.
+ * Call this when the lock of a file was not granted because another process writes the file,
+ * which the last failure says. True after a pause: try again, as the context's lock_wait allows.
+ * False: the time is up, the work is cancelled (*code is SB_INTERRUPT then), or *code was not
+ * SB_LOCKED. *tries counts the calls, from 0.
  */
-bool sb_lock_await(enum sb_code *code, unsigned *tries, struct sb_error *why);
+bool sb_lock_await(enum sb_code *code, unsigned *tries);
 
 /* Does this error mean a file system without locks? */
 bool sb_locks_are_missing(int error_number);

@@ -366,6 +366,8 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
     return code;
 }
 
+FREEP(fclose, FILE)
+
 enum sb_code sb_filter_add_file(struct sb_filter *filter, bool include, const char *path)
 {
     CLEANUP(fclosep) FILE *file = NULL;

@@ -62,14 +62,13 @@ static struct place *place_of_slot(const struct sb_pipeline *p, const void *slot
 }
 
 /* With the mutex. Drops everything from number on; the reason of the lowest one is kept. */
-static void give_up(struct sb_pipeline *p, uint64_t number, enum sb_code code,
-                    const struct sb_error *error)
+static void give_up(struct sb_pipeline *p, uint64_t number, enum sb_code code)
 {
     if (number >= p->limit)
         return;
     p->limit = number;
     p->code = code;
-    p->error = *error;
+    p->error = *sb_error();
     for (unsigned i = 0; i < p->count; i++)
         pthread_cond_signal(&p->places[i].turned);
 }
@@ -124,18 +123,17 @@ static bool take_slot(struct sb_pipeline *p, uint64_t *number)
 static void *run_worker(void *argument)
 {
     struct sb_pipeline *p = argument;
-    struct sb_error error;
     enum sb_code code;
     uint64_t number;
 
     pthread_mutex_lock(&p->mutex);
     while (take_slot(p, &number)) {
         pthread_mutex_unlock(&p->mutex);
-        code = INTO(&error, p->ops->work(p->context, slot_of(p, number), p));
+        code = p->ops->work(p->context, slot_of(p, number), p);
         pthread_mutex_lock(&p->mutex);
 
         if (code)
-            give_up(p, number, code, &error);
+            give_up(p, number, code);
         else if (!place_of(p, number)->turn_over)
             end_turn(p, place_of(p, number));
         place_of(p, number)->worked = true;
@@ -172,14 +170,13 @@ static enum step next_step(const struct sb_pipeline *p, bool more)
 static void fill_next(struct sb_pipeline *p, bool *more)
 {
     struct place *place = place_of(p, p->filled);
-    struct sb_error error;
     enum sb_code code;
     bool under_way = p->drained < p->filled;
     bool would_wait;
 
     pthread_mutex_unlock(&p->mutex);
     would_wait = under_way && p->ops->fill_would_wait && p->ops->fill_would_wait(p->context);
-    code = would_wait ? SB_OK : INTO(&error, p->ops->fill(p->context, slot_of(p, p->filled)));
+    code = would_wait ? SB_OK : p->ops->fill(p->context, slot_of(p, p->filled));
     pthread_mutex_lock(&p->mutex);
 
     if (would_wait) {
@@ -190,7 +187,7 @@ static void fill_next(struct sb_pipeline *p, bool *more)
     if (code) {
         *more = false;
         if (code != SB_END)
-            give_up(p, p->filled, code, &error);
+            give_up(p, p->filled, code);
         return;
     }
     place->number = p->filled++;
@@ -202,15 +199,14 @@ static void fill_next(struct sb_pipeline *p, bool *more)
 /* The mutex is released while drain runs: no other thread touches a worked slot, nor `drained`. */
 static void drain_next(struct sb_pipeline *p)
 {
-    struct sb_error error;
     enum sb_code code = SB_OK;
 
     pthread_mutex_unlock(&p->mutex);
     if (p->ops->drain)
-        code = INTO(&error, p->ops->drain(p->context, slot_of(p, p->drained)));
+        code = p->ops->drain(p->context, slot_of(p, p->drained));
     pthread_mutex_lock(&p->mutex);
     if (code)
-        give_up(p, p->drained, code, &error);
+        give_up(p, p->drained, code);
     else
         p->drained++;
 }
@@ -218,13 +214,12 @@ static void drain_next(struct sb_pipeline *p)
 /* With the mutex. */
 static void run_calling_thread(struct sb_pipeline *p)
 {
-    struct sb_error error;
     bool more = true;
     enum step step;
 
     while ((step = next_step(p, more)) != STEP_STOP) {
         if (sb_interrupted())
-            give_up(p, 0, INTO(&error, sb_fail(SB_INTERRUPT, "interrupted")), &error);
+            give_up(p, 0, sb_fail(SB_INTERRUPT, "interrupted"));
         else if (step == STEP_FILL)
             fill_next(p, &more);
         else if (step == STEP_DRAIN)

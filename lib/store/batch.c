@@ -134,7 +134,8 @@ static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_bl
     struct stat st;
     bool hole = false;
 
-    TRY(block ? SB_OK : sb_fail_memory());
+    if (!block)
+        return sb_fail_memory();
     if (fstat(item->spooled, &st))
         return sb_fail_errno(errno, "temporary file");
     for (int64_t at = 0; at < size; at += (int64_t)got) {

@@ -87,14 +87,12 @@ static enum sb_code find_cell(const struct table_source *source, struct sb_store
 {
     const struct sb_table_ops *ops = source->table->ops;
     struct sb_buf subject = {0};
-    struct sb_error why;
 
     TRY(sb_table_cell_find(source->table, source->reader, cell));
-    if (!INTO(&why, ops->size(source->reader, cell, size)))
+    if (!ops->size(source->reader, cell, size))
         return SB_OK;
-    *sb_error() = why;
-    if (why.code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
-        sb_fail(SB_DAMAGED, "%s: %s", subject.data, why.text);
+    if (sb_error()->code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
+        sb_fail(SB_DAMAGED, "%s: %s", subject.data, sb_error()->text);
     sb_buf_release(&subject);
     return sb_error()->code;
 }

@@ -268,7 +268,9 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
     CLEANUP(sb_freep) char *made = path ? sb_shard_name(mover->hold.note.path, 0) : NULL;
     struct sb_look look;
 
-    TRY(made ? make_empty(mover, number, mode, made) : sb_error()->code);
+    if (!made)
+        return sb_error()->code;
+    TRY(make_empty(mover, number, mode, made));
     TRY(sb_look_at(path, &look));
     return sb_is_empty_file(&look) ? sb_rename(made, path) : sb_rename_new(made, path);
 }
@@ -283,8 +285,10 @@ static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number)
     CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, number);
     struct stat st;
 
-    TRY(path ? sb_note_confirm(&mover->hold.note) : sb_error()->code);
-    if (path && lstat(path, &st) == 0 && st.st_dev == known->device && st.st_ino == known->inode &&
+    if (!path)
+        return sb_error()->code;
+    TRY(sb_note_confirm(&mover->hold.note));
+    if (lstat(path, &st) == 0 && st.st_dev == known->device && st.st_ino == known->inode &&
         st.st_size == 0) {
         TRY(sb_protect_drop(path));
         if (unlink(path) && errno != ENOENT)

@@ -126,7 +126,9 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
     CLEANUP(sb_freep) char *made = sb_shard_name(hold->note.path, 0);
     int fd = -1;
 
-    TRY(made ? sb_note_confirm(&hold->note) : sb_error()->code);
+    if (!made)
+        return sb_error()->code;
+    TRY(sb_note_confirm(&hold->note));
     TRY(sb_hold_make_file(made, &fd));
     if (fstat(fd, file) || close(fd))
         return sb_fail_errno(errno, "%s", made);

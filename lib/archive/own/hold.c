@@ -253,7 +253,7 @@ static enum sb_code lock_index(struct sb_hold *hold)
     do {
         error_number = sb_lock_first_byte(hold->fd);
         code = error_number == EACCES || error_number == EAGAIN ? fail_locked(hold) : SB_OK;
-    } while (sb_lock_await(&code, &hold->waited, sb_error()));
+    } while (sb_lock_await(&code, &hold->waited));
     if (code || error_number == 0)
         return code;
     return sb_fail_to_lock(error_number, hold->file);
@@ -274,7 +274,8 @@ static enum sb_code look_again(const struct sb_hold *hold)
 
 static enum sb_code take(struct sb_hold *hold)
 {
-    TRY(hold->file ? lock_index(hold) : SB_OK);
+    if (hold->file)
+        TRY(lock_index(hold));
     TRY(sb_note_take(&hold->note, hold->path));
     return look_again(hold);
 }
@@ -415,7 +416,7 @@ enum sb_code sb_hold_begin(struct sb_hold *hold, struct sqlite3 *db)
         code = sb_database_run(db, "BEGIN IMMEDIATE");
         if (code == SB_LOCKED)
             code = fail_locked(hold);
-    } while (sb_lock_await(&code, &hold->waited, sb_error()));
+    } while (sb_lock_await(&code, &hold->waited));
     sqlite3_busy_timeout(db, sb_lock_wait(BUSY_MILLISECONDS));
     end_bridge(hold);
     if (code)

@@ -57,7 +57,9 @@ enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
 {
     *index = SB_NEW_INDEX_NONE;
     index->path = sb_own_name(hold->path, SB_NEW_INDEX);
-    TRY(index->path ? sb_hold_make_file(index->path, &index->fd) : sb_error()->code);
+    if (!index->path)
+        return sb_error()->code;
+    TRY(sb_hold_make_file(index->path, &index->fd));
     TRY(note_and_lock(index, hold));
     return make_tables(index, journal_mode);
 }

@@ -313,7 +313,7 @@ static enum sb_code lock(struct sb_note *note, bool was_there)
         code = error_number == EACCES || error_number == EAGAIN
                    ? sb_note_fail_locked(note->path, note->path)
                    : SB_OK;
-    } while (sb_lock_await(&code, &tries, sb_error()));
+    } while (sb_lock_await(&code, &tries));
     if (code || error_number == 0)
         return code;
     if (!was_there)

@@ -375,7 +375,8 @@ enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count)
 {
     const struct sb_claims *gone = &hold->note.text.claims[SB_CLAIM_GONE];
 
-    TRY(gone->count > count ? sb_note_confirm(&hold->note) : SB_OK);
+    if (gone->count > count)
+        TRY(sb_note_confirm(&hold->note));
     /* The last one first: Barecat counts the shards that it finds. */
     for (uint32_t i = gone->count; i > count; i--)
         TRY(remove_claimed(hold, "", SB_CLAIM_GONE, i - 1));
@@ -434,7 +435,8 @@ static enum sb_code refuse_part(const struct sb_hold *hold)
 static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part)
 {
     /* It is no longer a part. */
-    TRY(part ? sb_progress_save(db, NULL) : SB_OK);
+    if (part)
+        TRY(sb_progress_save(db, NULL));
     TRY(sb_config_drop(db, SB_CONFIG_SHARD_PREFIX));
     TRY(sb_database_run(db, "COMMIT"));
     return sb_hold_begin(hold, db);
@@ -448,7 +450,9 @@ enum sb_code sb_settle_forget(const struct sb_hold *hold)
     if (text->aim != SB_AIM_REPLACE || text->claims[SB_CLAIM_GONE].count == 0)
         return SB_OK;
     old = sb_own_name(hold->path, SB_OLD_INDEX);
-    TRY(old ? sb_protect_drop(old) : sb_error()->code);
+    if (!old)
+        return sb_error()->code;
+    TRY(sb_protect_drop(old));
     return sb_protect_drop_old(hold->path);
 }
 
@@ -585,7 +589,8 @@ enum sb_code sb_settle_remade(struct sb_hold *hold)
     bool undone = left->aim == SB_AIM_NONE ||
                   (left->aim == SB_AIM_CHANGE && left->claims[SB_CLAIM_GONE].count == 0);
 
-    TRY(undone ? undo(hold, SB_SHARD_MAX + 1) : SB_OK);
+    if (undone)
+        TRY(undo(hold, SB_SHARD_MAX + 1));
     return sb_note_clear(&hold->note);
 }
 

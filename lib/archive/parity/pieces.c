@@ -300,14 +300,13 @@ static void close_both(struct both *both)
 
 static enum sb_code open_both(struct both *both, const char *path)
 {
-    struct sb_error found;
     char *name = NULL;
     enum sb_code code;
 
     *both = (struct both){0};
     if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
         return sb_fail_memory();
-    code = INTO(&found, sb_parity_open(&both->parity, name));
+    code = IGNORED(sb_parity_open(&both->parity, name));
     free(name);
     if (!code && sb_protect_has_note(&both->parity->super))
         return sb_file_open(&both->file, path, "file");

@@ -36,10 +36,11 @@ void sb_parity_reader_release(struct sb_parity_reader *reader)
 }
 
 /* The disk has lost what was there; everything else is no damage of the file. */
-static bool is_unreadable(const struct sb_error *err)
+static bool is_unreadable(void)
 {
-    return err->code == SB_SYSTEM && (err->sys_errno == EIO || err->sys_errno == EBADMSG ||
-                                      err->sys_errno == EUCLEAN || err->sys_errno == EILSEQ);
+    return sb_error()->code == SB_SYSTEM &&
+           (sb_error()->sys_errno == EIO || sb_error()->sys_errno == EBADMSG ||
+            sb_error()->sys_errno == EUCLEAN || sb_error()->sys_errno == EILSEQ);
 }
 
 static enum sb_code read_each(struct sb_parity_reader *reader, const struct sb_file *file,
@@ -50,7 +51,7 @@ static enum sb_code read_each(struct sb_parity_reader *reader, const struct sb_f
         enum sb_code code =
             sb_file_read(file, reader->bytes + done, want, offset + (int64_t)done, &got);
 
-        if (code && !is_unreadable(sb_error()))
+        if (code && !is_unreadable())
             return code;
         reader->whole[i] = !code && got == want;
     }
@@ -65,7 +66,7 @@ static enum sb_code read_parts(struct sb_parity_reader *reader, const struct sb_
     enum sb_code code = sb_file_read(file, reader->bytes, size, offset, &got);
 
     if (code)
-        return is_unreadable(sb_error()) ? read_each(reader, file, offset, size, step) : code;
+        return is_unreadable() ? read_each(reader, file, offset, size, step) : code;
     for (size_t done = 0, i = 0; done < size; done += step, i++)
         reader->whole[i] = (size - done < step ? size : done + step) <= got;
     return SB_OK;

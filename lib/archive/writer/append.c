@@ -163,7 +163,8 @@ enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
     static const struct sb_hold_options options = {.to_change = true};
 
-    TRY(writer->hold.fd < 0 ? sb_hold_take(&writer->hold) : SB_OK);
+    if (writer->hold.fd < 0)
+        TRY(sb_hold_take(&writer->hold));
     if (!writer->hold.file)
         TRY(sb_writer_roll_forward(writer));
     TRY(sb_hold_open(&writer->hold, &writer->db, &options));

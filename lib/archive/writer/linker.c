@@ -77,7 +77,8 @@ static enum sb_code grow(struct table *table)
 /* Adds keys that are not in the table. */
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number)
 {
-    TRY(table->count * 2 >= table->capacity ? grow(table) : SB_OK);
+    if (table->count * 2 >= table->capacity)
+        TRY(grow(table));
     *slot_of(table, a, b) = (struct slot){.used = true, .number = number, .a = a, .b = b};
     table->count++;
     return SB_OK;

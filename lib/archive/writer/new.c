@@ -177,7 +177,8 @@ static enum sb_code finish(struct sb_writer *writer)
 enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
                                     const struct sb_identity *identity)
 {
-    TRY(writer->has_row ? sb_hold_bridge(&writer->hold, from, *fd) : SB_OK);
+    if (writer->has_row)
+        TRY(sb_hold_bridge(&writer->hold, from, *fd));
     TRY(sb_new_index_place(&writer->hold, from, fd, identity, &writer->committed));
     TRY(sb_settle_forget(&writer->hold));
     sb_database_close(writer->replaced);

@@ -253,7 +253,8 @@ enum sb_code sb_writer_name_owner(struct sb_writer *writer, enum sb_owner which,
 enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_owner_names *names,
                                    const struct sb_notify *notify)
 {
-    TRY(names->count > 0 ? load_owners(writer) : SB_OK);
+    if (names->count > 0)
+        TRY(load_owners(writer));
     for (size_t i = 0; i < names->count; i++)
         TRY(sb_owner_names_add_or_warn(&writer->owners, names->list[i].which, names->list[i].id,
                                        names->list[i].name, notify));

@@ -392,9 +392,9 @@ static enum sb_code leave_out(const struct archive_source *source, const struct 
     return SB_END;
 }
 
-static const char *kind_of_failure(const struct sb_error *err)
+static const char *kind_of_failure(void)
 {
-    return err->code == SB_NOENT ? "missing" : "damaged";
+    return sb_error()->code == SB_NOENT ? "missing" : "damaged";
 }
 
 static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
@@ -571,7 +571,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         return code;
     }
     if (first || code != SB_DAMAGED)
-        return leave_out(source, member, kind_of_failure(sb_error()), events);
+        return leave_out(source, member, kind_of_failure(), events);
     code = mend_to(source, &row, data, events);
     if (code != SB_END)
         return code;
@@ -633,7 +633,7 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
 
     if (!code || feed.failed)
         return code;
-    return leave_out(source, member, kind_of_failure(sb_error()), events);
+    return leave_out(source, member, kind_of_failure(), events);
 }
 
 /* Opening */

@@ -170,14 +170,12 @@ static enum sb_code take_extents(const struct sb_bag *bag, const struct window *
     return SB_OK;
 }
 
-static enum sb_code no_limits(const struct sb_bag *bag, struct sb_place place,
-                              const struct sb_error *inner)
+static enum sb_code no_limits(const struct sb_bag *bag, struct sb_place place)
 {
-    if (inner->code == SB_DAMAGED)
+    if (sb_error()->code == SB_DAMAGED)
         return sb_fail(SB_DAMAGED, "record %lld: its limits cannot be read: %s",
-                       (long long)sb_bag_record_at(bag, place), inner->text);
-    *sb_error() = *inner;
-    return inner->code;
+                       (long long)sb_bag_record_at(bag, place), sb_error()->text);
+    return sb_error()->code;
 }
 
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
@@ -185,13 +183,12 @@ enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first,
 {
     struct sb_place place = first;
     const struct window *window;
-    struct sb_error inner;
 
     *good = 0;
     while (*good < count) {
         place.index = first.index + (int64_t)*good;
-        if (INTO(&inner, find_window(reader, place, count - *good, &window)))
-            return no_limits(reader->bag, place, &inner);
+        if (find_window(reader, place, count - *good, &window))
+            return no_limits(reader->bag, place);
         TRY(take_extents(reader->bag, window, place,
                          (size_t)min((int64_t)(count - *good), window->end - place.index),
                          out + *good, good));
@@ -213,17 +210,14 @@ static enum sb_code make_decoder(struct sb_bag_reader *reader)
 }
 
 /* What is wrong with a record, and where it is. */
-static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_extent *extent,
-                               const struct sb_error *inner)
+static enum sb_code damaged_at(const struct sb_bag *bag, const struct sb_extent *extent)
 {
-    if (inner->code != SB_DAMAGED) {
-        *sb_error() = *inner;
-        return inner->code;
-    }
+    if (sb_error()->code != SB_DAMAGED)
+        return sb_error()->code;
     if (bag->shard_count > 1)
-        return sb_fail(SB_DAMAGED, "%s (shard %s, offset %lld)", inner->text,
+        return sb_fail(SB_DAMAGED, "%s (shard %s, offset %lld)", sb_error()->text,
                        bag->shards[extent->shard].path, (long long)extent->offset);
-    return sb_fail(SB_DAMAGED, "%s (offset %lld)", inner->text, (long long)extent->offset);
+    return sb_fail(SB_DAMAGED, "%s (offset %lld)", sb_error()->text, (long long)extent->offset);
 }
 
 static enum sb_code too_large(void)
@@ -237,17 +231,15 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
                            size_t stored_size, void *data, size_t capacity, size_t *size)
 {
     const struct sb_bag *bag = reader->bag;
-    struct sb_error inner;
 
     *size = 0;
     if (bag->shards[shard].zstd) {
         TRY(make_decoder(reader));
-        if (!INTO(&inner, sb_decode(reader->decoder, stored, stored_size, data, capacity, size)))
+        if (!sb_decode(reader->decoder, stored, stored_size, data, capacity, size))
             return SB_OK;
-        *sb_error() = inner;
-        if (inner.code == SB_DAMAGED && bag->shard_count > 1)
-            return sb_fail(SB_DAMAGED, "%s (shard %s)", inner.text, bag->shards[shard].path);
-        return inner.code;
+        if (sb_error()->code == SB_DAMAGED && bag->shard_count > 1)
+            return sb_fail(SB_DAMAGED, "%s (shard %s)", sb_error()->text, bag->shards[shard].path);
+        return sb_error()->code;
     }
     if (stored_size > capacity)
         return too_large();
@@ -261,7 +253,6 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
 {
     size_t stored_size = (size_t)extent->size;
     struct sb_buf *stored = &reader->stored;
-    struct sb_error inner;
 
     /* No encoder makes more of so few bytes; what does not fit is known before it is read. */
     if (stored_size > ZSTD_compressBound(capacity))
@@ -271,8 +262,8 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
         return sb_fail_memory();
     TRY(make_decoder(reader));
     TRY(sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size));
-    if (INTO(&inner, sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size)))
-        return damaged_at(reader->bag, extent, &inner);
+    if (sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size))
+        return damaged_at(reader->bag, extent);
     return SB_OK;
 }
 
@@ -329,15 +320,10 @@ static enum sb_code pass_on(void *context, const void *data, size_t size)
 static enum sb_code decode_block(void *context, const void *data, size_t size)
 {
     struct decoding *decoding = context;
-    struct sb_error inner;
-    enum sb_code code =
-        INTO(&inner, sb_decode_more(decoding->reader->decoder, data, size, pass_on, decoding));
+    enum sb_code code = sb_decode_more(decoding->reader->decoder, data, size, pass_on, decoding);
 
-    if (!code)
-        return SB_OK;
-    if (!decoding->passed_on)
-        return damaged_at(decoding->reader->bag, decoding->extent, &inner);
-    *sb_error() = inner;
+    if (code && !decoding->passed_on)
+        return damaged_at(decoding->reader->bag, decoding->extent);
     return code;
 }
 
@@ -346,15 +332,14 @@ enum sb_code sb_bag_stream(struct sb_bag_reader *reader, const struct sb_extent 
 {
     struct decoding decoding = {
         .reader = reader, .extent = extent, .each = each, .context = context};
-    struct sb_error inner;
 
     if (!reader->bag->shards[extent->shard].zstd)
         return stream_stored(reader, extent, PLAIN_BLOCK, each, context);
     TRY(make_decoder(reader));
     TRY(sb_decode_begin(reader->decoder));
     TRY(stream_stored(reader, extent, ZSTD_BLOCK, decode_block, &decoding));
-    if (INTO(&inner, sb_decode_end(reader->decoder)))
-        return damaged_at(reader->bag, extent, &inner);
+    if (sb_decode_end(reader->decoder))
+        return damaged_at(reader->bag, extent);
     return SB_OK;
 }
 
@@ -370,14 +355,13 @@ enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_ex
 {
     size_t take = (size_t)min(extent->size, SB_FRAME_HEADER_MAX);
     unsigned char head[SB_FRAME_HEADER_MAX];
-    struct sb_error inner;
 
     *size = extent->size;
     if (extent->size == 0 || !reader->bag->shards[extent->shard].zstd)
         return SB_OK;
     TRY(sb_bag_read(reader, extent->shard, extent->offset, head, take));
-    if (INTO(&inner, sb_frame_size(head, take, extent->size, size)))
-        return damaged_at(reader->bag, extent, &inner);
+    if (sb_frame_size(head, take, extent->size, size))
+        return damaged_at(reader->bag, extent);
     if (*size >= 0)
         return SB_OK;
     *size = 0;

@@ -40,7 +40,6 @@ size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *b
 static enum sb_code read_stored(struct sb_record_block *block)
 {
     size_t size = (size_t)block->stored_size;
-    struct sb_error failure;
 
     if (block->tried || block->stored_size > READ_MOST)
         return SB_OK;
@@ -48,8 +47,8 @@ static enum sb_code read_stored(struct sb_record_block *block)
     sb_buf_clear(&block->stored);
     if (sb_buf_reserve(&block->stored, size))
         return sb_fail_memory();
-    block->read = !INTO(&failure, sb_bag_read(block->reader, block->extents[0].shard,
-                                              block->extents[0].offset, block->stored.data, size));
+    block->read = !IGNORED(sb_bag_read(block->reader, block->extents[0].shard,
+                                       block->extents[0].offset, block->stored.data, size));
     return SB_OK;
 }
 

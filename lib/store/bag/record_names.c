@@ -172,25 +172,22 @@ static enum sb_code read_key(struct sb_record_names *names, int64_t number, stru
 {
     struct sb_place place = sb_bag_place_of(names->keys, number);
     struct sb_extent extent;
-    struct sb_error inner;
     size_t good;
     enum sb_code code;
 
     if (sb_buf_reserve(out, KEY_MAX))
         return sb_fail_memory();
-    code = INTO(&inner, sb_bag_extents(names->reader, place, 1, &extent, &good));
+    code = sb_bag_extents(names->reader, place, 1, &extent, &good);
     if (!code)
-        code = INTO(&inner, sb_bag_window_load(&names->window, names->reader, &extent, out->data,
-                                               KEY_MAX, &out->size));
+        code = sb_bag_window_load(&names->window, names->reader, &extent, out->data, KEY_MAX,
+                                  &out->size);
     out->data[out->size] = '\0';
     if (code == SB_LIMIT)
         return sb_fail(SB_DAMAGED, "its key in %s is longer than any name",
                        sb_bag_name(names->keys));
     if (code == SB_DAMAGED)
         return sb_fail(SB_DAMAGED, "its key in %s cannot be read: %s", sb_bag_name(names->keys),
-                       inner.text);
-    if (code)
-        *sb_error() = inner;
+                       sb_error()->text);
     return code;
 }
 

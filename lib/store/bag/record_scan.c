@@ -162,14 +162,13 @@ out:
     return code;
 }
 
-enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i,
-                             const struct sb_error *why)
+enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i)
 {
     struct sb_place place = slot->first;
 
     place.index += (int64_t)i;
     if (sb_buf_add_format(&slot->damage, "record %" PRId64 ": %s", sb_bag_record_at(bag, place),
-                          why->text) ||
+                          sb_error()->text) ||
         sb_buf_add(&slot->damage, "", 1))
         return sb_fail_memory();
     return SB_OK;

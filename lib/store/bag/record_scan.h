@@ -46,8 +46,9 @@ struct sb_scan {
 /* Records whose limits are wrong are reported as SB_PROBLEM ("damaged"), and are in no block. */
 enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan) SB_CHECKED;
 
-/* For a worker: record i of the slot's block cannot be read. It is reported, in order. */
-enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag, size_t i,
-                             const struct sb_error *why) SB_CHECKED;
+/* For a worker: record i of the slot's block cannot be read, as the last failure says. It is
+ * reported, in order. */
+enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag,
+                             size_t i) SB_CHECKED;
 
 #endif

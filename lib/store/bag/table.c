@@ -67,7 +67,6 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t colum
     struct bag_table *own = (struct bag_table *)table;
     struct sb_place place = sb_bag_place_of(own->bag, row);
     struct sb_extent extent = {.size = -1};
-    struct sb_error why;
     size_t good;
     enum sb_code code;
 
@@ -81,11 +80,9 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t colum
     if (!code) {
         facts->stored = extent.size;
         facts->offset = extent.offset;
-        code = INTO(&why, sb_bag_record_size(own->reader, &extent, &facts->size));
+        code = sb_bag_record_size(own->reader, &extent, &facts->size);
         if (code == SB_DAMAGED)
-            sb_fail(code, "record %" PRId64 ": %s", row, why.text);
-        else if (code)
-            *sb_error() = why;
+            sb_fail(code, "record %" PRId64 ": %s", row, sb_error()->text);
     }
     if (code != SB_DAMAGED)
         return code;
@@ -204,7 +201,7 @@ static enum sb_code measure_records(void *context, struct sb_scan_slot *slot)
         if (!code)
             sb_count_up(sum, size);
         else if (code == SB_DAMAGED)
-            code = sb_scan_damaged(slot, measuring->bag, i, sb_error());
+            code = sb_scan_damaged(slot, measuring->bag, i);
     }
     return code;
 }

@@ -217,11 +217,10 @@ static enum sb_code reader_new(const struct sb_table *table, void **out)
 }
 
 /* Of what is damaged it is said in which bag. */
-static enum sb_code fail(const struct column *column, const struct sb_error *why)
+static enum sb_code fail(const struct column *column)
 {
-    if (why->code == SB_DAMAGED)
-        return sb_fail(SB_DAMAGED, "%s: %s", column->bag->name, why->text);
-    *sb_error() = *why;
+    if (sb_error()->code == SB_DAMAGED)
+        return sb_fail(SB_DAMAGED, "%s: %s", column->bag->name, sb_error()->text);
     return sb_error()->code;
 }
 
@@ -230,14 +229,13 @@ static enum sb_code look(struct beside_reader *reader, const struct sb_cell *cel
 {
     const struct column *column = &reader->beside->columns[cell->column];
     bool made = cell->npy && column->form == SB_FORM_NPY && column->dtype != SB_DTYPE_NONE;
-    struct sb_error why;
 
     *out = (struct found){
         .ops = column->bag->ops, .bag = reader->bags[cell->column], .cell.cell.row = cell->row};
-    if (INTO(&why, sb_table_cell_find(column->bag, out->bag, &out->cell)) ||
-        ((sized || made) && INTO(&why, out->ops->size(out->bag, &out->cell, &out->size))) ||
-        (made && INTO(&why, sb_npy_row_header(&reader->row, column->dtype, out->size))))
-        return fail(column, &why);
+    if (sb_table_cell_find(column->bag, out->bag, &out->cell) ||
+        ((sized || made) && out->ops->size(out->bag, &out->cell, &out->size)) ||
+        (made && sb_npy_row_header(&reader->row, column->dtype, out->size)))
+        return fail(column);
     out->header = made ? reader->row.header.size : 0;
     return SB_OK;
 }
@@ -246,7 +244,6 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
                            void *data, size_t capacity, size_t *size)
 {
     struct beside_reader *reader = context;
-    struct sb_error why;
     struct found found;
     enum sb_code code = look(reader, &cell->cell, false, &found);
 
@@ -257,10 +254,10 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
         return sb_error()->code = SB_LIMIT;
     if (found.header > 0)
         memcpy(data, reader->row.header.data, found.header);
-    code = INTO(&why, found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
-                                        capacity - found.header, size));
+    code = found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
+                             capacity - found.header, size);
     if (code)
-        return fail(&reader->beside->columns[cell->cell.column], &why);
+        return fail(&reader->beside->columns[cell->cell.column]);
     *size += found.header;
     return SB_OK;
 }

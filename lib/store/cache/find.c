@@ -185,14 +185,12 @@ static void forget_index(const struct indexed_dir *dir)
 static enum sb_code read_mapped(struct indexed_dir *dir, const char *name)
 {
     struct sb_mapping *mapping;
-    struct sb_error inner;
-    enum sb_code code = INTO(&inner, sb_file_map_path(&mapping, name));
+    enum sb_code code = IGNORED(sb_file_map_path(&mapping, name));
 
     if (!code) {
-        code = INTO(&inner,
-                    sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir));
+        code = IGNORED(sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir));
         if (!code)
-            code = INTO(&inner, sb_mapping_check(mapping));
+            code = IGNORED(sb_mapping_check(mapping));
         sb_mapping_free(mapping);
     }
     if (code)

@@ -121,6 +121,8 @@ static enum sb_code count_segments(struct index_writer *writer, DIR *dir)
     return count == writer->segments ? SB_OK : changed(writer);
 }
 
+FREEP(closedir, DIR)
+
 /* What a job has written since the cache was opened is newer than what would replace it. */
 static enum sb_code look_again(struct index_writer *writer)
 {

@@ -71,10 +71,8 @@ static enum sb_code judge(const struct sb_cache_reader *reader)
 static enum sb_code take(const struct sb_cache_reader *reader, size_t column, int64_t row,
                          struct sb_arrow_value *value)
 {
-    struct sb_error inner;
-
-    if (INTO(&inner, sb_arrow_value(reader->map->arrow, column, row, value)))
-        return sb_fail(inner.code, "%s: %s", reader->map->mapping->name, inner.text);
+    if (sb_arrow_value(reader->map->arrow, column, row, value))
+        return sb_fail(sb_error()->code, "%s: %s", reader->map->mapping->name, sb_error()->text);
     return SB_OK;
 }
 
@@ -87,15 +85,14 @@ static enum sb_code read_shape(const struct sb_cache_reader *reader,
                                const struct sb_arrow_value *shape, struct sb_npy *array)
 {
     const unsigned char *at = shape->data;
-    struct sb_error inner;
 
     if (shape->count > SB_NPY_DIMS_MOST)
         return fail_value(reader, "a shape has too many dimensions");
     array->dims = (size_t)shape->count;
     for (size_t i = 0; i < array->dims; i++, at += sizeof(uint64_t))
         array->shape[i] = (int64_t)sb_get_u64(at);
-    if (INTO(&inner, sb_npy_data_size(array->dtype, array->shape, array->dims, &array->data_size)))
-        return fail_value(reader, inner.text);
+    if (sb_npy_data_size(array->dtype, array->shape, array->dims, &array->data_size))
+        return fail_value(reader, sb_error()->text);
     return SB_OK;
 }
 

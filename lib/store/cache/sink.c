@@ -213,7 +213,8 @@ static enum sb_code store_item(struct cache_sink *cache, struct sb_batch *batch,
 {
     bool begins = item->state != SB_ITEM_PART || item->part_offset == 0;
 
-    TRY(begins ? begin_member(cache, batch, item) : SB_OK);
+    if (begins)
+        TRY(begin_member(cache, batch, item));
     switch (item->state) {
     case SB_ITEM_READ:
     case SB_ITEM_PART:

@@ -354,7 +354,8 @@ static enum sb_code stream_values(struct cache_loader *loader, const struct sb_m
     CLEANUP(sb_freep) void *block = malloc(BLOCK);
     size_t size;
 
-    TRY(block ? SB_OK : sb_fail_memory());
+    if (!block)
+        return sb_fail_memory();
     for (int64_t at = 0; at < part->size; at += (int64_t)size) {
         size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
         if (copy_values(loader, member, part, at, size, block))

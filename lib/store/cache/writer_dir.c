@@ -135,7 +135,7 @@ static enum sb_code vet_type(const char *directory, const char *name, bool wante
 
     TRY(sb_cache_join(&path, directory, name));
     if (lstat(path.data, &st) == 0 && S_ISDIR(st.st_mode) != wanted)
-        TRY(refuse(directory, name, wanted ? "no directory" : "a directory"));
+        return refuse(directory, name, wanted ? "no directory" : "a directory");
     return SB_OK;
 }
 

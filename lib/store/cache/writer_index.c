@@ -99,10 +99,10 @@ static enum sb_code merge_old(struct merge *merge, const char *path)
 }
 
 /* Does it not suit the segments, or cannot be read? */
-static bool is_useless(enum sb_code code, const struct sb_error *err)
+static bool is_useless(enum sb_code code)
 {
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT || code == SB_LIMIT ||
-           (code == SB_SYSTEM && err->sys_errno == EACCES);
+           (code == SB_SYSTEM && sb_error()->sys_errno == EACCES);
 }
 
 enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer)
@@ -115,7 +115,7 @@ enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer)
 
     if (!code) {
         code = merge_old(&merge, new.path);
-        useless = is_useless(code, sb_error());
+        useless = is_useless(code);
     }
     if (!code)
         code = sb_cache_end_index(writer);

@@ -55,14 +55,13 @@ enum sb_code sb_dictionary_read(struct sb_dictionary **out, const char *path)
 {
     CLEANUP(sb_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     CLEANUP(sb_buf_release) struct sb_buf bytes = {0};
-    struct sb_error inner;
 
     *out = NULL;
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
     TRY(read_whole(fd, &bytes, path));
-    if (INTO(&inner, sb_dictionary_new(out, bytes.data, bytes.size)))
-        return sb_fail(inner.code, "%s: %s", path, inner.text);
+    if (sb_dictionary_new(out, bytes.data, bytes.size))
+        return sb_fail(sb_error()->code, "%s: %s", path, sb_error()->text);
     return SB_OK;
 }
 

@@ -138,7 +138,8 @@ static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacit
 {
     struct filter_feed *feed = (struct filter_feed *)base;
 
-    TRY(feed->at_end ? SB_END : SB_OK);
+    if (feed->at_end)
+        TRY(SB_END);
     if (!feed->opened)
         TRY(open_filter(feed));
     TRY(next_block(feed));

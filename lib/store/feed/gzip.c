@@ -109,7 +109,8 @@ static enum sb_code inflate_some(struct gzip_feed *feed)
 
 static enum sb_code step(struct gzip_feed *feed)
 {
-    TRY(feed->any && !feed->begun ? find_member(feed) : SB_OK);
+    if (feed->any && !feed->begun)
+        TRY(find_member(feed));
     TRY(take_input(feed));
     if (feed->at_trailer)
         return take_trailer(feed);

@@ -158,17 +158,11 @@ static enum sb_code head_of_batch(struct sb_frame_reader *reader)
 
 static enum sb_code head_of_json(struct sb_frame_reader *reader)
 {
-    struct sb_error cause;
-    enum sb_code code =
-        INTO(&cause, sb_frame_json_next(&reader->in, &reader->spool, &reader->name));
+    enum sb_code code = sb_frame_json_next(&reader->in, &reader->spool, &reader->name);
 
     reader->where = IN_SPOOL;
     reader->spooled = 0;
-    if (code == SB_INVALID)
-        return sb_frame_damaged(reader, cause.text);
-    if (code && code != SB_END)
-        *sb_error() = cause;
-    return code;
+    return code == SB_INVALID ? sb_frame_damaged(reader, sb_error()->text) : code;
 }
 
 /* A record whose beginning alone is at hand. */

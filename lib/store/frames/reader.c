@@ -111,12 +111,11 @@ static int64_t size_of(const struct sb_frame_reader *reader)
     }
 }
 
-static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code,
-                              const struct sb_error *err)
+static enum sb_code break_off(struct sb_frame_reader *reader, enum sb_code code)
 {
     reader->broken = code;
     if (code != SB_END)
-        reader->broken_err = *err;
+        reader->broken_err = *sb_error();
     return code;
 }
 
@@ -137,7 +136,7 @@ enum sb_code sb_frame_reader_next(struct sb_frame_reader *reader, struct sb_fram
     if (code == SB_END)
         sb_flow_report_tail(reader->in.flow, reader->what, reader->notify);
     if (code)
-        return break_off(reader, code, sb_error());
+        return break_off(reader, code);
     *frame = (struct sb_frame){
         .number = reader->number,
         .size = size_of(reader),
@@ -154,7 +153,7 @@ enum sb_code sb_frame_reader_block(struct sb_frame_reader *reader, const void **
     if (reader->broken)
         return say_again(reader);
     code = give(reader, data, size);
-    return code && code != SB_END ? break_off(reader, code, sb_error()) : code;
+    return code && code != SB_END ? break_off(reader, code) : code;
 }
 
 int64_t sb_frame_reader_taken(const struct sb_frame_reader *reader)

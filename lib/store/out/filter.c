@@ -43,12 +43,12 @@ struct sb_outfilter {
 };
 
 /* Keeps the first reason. */
-static void note_failure(struct sb_outfilter *filter, const struct sb_error *error)
+static void note_failure(struct sb_outfilter *filter)
 {
     pthread_mutex_lock(&filter->mutex);
     if (filter->code == SB_OK) {
-        filter->code = error->code;
-        filter->error = *error;
+        filter->error = *sb_error();
+        filter->code = filter->error.code;
     }
     pthread_cond_broadcast(&filter->changed);
     pthread_mutex_unlock(&filter->mutex);
@@ -73,35 +73,30 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
                              .end = end,
                              .out = filter->out,
                              .capacity = SB_CODEC_CAPACITY};
-    struct sb_error error;
     enum sb_code code;
 
     do {
-        code = INTO(&error, step(filter, &io));
+        code = step(filter, &io);
     } while (code == SB_OK && (io.in_size > 0 || io.more));
     if (code)
-        note_failure(filter, &error);
+        note_failure(filter);
 }
 
 static void compress_next(struct sb_outfilter *filter)
 {
     const struct block *block = &filter->blocks[filter->taken % BLOCKS];
-    struct sb_error error;
-
     if (!filter->parts)
         run_codec(filter, block, false);
-    else if (INTO(&error, sb_parts_write(filter->parts, block->data, block->size)))
-        note_failure(filter, &error);
+    else if (sb_parts_write(filter->parts, block->data, block->size))
+        note_failure(filter);
 }
 
 static void end_stream(struct sb_outfilter *filter)
 {
-    struct sb_error error;
-
     if (!filter->parts)
         run_codec(filter, &(struct block){0}, true);
-    else if (INTO(&error, sb_parts_finish(filter->parts)))
-        note_failure(filter, &error);
+    else if (sb_parts_finish(filter->parts))
+        note_failure(filter);
 }
 
 /* SB_END after the last block, and after a failure; SB_INTERRUPT where they are not wanted. */
@@ -154,19 +149,18 @@ static enum sb_code run_parts(struct sb_outfilter *filter)
     enum sb_code code = sb_parts_run(filter->parts, take_bytes, filter);
 
     if (code)
-        note_failure(filter, sb_error());
+        note_failure(filter);
     return code ? code : SB_END;
 }
 
 static void *run_thread(void *argument)
 {
     struct sb_outfilter *filter = argument;
-    struct sb_error error;
     enum sb_code code;
 
     if (filter->parts)
-        code = INTO(&error, run_parts(filter));
-    while (!filter->parts && (code = INTO(&error, wait_for_block(filter))) == SB_OK) {
+        code = run_parts(filter);
+    while (!filter->parts && (code = wait_for_block(filter)) == SB_OK) {
         compress_next(filter);
         free_block(filter);
     }

@@ -29,7 +29,7 @@ static enum sb_code lock_file(int fd, const char *path, bool made, const char *n
                              "wait for it, or give --wait",
                              name)
                    : SB_OK;
-    } while (sb_lock_await(&code, &tries, sb_error()));
+    } while (sb_lock_await(&code, &tries));
     if (code || error_number == 0 || made)
         return code;
     return sb_fail(SB_LOCKED,

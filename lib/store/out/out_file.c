@@ -101,7 +101,8 @@ static enum sb_code open_nothing(struct sb_outfile *file, const char *path)
 {
     bool direct;
 
-    TRY(strcmp(path, "-") == 0 ? SB_OK : look_at_target(file, path, &direct));
+    if (strcmp(path, "-") != 0)
+        TRY(look_at_target(file, path, &direct));
     file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
 }

@@ -218,15 +218,13 @@ enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place
                                  uint32_t array, struct sb_extent *out)
 {
     const struct file *file = &set->files[place.shard];
-    struct sb_error cause;
     size_t good;
 
     if (file->arrays)
         array = file->arrays[array];
-    if (!INTO(&cause, sb_syrah_extents(file->syrah, array, place.index, 1, out, &good)))
+    if (!sb_syrah_extents(file->syrah, array, place.index, 1, out, &good))
         return SB_OK;
-    if (cause.code == SB_DAMAGED && set->count > 1)
-        return sb_fail(SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), cause.text);
-    *sb_error() = cause;
+    if (sb_error()->code == SB_DAMAGED && set->count > 1)
+        return sb_fail(SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), sb_error()->text);
     return sb_error()->code;
 }

@@ -76,15 +76,12 @@ static enum sb_code look_at_read(struct sb_batch *batch, struct sb_item *item,
                                  struct sb_array_file *out)
 {
     const char *data = batch->data + item->data_at;
-    struct sb_error why;
-    enum sb_code code =
-        INTO(&why, sb_syrah_look(item, data, item->data_size, (int64_t)item->data_size, out));
+    enum sb_code code = sb_syrah_look(item, data, item->data_size, (int64_t)item->data_size, out);
 
     if (!code && out->dtype == SB_DTYPE_STR && !sb_is_utf8(data, item->data_size))
-        code = INTO(&why, sb_fail(SB_INVALID, "is no UTF-8 text"));
+        code = sb_fail(SB_INVALID, "is no UTF-8 text");
     if (!code || sb_concerns_array(code))
-        return code ? sb_syrah_fail_array(batch, item, &why) : SB_OK;
-    *sb_error() = why;
+        return code ? sb_syrah_fail_array(batch, item, sb_error()) : SB_OK;
     return code;
 }
 

@@ -43,10 +43,8 @@ enum sb_code sb_syrah_look(struct sb_item *item, const char *data, size_t have, 
 enum sb_code sb_syrah_fail_array(struct sb_batch *batch, struct sb_item *item,
                                  const struct sb_error *why)
 {
-    struct sb_error text;
-
-    INTO(&text, sb_fail(SB_INVALID, "%s; left out", why->text));
-    return sb_item_fail(batch, item, "array", text.text);
+    sb_fail(SB_INVALID, "%s; left out", why->text);
+    return sb_item_fail(batch, item, "array", sb_error()->text);
 }
 
 void sb_syrah_items_release(struct sb_syrah_items *items)

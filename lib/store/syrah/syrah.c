@@ -70,26 +70,19 @@ static enum sb_code read_header(struct sb_syrah *syrah)
 
 static enum sb_code check_unchanged(const struct sb_syrah *syrah)
 {
-    struct sb_error shrunk;
-
-    if (!INTO(&shrunk, sb_mapping_check(syrah->mapping)))
-        return SB_OK;
-    return sb_fail(SB_CHANGED, "%s", shrunk.text);
+    return sb_mapping_check(syrah->mapping) ? sb_fail(SB_CHANGED, "%s", sb_error()->text) : SB_OK;
 }
 
 static enum sb_code read_file(struct sb_syrah *syrah)
 {
-    struct sb_error changed;
     enum sb_code code;
 
     TRY(sb_file_map(&syrah->mapping, syrah->file));
     code = read_header(syrah);
     if (!code)
         code = sb_syrah_read_metadata(syrah);
-    if ((!code || code == SB_FORMAT) && INTO(&changed, check_unchanged(syrah))) {
-        *sb_error() = changed;
+    if ((!code || code == SB_FORMAT) && check_unchanged(syrah))
         code = SB_CHANGED;
-    }
     return code;
 }
 
@@ -199,17 +192,16 @@ static struct sb_extent extent_said(const struct sb_syrah *syrah, uint32_t array
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
                               size_t count, struct sb_extent *out, size_t *good)
 {
-    struct sb_error wrong;
 
     *good = 0;
     for (size_t i = 0; i < count; i++)
         out[i] = extent_said(syrah, array, first + (int64_t)i);
     TRY(check_unchanged(syrah));
     for (; *good < count; ++*good) {
-        if (INTO(&wrong, sb_syrah_check_extent(syrah, array, &out[*good])))
+        if (sb_syrah_check_extent(syrah, array, &out[*good]))
             return sb_fail(SB_DAMAGED, "item %lld, array '%s': %s",
                            (long long)(first + (int64_t)*good), syrah->arrays[array].name,
-                           wrong.text);
+                           sb_error()->text);
     }
     return SB_OK;
 }

@@ -191,11 +191,11 @@ static const char *present_name(const struct tar_source *source)
 }
 
 /* Nothing more can be read; every further call of next returns the same error. */
-static enum sb_code break_off(struct tar_source *source, const struct sb_error *err)
+static enum sb_code break_off(struct tar_source *source)
 {
-    source->broken = err->code;
-    source->broken_err = *err;
-    return err->code;
+    source->broken = sb_error()->code;
+    source->broken_err = *sb_error();
+    return sb_error()->code;
 }
 
 static enum sb_code refuse(struct tar_source *source)
@@ -211,7 +211,7 @@ static enum sb_code refuse(struct tar_source *source)
         sb_fail(SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
                 source->base.name, position(source), name[0] ? ", at " : "", name,
                 text ? text : "it ends within a header or a member");
-    return break_off(source, sb_error());
+    return break_off(source);
 }
 
 /* Is a warning only about names that libarchive could not convert, which is what we want? */
@@ -902,7 +902,7 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
         if (!code)
             return SB_OK;
         if (code != SB_END)
-            return break_off(source, sb_error());
+            return break_off(source);
         sb_cpio_links_begin_all(&source->links);
         return SB_OK;
     case ARCHIVE_RETRY:

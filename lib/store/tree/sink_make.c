@@ -64,7 +64,7 @@ static enum sb_code make_directory(void *context, struct sb_walk *walk,
         code = sb_target_spare(sink->options.own, dir_fd, component, NULL);
     if (!code)
         code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
-    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry, sb_error()))
+    if (code && dir_fd >= 0 && sb_tree_open_up(&sink->job, dir_fd, entry))
         code = sb_target_make_directory(dir_fd, component, &attributes, &made, &found);
     *change = made ? SB_CHANGE_NEW : 0;
     if (!code && !made && sink->options.existing == SB_EXISTING_UPDATE)

@@ -35,14 +35,13 @@ enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item)
     return fail_item(batch, item, sb_error()->code == SB_EXISTS ? "exists" : "write");
 }
 
-bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
-                     const struct sb_error *err)
+bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry)
 {
     struct sb_tree_opened *opened = job->opened;
     struct sb_tree_opened_dir dir;
     bool done = false, changed;
 
-    if (err->code != SB_SYSTEM || err->sys_errno != EACCES || job->options->dry_run ||
+    if (sb_error()->code != SB_SYSTEM || sb_error()->sys_errno != EACCES || job->options->dry_run ||
         job->options->existing != SB_EXISTING_UPDATE)
         return false;
     dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
@@ -178,7 +177,7 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
 
             code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
                                 newcomer);
-            if (code && sb_tree_open_up(job, dir_fd, entry, sb_error()))
+            if (code && sb_tree_open_up(job, dir_fd, entry))
                 code = try_newcomer(making, dir_fd, component, attributes, replace,
                                     sb_walk_note(walk), newcomer);
             if (code != SB_EXISTS)
@@ -412,15 +411,15 @@ static bool same_file(int dir_fd, const char *component, const struct making *ma
            a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-static bool links_are_missing(const struct sb_error *err)
+static bool links_are_missing(void)
 {
-    switch (err->sys_errno) {
+    switch (sb_error()->sys_errno) {
     case EPERM:
     case EMLINK:
     case EXDEV:
     case ENOSYS:
     case EOPNOTSUPP:
-        return err->code == SB_SYSTEM;
+        return sb_error()->code == SB_SYSTEM;
     default:
         return false;
     }
@@ -431,7 +430,8 @@ static enum sb_code copy_bytes(int from, struct writing *writing)
     CLEANUP(sb_freep) char *block = malloc(COPY_BLOCK);
     size_t got = COPY_BLOCK;
 
-    TRY(block ? SB_OK : sb_fail_memory());
+    if (!block)
+        return sb_fail_memory();
     while (got == COPY_BLOCK) {
         TRY(sb_read_full(from, block, COPY_BLOCK, &got, "what it links to"));
         TRY(write_block(writing, block, got));
@@ -514,7 +514,7 @@ enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
         return finish_item(job, batch, item, &newcomer, &as_it_is);
     if (code == SB_NOENT)
         return fail_missing(batch, item);
-    if (links_are_missing(sb_error()))
+    if (links_are_missing())
         code = copy_file(job, walk, batch, item, making.from_fd, making.from);
     return code ? sb_tree_fail(batch, item) : SB_OK;
 }

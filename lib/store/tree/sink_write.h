@@ -46,8 +46,7 @@ struct sb_tree_job {
  * Was the error, of something that was to be made at this name, that the directory dir_fd above it
  * may not be written to, and may it now? Only of a tree that is brought up to date.
  */
-bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry,
-                     const struct sb_error *err);
+bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry);
 
 /* Gives all of them their modes again. */
 void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk);

@@ -131,16 +131,15 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
 {
     struct sb_file *whole = sb_file_ref(*file);
     struct sb_zip_end found = {0};
-    struct sb_error failure;
     struct paths paths = {.count = 0};
-    enum sb_code code = INTO(&failure, list(series, UINT32_MAX, &paths));
+    enum sb_code code = list(series, UINT32_MAX, &paths);
 
     if (code == SB_OK && paths.count >= series->number)
-        code = INTO(&failure, join(&whole, &paths, &found));
+        code = join(&whole, &paths, &found);
     else if (code == SB_OK)
-        code = INTO(&failure, missing(series, (unsigned)paths.count + 1));
+        code = missing(series, (unsigned)paths.count + 1);
     if ((code == SB_FORMAT || code == SB_DAMAGED) && found.volumes == 0)
-        code = INTO(&failure, missing(series, (unsigned)paths.count + 1));
+        code = missing(series, (unsigned)paths.count + 1);
     if (code == SB_OK && (alone || found.base == 0)) {
         struct sb_file *one = *file;
 
@@ -149,9 +148,7 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
         sb_zip_end_release(end);
         *end = found;
         found.starts = NULL;
-    } else if (alone) {
-        *sb_error() = failure;
-    } else {
+    } else if (!alone) {
         code = SB_OK;
     }
     sb_zip_end_release(&found);

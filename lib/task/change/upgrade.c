@@ -126,7 +126,9 @@ static enum sb_code warn_of_old_name(const struct upgrade *upgrade)
     CLEANUP(sb_freep) char *old = sb_own_name(upgrade->hold.path, SB_OLD_INDEX);
     struct sb_look look = {0};
 
-    TRY(old ? sb_look_at(old, &look) : sb_error()->code);
+    if (!old)
+        return sb_error()->code;
+    TRY(sb_look_at(old, &look));
     if (look.there)
         sb_report(upgrade->notify, SB_WARNING, "index", old,
                   "%sdoes not count beside the archive's index; remove it if nobody needs it",

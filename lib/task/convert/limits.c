@@ -100,7 +100,8 @@ static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t s
 
 static enum sb_code key_bag_commit(struct key_bag *keys)
 {
-    TRY(keys->count > 0 ? hand_on(keys) : SB_OK);
+    if (keys->count > 0)
+        TRY(hand_on(keys));
     return sb_bag_writer_commit(keys->writer);
 }
 

@@ -154,27 +154,24 @@ static enum sb_code check_key(const struct recache *recache)
 
 static enum sb_code copy_row(struct recache *recache, struct sb_cache_place place)
 {
-    struct sb_error why;
     int64_t bytes = 0;
-    enum sb_code code = INTO(&why, check_key(recache));
+    enum sb_code code = check_key(recache);
 
     if (!code)
-        code = INTO(&why, measure(recache, place, &bytes));
+        code = measure(recache, place, &bytes);
     if (!code)
-        code = INTO(&why, sb_cache_reader_check(recache->reader));
+        code = sb_cache_reader_check(recache->reader);
     if (!code)
-        code = INTO(&why, copy_values(recache, place, bytes));
+        code = copy_values(recache, place, bytes);
     if (!code) {
         recache->counts->rows++;
         recache->counts->bytes += bytes;
         return SB_OK;
     }
-    if (code != SB_DAMAGED) {
-        *sb_error() = why;
+    if (code != SB_DAMAGED)
         return code;
-    }
     sb_report(recache->options->notify, SB_PROBLEM, "damaged", recache->key.data, "%s; left out",
-              why.text);
+              sb_error()->text);
     sb_cache_writer_drop_row(recache->writer);
     return SB_OK;
 }

@@ -36,7 +36,8 @@ static enum sb_code end_stream(struct stream *stream)
 {
     struct sb_fetch *f = stream->f;
 
-    TRY(stream->begun ? SB_OK : begin_stream(stream));
+    if (!stream->begun)
+        TRY(begin_stream(stream));
     if (f->frames.framer)
         return sb_fetch_frames_end(&f->frames, stream->name);
     return sb_fetch_batches(f->options) ? sb_fetch_give(f, "\n", 1) : SB_OK;

@@ -72,7 +72,7 @@ static enum sb_code look_at(const struct search *search, struct sb_scan_slot *sl
     if (code == SB_LIMIT)
         return SB_OK;
     if (code == SB_DAMAGED)
-        return sb_scan_damaged(slot, search->bag, i, sb_error());
+        return sb_scan_damaged(slot, search->bag, i);
     if (code)
         return code;
     key = sb_record_keys_find(keys, data, size);
@@ -151,7 +151,8 @@ static enum sb_code pass(struct search *search)
     };
     struct sb_record_keys *keys = search->keys;
 
-    TRY(keys->count > 0 ? sb_record_scan(search->bag, &scan) : SB_OK);
+    if (keys->count > 0)
+        TRY(sb_record_scan(search->bag, &scan));
     for (uint32_t i = 0; is_interleaved(search) && i < keys->count; i++) {
         struct sb_buf *numbers = &keys->keys[i].numbers;
 

@@ -47,7 +47,7 @@ static enum sb_code hash_record(const struct sb_record_table *table, struct sb_s
     if (code == SB_LIMIT)
         return SB_OK;
     if (code == SB_DAMAGED)
-        return sb_scan_damaged(slot, table->bag, i, sb_error());
+        return sb_scan_damaged(slot, table->bag, i);
     if (code)
         return code;
     place.index += (int64_t)i;

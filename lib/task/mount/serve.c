@@ -59,8 +59,7 @@ static void give_block(struct sb_server *server, struct sb_block *block)
     pthread_mutex_unlock(&server->lock);
 }
 
-int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code,
-                    const struct sb_error *err)
+int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code)
 {
     switch (code) {
     case SB_NOENT:
@@ -73,7 +72,7 @@ int sb_server_errno(struct sb_server *server, const char *what, enum sb_code cod
         return EINTR;
     default:
         if (what)
-            sb_log_add(server->log, SB_PROBLEM, "error", what, "%s", err->text);
+            sb_log_add(server->log, SB_PROBLEM, "error", what, "%s", sb_error()->text);
         return code == SB_LOCKED ? EBUSY : EIO;
     }
 }
@@ -182,8 +181,7 @@ static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     struct sb_server *server = server_of(request);
     struct sb_node node = {0};
     struct fuse_entry_param param;
-    struct sb_error err;
-    enum sb_code code = INTO(&err, sb_roots_find(server->roots, parent, name, &node));
+    enum sb_code code = sb_roots_find(server->roots, parent, name, &node);
 
     if (!code)
         sb_server_fill_entry(server, node.tree, &node.entry, &node.inode, &param);
@@ -192,7 +190,7 @@ static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     if (!code || code == SB_NOENT)
         fuse_reply_entry(request, &param);
     else
-        fuse_reply_err(request, sb_server_errno(server, name, code, &err));
+        fuse_reply_err(request, sb_server_errno(server, name, code));
     sb_node_release(&node);
 }
 
@@ -216,12 +214,11 @@ static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
     struct sb_server *server = server_of(request);
     struct sb_node node = {0};
     struct stat st;
-    struct sb_error err;
-    enum sb_code code = INTO(&err, sb_roots_node(server->roots, number, &node));
+    enum sb_code code = sb_roots_node(server->roots, number, &node);
 
     (void)info;
     if (code) {
-        fuse_reply_err(request, sb_server_errno(server, "getattr", code, &err));
+        fuse_reply_err(request, sb_server_errno(server, "getattr", code));
     } else {
         sb_server_fill(server, node.tree, &node.entry, number, &st);
         fuse_reply_attr(request, &st, server->timeout);
@@ -270,24 +267,22 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
     return code;
 }
 
-static int errno_of_read(struct sb_server *server, enum sb_code code, const struct sb_error *err)
+static int errno_of_read(struct sb_server *server, enum sb_code code)
 {
     if (code == SB_LIMIT)
         return ENAMETOOLONG;
-    return code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code, err);
+    return code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code);
 }
 
 static void readlink_of(fuse_req_t request, fuse_ino_t number)
 {
     struct sb_server *server = server_of(request);
     char target[PATH_MAX];
-    struct sb_error err;
     size_t got = 0;
-    enum sb_code code =
-        INTO(&err, read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got));
+    enum sb_code code = read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got);
 
     if (code) {
-        fuse_reply_err(request, errno_of_read(server, code, &err));
+        fuse_reply_err(request, errno_of_read(server, code));
     } else {
         target[got] = '\0';
         fuse_reply_readlink(request, target);
@@ -298,7 +293,6 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
 {
     struct sb_server *server = server_of(request);
     struct sb_node node = {0};
-    struct sb_error err;
     enum sb_code code = SB_OK;
     bool in_part = false;
 
@@ -308,12 +302,12 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
         return;
     }
     if (server->options->check == SB_MOUNT_CHECK_OPEN)
-        code = INTO(&err, sb_roots_node(server->roots, number, &node));
+        code = sb_roots_node(server->roots, number, &node);
     if (!code && node.tree)
-        code = INTO(&err, sb_reading_check(server->reading, &node, &in_part));
+        code = sb_reading_check(server->reading, &node, &in_part);
     info->keep_cache = !in_part;
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, NULL, code, &err));
+        fuse_reply_err(request, sb_server_errno(server, NULL, code));
     else
         fuse_reply_open(request, info);
     sb_node_release(&node);
@@ -331,7 +325,6 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
 {
     struct sb_server *server = server_of(request);
     struct sb_block *block = take_block(server);
-    struct sb_error err;
     size_t got = 0;
     enum sb_code code;
 
@@ -340,10 +333,10 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
         fuse_reply_err(request, ENOMEM);
         return;
     }
-    code = INTO(&err, read_bytes(server, number, SB_FILE, offset, block->data,
-                                 size < READ_MOST ? size : READ_MOST, &got));
+    code = read_bytes(server, number, SB_FILE, offset, block->data,
+                      size < READ_MOST ? size : READ_MOST, &got);
     if (code)
-        fuse_reply_err(request, errno_of_read(server, code, &err));
+        fuse_reply_err(request, errno_of_read(server, code));
     else
         fuse_reply_buf(request, block->data, got);
     give_block(server, block);

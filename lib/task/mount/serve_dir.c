@@ -231,13 +231,12 @@ static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offse
     struct open_dir *dir = dir_of(info);
     struct block block = {.size = size, .plus = plus};
     enum sb_code code = SB_OK;
-    struct sb_error err;
 
     pthread_mutex_lock(&dir->lock);
     if (!take_ahead(dir, &block, offset))
-        code = INTO(&err, fill_block(server, dir, &block, number, offset));
+        code = fill_block(server, dir, &block, number, offset);
     if (code && block.used == 0)
-        fuse_reply_err(request, sb_server_errno(server, "a directory", code, &err));
+        fuse_reply_err(request, sb_server_errno(server, "a directory", code));
     else
         fuse_reply_buf(request, block.data, block.used);
     if (!code && !plus && dir->waits)
@@ -290,7 +289,6 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
 {
     struct sb_server *server = fuse_req_userdata(request);
     struct sb_node node = {0};
-    struct sb_error err;
     char text[32];
     enum sb_code code;
 
@@ -299,9 +297,9 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
         fuse_reply_err(request, ENODATA);
         return;
     }
-    code = INTO(&err, sb_roots_node(server->roots, number, &node));
+    code = sb_roots_node(server->roots, number, &node);
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, name, code, &err));
+        fuse_reply_err(request, sb_server_errno(server, name, code));
     else if (!attribute(&node, name, text))
         fuse_reply_err(request, ENODATA);
     else
@@ -314,10 +312,9 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
     static const char *const names[] = {"user.crc32c", "user.shard", "user.offset"};
     struct sb_server *server = fuse_req_userdata(request);
     struct sb_node node = {0};
-    struct sb_error err;
     char list_of_names[64], text[32];
     size_t length = 0;
-    enum sb_code code = INTO(&err, sb_roots_node(server->roots, number, &node));
+    enum sb_code code = sb_roots_node(server->roots, number, &node);
 
     for (size_t i = 0; !code && i < sizeof(names) / sizeof(*names); i++) {
         if (!attribute(&node, names[i], text))
@@ -326,7 +323,7 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
         length += strlen(names[i]) + 1;
     }
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, "listxattr", code, &err));
+        fuse_reply_err(request, sb_server_errno(server, "listxattr", code));
     else
         reply_text(request, list_of_names, length, size);
     sb_node_release(&node);

@@ -27,8 +27,7 @@ struct sb_server {
 
 /* The number of an error for the system. Those that are nobody's fault but the container's are
  * logged, with `what`; NULL: not. */
-int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code,
-                    const struct sb_error *err);
+int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code);
 
 /* Type and permissions. */
 mode_t sb_server_mode(const struct sb_entry *entry);

@@ -229,7 +229,7 @@ static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const cha
                              "%s: another process is %s this archive; wait for it, or give --wait",
                              index, whole ? "using" : "writing")
                    : SB_OK;
-    } while (sb_lock_await(&code, &waited, sb_error()));
+    } while (sb_lock_await(&code, &waited));
     if (code || number == 0 || (holds->only_reads && sb_locks_are_missing(number)))
         return code;
     return sb_fail_to_lock(number, index);

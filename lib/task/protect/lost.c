@@ -270,8 +270,7 @@ static enum sb_code leave(const char *path, const struct sb_protect_options *opt
 {
     bool older = false;
 
-    if (sb_protect_ends_work(sb_error()) || sb_error()->code == SB_LOCKED ||
-        sb_error()->code == SB_EXISTS)
+    if (sb_protect_ends_work() || sb_error()->code == SB_LOCKED || sb_error()->code == SB_EXISTS)
         return sb_error()->code;
     if (sb_error()->code == SB_CHANGED && sb_protect_is_index(path) &&
         !IGNORED(sb_protect_is_older(path, options->parity_dir, &older)) && older)

@@ -182,17 +182,15 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
 
 enum sb_code sb_protect_make(struct sb_protected *work)
 {
-    struct sb_error found;
     enum sb_code code;
 
     TRY(sb_protected_open(work, false));
-    code = INTO(&found, sb_protected_open_parity(work));
+    code = sb_protected_open_parity(work);
     if (code == SB_NOENT)
         return sb_protect_write_parity(work);
     if (code == SB_OK)
         return sb_fail(SB_EXISTS, "%s: has a parity file already; --update brings it up to date",
                        work->path);
-    *sb_error() = found;
     return code;
 }
 

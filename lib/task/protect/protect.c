@@ -48,10 +48,11 @@ enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb
     return SB_OK;
 }
 
-bool sb_protect_ends_work(const struct sb_error *err)
+bool sb_protect_ends_work(void)
 {
-    return err->code == SB_INVALID ||
-           (sb_ends_work(err) && err->code != SB_FORMAT && err->code != SB_CHANGED);
+    return sb_error()->code == SB_INVALID ||
+           (sb_ends_work(sb_error()) && sb_error()->code != SB_FORMAT &&
+            sb_error()->code != SB_CHANGED);
 }
 
 /* Of an SQLite file its commits decide, of others size and time. */

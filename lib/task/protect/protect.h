@@ -137,7 +137,7 @@ enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool
 extern const char sb_protect_older[]; /* says so, and what to do */
 
 /* Does the error concern more than this file and its parity file (sb_ends_work)? */
-bool sb_protect_ends_work(const struct sb_error *err);
+bool sb_protect_ends_work(void);
 
 /*
  * Calls `each` for the path, and if it has the name or the beginning of an archive's index, for the

@@ -131,7 +131,7 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after)
 /* What keeps one shard from being written leaves it to a copy. */
 static enum sb_code leave(const struct shard *shard)
 {
-    if (sb_protect_ends_work(sb_error()))
+    if (sb_protect_ends_work())
         return sb_error()->code;
     sb_report(shard->restore->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
     return SB_OK;

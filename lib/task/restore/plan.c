@@ -136,14 +136,11 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard)
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard)
 {
     struct pass pass = {.restore = restore, .capacity = sb_restore_target_limit(restore->target)};
-    struct sb_error reason;
     char *path;
-    enum sb_code code = INTO(&reason, sb_restore_target_look(restore->target, shard, &pass.size));
+    enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size);
 
-    if (code && code != SB_INVALID) {
-        *sb_error() = reason;
+    if (code && code != SB_INVALID)
         return code;
-    }
     if (code == SB_OK) {
         code = plan_shard(&pass, shard);
         sb_buf_release(&pass.path);
@@ -153,7 +150,7 @@ static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard)
     if (!path)
         return sb_error()->code;
     sb_report(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
-              reason.text);
+              sb_error()->text);
     free(path);
     return SB_OK;
 }

@@ -162,7 +162,7 @@ static enum sb_code make_again(struct sb_restore *restore, const char *path, con
 /* That one has none is no reason to leave the others; nor is a foreign file of that name. */
 static enum sb_code leave(struct sb_restore *restore, const char *path)
 {
-    if (sb_protect_ends_work(sb_error()))
+    if (sb_protect_ends_work())
         return sb_error()->code;
     if (sb_error()->code != SB_CHANGED)
         restore->options->protect->without++;
@@ -287,7 +287,7 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
         const struct sb_restore_parity_file *file = &again->files[i];
 
         if (sb_protect(file->path, &options)) {
-            if (sb_protect_ends_work(sb_error()))
+            if (sb_protect_ends_work())
                 return sb_error()->code;
             sb_report(again->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
             continue;

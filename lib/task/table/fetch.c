@@ -35,18 +35,15 @@ static enum sb_code add_cell(struct fetch *f, struct sb_table_slot *slot,
                              const struct sb_cell *cell)
 {
     int64_t index = f->table->numbered ? cell->row : f->index++;
-    struct sb_error cause;
     enum sb_code code = SB_OK;
 
     if (!f->named)
         return sb_table_slot_add(slot, cell, index, NULL);
-    code = INTO(&cause, sb_table_cell_name(f->table, cell, &f->name));
-    if (code && code != SB_DAMAGED && code != SB_LIMIT) {
-        *sb_error() = cause;
+    code = sb_table_cell_name(f->table, cell, &f->name);
+    if (code && code != SB_DAMAGED && code != SB_LIMIT)
         return code;
-    }
     TRY(sb_table_slot_add(slot, cell, index, code ? NULL : f->name.data));
-    return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, cause.text) : SB_OK;
+    return code ? sb_table_slot_spoil(slot, SB_CELL_DAMAGED, sb_error()->text) : SB_OK;
 }
 
 static enum sb_code add_missing(const struct fetch *f, struct sb_table_slot *slot, int64_t row,

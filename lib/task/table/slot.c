@@ -173,15 +173,11 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
     struct sb_place begin = slot->request[slot->order[first]].stored.place;
     int64_t last = slot->request[slot->order[first + *count - 1]].stored.place.index;
     size_t good = 0;
-    struct sb_error cause;
-    enum sb_code code = INTO(&cause, slot->table->ops->extents(slot->reader, begin,
-                                                               (size_t)(last - begin.index) + 1,
-                                                               slot->extents, &good));
+    enum sb_code code = slot->table->ops->extents(
+        slot->reader, begin, (size_t)(last - begin.index) + 1, slot->extents, &good);
 
-    if (code && code != SB_DAMAGED) {
-        *sb_error() = cause;
+    if (code && code != SB_DAMAGED)
         return code;
-    }
     for (size_t i = 0; i < *count; i++) {
         struct sb_cell_request *request = &slot->request[slot->order[first + i]];
         size_t at = (size_t)(request->stored.place.index - begin.index);
@@ -192,7 +188,7 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
         }
         if (code && at == good) {
             request->state = SB_CELL_DAMAGED;
-            TRY(keep_text(slot, cause.text, &request->text_at));
+            TRY(keep_text(slot, sb_error()->text, &request->text_at));
             continue;
         }
         request->stored.extent = slot->extents[at];

@@ -381,7 +381,8 @@ static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
                                  struct sb_source *source)
 {
-    TRY(run->sink ? SB_OK : open_stretch(run));
+    if (!run->sink)
+        TRY(open_stretch(run));
     return run->goes_on && (int64_t)input == run->progress.input ? come_again(run, by_name, source)
                                                                  : come_first(run, input, by_name);
 }

@@ -225,13 +225,13 @@ static enum sb_code next_member(struct sb_transfer_run *transfer)
  * The source broke off: members before that are stored nevertheless, and the next fill says why.
  */
 static enum sb_code put_off(struct sb_transfer_run *transfer, struct sb_batch *batch, size_t whole,
-                            enum sb_code code, const struct sb_error *err)
+                            enum sb_code code)
 {
     if (whole == 0 || (code != SB_DAMAGED && code != SB_FORMAT))
         return code;
     sb_batch_cut(batch, whole);
     transfer->broken = code;
-    transfer->why = *err;
+    transfer->why = *sb_error();
     return SB_OK;
 }
 
@@ -251,13 +251,13 @@ static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_bat
         if (code == SB_END && batch->count > 0)
             return SB_OK;
         if (code)
-            return put_off(transfer, batch, whole, code, sb_error());
+            return put_off(transfer, batch, whole, code);
         transfer->waits = batch->count > 0 && lacks_space(transfer, batch);
         if (transfer->waits)
             return SB_OK;
         code = take_member(transfer, batch);
         if (code)
-            return put_off(transfer, batch, whole, code, sb_error());
+            return put_off(transfer, batch, whole, code);
     }
     return SB_OK;
 }

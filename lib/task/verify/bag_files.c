@@ -43,13 +43,12 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 static bool read_limit(const char *path, int64_t offset, int64_t *out)
 {
     struct sb_file *file;
-    struct sb_error err;
     uint64_t value;
     bool done;
 
-    if (offset < 0 || INTO(&err, sb_file_open(&file, path, "bag")))
+    if (offset < 0 || IGNORED(sb_file_open(&file, path, "bag")))
         return false;
-    done = !INTO(&err, sb_file_read_exactly(file, &value, sizeof(value), offset));
+    done = !IGNORED(sb_file_read_exactly(file, &value, sizeof(value), offset));
     sb_file_free(file);
     *out = done ? (int64_t)le64toh(value) : 0;
     return done;

@@ -150,6 +150,8 @@ static enum sb_code note_name(const struct sb_shard_pattern *set, const char *na
     return SB_OK;
 }
 
+FREEP(closedir, DIR)
+
 static enum sb_code look_beside(const struct sb_shard_pattern *set, struct beside *beside)
 {
     const char *path = set->path;

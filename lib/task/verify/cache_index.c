@@ -66,7 +66,8 @@ static enum sb_code note_wrong(struct index_check *index, const struct sb_pickle
 {
     uint64_t *slot, hash = hash_of(index, entry) & ~UINT64_C(1);
 
-    TRY(2 * index->count >= index->capacity ? grow(index) : SB_OK);
+    if (2 * index->count >= index->capacity)
+        TRY(grow(index));
     slot = slot_of(index, hash);
     index->count += *slot == 0;
     *slot = hash;

@@ -56,18 +56,16 @@ static enum sb_code report_repaired(struct sb_cache_check *check, const char *fi
 
 static enum sb_code write_index(struct sb_cache_check *check)
 {
-    struct sb_error found;
     bool done;
-    enum sb_code code = check->options->dry_run
-                            ? SB_OK
-                            : INTO(&found, sb_cache_write_index(check->cache, check->dir, &done));
+    enum sb_code code =
+        check->options->dry_run ? SB_OK : sb_cache_write_index(check->cache, check->dir, &done);
 
     if (code == SB_CHANGED) {
-        sb_report(check->notify, SB_PROBLEM, "changed", NULL, "%s", found.text);
+        sb_report(check->notify, SB_PROBLEM, "changed", NULL, "%s", sb_error()->text);
         return SB_END;
     }
     if (code)
-        return sb_fail(code, "%s", found.text);
+        return code;
     check->counts->repaired += check->stale;
     return report_repaired(check, "index.pkl", "written anew");
 }
@@ -113,19 +111,18 @@ static enum sb_code remove_leftovers(struct sb_cache_check *check)
 static enum sb_code take_lock(struct sb_cache_check *check, struct sb_out_lock *lock)
 {
     char *path = realpath(check->dir, NULL);
-    struct sb_error found;
     enum sb_code code;
 
     if (!path)
         return sb_fail_errno(errno, "%s", check->dir);
-    code = INTO(&found, sb_out_lock_take_beside(lock, path, check->dir));
+    code = sb_out_lock_take_beside(lock, path, check->dir);
     free(path);
-    *sb_error() = found;
     if (code == SB_NOMEM || code == SB_INTERRUPT)
         return code;
     if (code != SB_LOCKED)
         return SB_OK;
-    sb_report(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired", found.text);
+    sb_report(check->notify, SB_PROBLEM, "locked", NULL, "%s; nothing was repaired",
+              sb_error()->text);
     return SB_END;
 }
 

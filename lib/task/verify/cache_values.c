@@ -129,15 +129,15 @@ static enum sb_code report_row(struct value_check *values, struct sb_cache_place
                                size_t fields)
 {
     struct sb_cache_check *check = values->check;
-    struct sb_error found = {.text = "could not be read once"}, inner;
+    struct sb_error found = {.text = "could not be read once"};
     struct sb_row_key key = {0};
     int64_t bytes = 0;
     enum sb_code code = INTO(&found, read_row(check->reader, place, fields, &bytes));
 
     if (code && !is_damage(&found))
         return sb_fail(code, "%s", found.text);
-    if (INTO(&inner, sb_cache_key_at(check->reader, place, &key)) ||
-        INTO(&inner, sb_cache_reader_check(check->reader)))
+    if (IGNORED(sb_cache_key_at(check->reader, place, &key)) ||
+        IGNORED(sb_cache_reader_check(check->reader)))
         return report_lost(values, place.segment);
     sb_cache_defect(check, SB_REMEDY_REPAIR, "value", key.text, key.size, "%s", found.text);
     return SB_OK;

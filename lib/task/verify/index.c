@@ -65,7 +65,7 @@ static void keep_line(struct integrity *check, const char *line)
     if (check->lines[check->line_count])
         check->line_count++;
     else
-        check->code = INTO(&check->err, sb_fail_memory());
+        check->code = sb_fail_memory();
 }
 
 static void forget_lines(struct integrity *check)
@@ -80,8 +80,8 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     int failure;
 
     sb_index_io_failure();
-    check->code = INTO(&check->err, sb_database_prepare(check->db, &statement, pragma));
-    while (INTO(&check->err, sb_database_row(statement, &check->code))) {
+    check->code = sb_database_prepare(check->db, &statement, pragma);
+    while (sb_database_row(statement, &check->code)) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
         keep_line(check, line ? line : "not said");
     }
@@ -93,7 +93,7 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     /* Of a page that cannot be read it says that it is damaged, and goes on. */
     failure = sb_index_io_failure();
     if (failure && check->code == SB_OK)
-        check->code = INTO(&check->err, sb_database_fail_errno(check->db, failure));
+        check->code = sb_database_fail_errno(check->db, failure);
     if (check->code == SB_SYSTEM)
         forget_lines(check);
     return check->code;
@@ -123,7 +123,7 @@ static void end_transaction(struct integrity *check)
 
 static enum sb_code check_integrity(struct integrity *check)
 {
-    check->code = INTO(&check->err, sb_database_run(check->db, "BEGIN"));
+    check->code = sb_database_run(check->db, "BEGIN");
     if (check->code != SB_OK || proves_integrity(check))
         return check->code;
     end_transaction(check);
@@ -132,7 +132,7 @@ static enum sb_code check_integrity(struct integrity *check)
         return SB_OK;
     /* A damaged page that was read before is reported in another way than one that was not. */
     sb_database_shrink(check->db);
-    check->code = INTO(&check->err, sb_register_parent_functions(check->db));
+    check->code = sb_register_parent_functions(check->db);
     return check->code == SB_OK ? read_lines(check, INTEGRITY_CHECK) : check->code;
 }
 
@@ -145,6 +145,7 @@ static void *run_integrity(void *context)
         read_lines(check, QUICK_CHECK);
     else
         check_integrity(check);
+    check->err = *sb_error();
     /* Its lock ends here, not when the results are collected. */
     end_transaction(check);
     check->milliseconds = sb_verify_plan_clock() - started;

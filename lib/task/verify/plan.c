@@ -86,13 +86,12 @@ static enum sb_code add_unit(struct pass *pass)
 static enum sb_code see_shard(struct pass *pass, uint32_t shard)
 {
     struct stat st;
-    struct sb_error reason;
     enum sb_code code;
 
     if (!pass->plan->choice->state || pass->shard == shard)
         return SB_OK;
     pass->shard = shard;
-    code = INTO(&reason, sb_shards_stat(pass->shards, shard, &st));
+    code = IGNORED(sb_shards_stat(pass->shards, shard, &st));
     if (code == SB_NOMEM)
         return sb_fail_memory();
     if (code != SB_OK)

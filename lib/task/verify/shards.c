@@ -61,11 +61,10 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     bool again = info->state != SHARD_UNSEEN;
     struct sb_buf path = {0};
     struct stat status;
-    struct sb_error reason;
     enum sb_code code;
 
     info->generation = sb_archive_generation(verify->archive);
-    code = INTO(&reason, sb_shards_stat(verify->shards, shard, &status));
+    code = IGNORED(sb_shards_stat(verify->shards, shard, &status));
     if (code == SB_NOMEM || sb_shards_path(verify->shards, shard, &path) != SB_OK) {
         sb_buf_release(&path);
         return sb_fail_memory();
@@ -218,8 +217,7 @@ static enum sb_code check_holes(struct verify *verify, uint32_t end)
         bool missing = false;
         if (shard < end && verify->shard_info[shard].needed == 0) {
             struct stat status;
-            struct sb_error reason;
-            missing = INTO(&reason, sb_shards_stat(verify->shards, shard, &status)) == SB_NOENT;
+            missing = IGNORED(sb_shards_stat(verify->shards, shard, &status)) == SB_NOENT;
         }
         if (missing && !in_hole)
             hole = shard;

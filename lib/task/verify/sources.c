@@ -47,7 +47,6 @@ static enum sb_code check_source(struct verify *verify, uint32_t shard)
     struct shard_info *info = &verify->shard_info[shard];
     struct sb_buf path = {0};
     struct sb_linked linked;
-    struct sb_error reason;
     struct stat status;
     enum sb_code code = sb_verify_source_record(verify, shard, &linked);
 
@@ -55,7 +54,7 @@ static enum sb_code check_source(struct verify *verify, uint32_t shard)
         return code;
     if (verify->options->present && linked.size > info->needed)
         info->needed = linked.size;
-    if (INTO(&reason, sb_shards_stat(verify->shards, shard, &status)) != SB_OK ||
+    if (IGNORED(sb_shards_stat(verify->shards, shard, &status)) != SB_OK ||
         (verify->options->present && status.st_size < linked.size))
         return SB_OK;
     code = sb_shards_path(verify->shards, shard, &path)

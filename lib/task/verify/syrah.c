@@ -227,9 +227,10 @@ static enum sb_code check_overlaps(const struct check *check)
 
 /* All bytes, in order. */
 
-static bool is_unreadable(const struct sb_error *err)
+static bool is_unreadable(void)
 {
-    return err->code == SB_DAMAGED || (err->code == SB_SYSTEM && err->sys_errno == EIO);
+    return sb_error()->code == SB_DAMAGED ||
+           (sb_error()->code == SB_SYSTEM && sb_error()->sys_errno == EIO);
 }
 
 static enum sb_code read_block(const struct check *check, int64_t at, size_t size, void *block)
@@ -240,7 +241,7 @@ static enum sb_code read_block(const struct check *check, int64_t at, size_t siz
         check->result->bytes_read += (int64_t)size;
         return SB_OK;
     }
-    if (!is_unreadable(sb_error()))
+    if (!is_unreadable())
         return sb_error()->code;
     snprintf(text, sizeof(text), "%zu bytes from offset %lld on cannot be read: %s", size,
              (long long)at, sb_error()->text);

@@ -147,20 +147,10 @@ int64_t sb_verify_units_current(const struct sb_verify_units *units)
 }
 
 /* If the state cannot be written, reading goes on. */
-static void note_failure(struct sb_verify_units *units, enum sb_code code,
-                         const struct sb_error *err)
-{
-    if (code == SB_OK || units->failed != SB_OK)
-        return;
-    units->failed = code;
-    units->failure = *err;
-}
-
 static void settle_first(struct sb_verify_units *units)
 {
     const struct reading *reading = at(units, units->first++);
     const struct sb_verify_events *events = units->verify->events;
-    struct sb_error err;
 
     if (reading->skipped)
         return;
@@ -168,10 +158,8 @@ static void settle_first(struct sb_verify_units *units)
         events->unit_read(events->context, reading->unit.shard, reading->unit.number);
     if (units->failed != SB_OK)
         return;
-    note_failure(
-        units,
-        INTO(&err, sb_verify_plan_read(units->plan, &reading->unit, reading->digest, reading->bad)),
-        &err);
+    units->failed = INTO(&units->failure, sb_verify_plan_read(units->plan, &reading->unit,
+                                                              reading->digest, reading->bad));
 }
 
 void sb_verify_units_settle(struct sb_verify_units *units, int64_t unit)
@@ -188,12 +176,11 @@ void sb_verify_units_watch(struct sb_verify_units *units, int64_t unit)
 static void mark_bad(struct sb_verify_units *units, int64_t unit, const struct sb_defect *defect)
 {
     struct reading *reading = at(units, unit);
-    struct sb_error err;
 
     reading->bad = true;
     if (units->failed == SB_OK)
-        note_failure(units, INTO(&err, sb_verify_plan_found(units->plan, &reading->unit, defect)),
-                     &err);
+        units->failed =
+            INTO(&units->failure, sb_verify_plan_found(units->plan, &reading->unit, defect));
 }
 
 void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect *defect)
@@ -224,12 +211,12 @@ void sb_verify_units_pass_over(struct sb_verify_units *units)
 void sb_verify_units_end(struct sb_verify_units *units, bool whole)
 {
     const struct verify *verify = units->verify;
-    struct sb_error err;
 
     if (whole)
         sb_verify_units_settle(units, units->end);
-    note_failure(units, INTO(&err, sb_verify_plan_end(units->plan, &verify->result->progress)),
-                 &err);
+    if (units->failed == SB_OK)
+        units->failed =
+            INTO(&units->failure, sb_verify_plan_end(units->plan, &verify->result->progress));
     if (units->failed != SB_OK)
         sb_report(verify->notify, SB_PROBLEM, "state", NULL,
                   "%s: not all of what was read is remembered", units->failure.text);
