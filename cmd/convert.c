@@ -4,6 +4,7 @@
 #include "task/convert/convert.h"
 #include "convert/report.h"
 #include "convert/settings.h"
+#include "core/array.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -132,7 +133,7 @@ static bool goes_with_it(const char *name)
         "verbose",     "progress", "no-progress", "threads", "wait",
     };
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         if (strcmp(names[i], name) == 0)
             return true;
     }

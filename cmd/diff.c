@@ -13,6 +13,7 @@
 
 #include "archive/archive.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/io.h"
 #include "core/name.h"
 #include "core/time.h"
@@ -48,7 +49,7 @@ static const char *const synopsis[] = {
 static const char *const kinds[] = {
     "missing", "extra", "type", "size", "mode", "owner", "time", "bytes", "target", "damaged",
 };
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == SB_DIFF_KINDS, "a name for each kind");
+_Static_assert(ARRAY_SIZE(kinds) == SB_DIFF_KINDS, "a name for each kind");
 
 static bool ignore_kinds(void *context, const char *value)
 {

@@ -14,6 +14,7 @@
 #include "ui/shared_options.h"
 
 #include "archive/remote.h"
+#include "core/array.h"
 #include "core/glob.h"
 #include "core/number.h"
 
@@ -238,7 +239,7 @@ static void itemize(const struct sb_entry *entry, unsigned change, char code[12]
     /* The size of a link is that of its target's name. */
     if (bytes && (entry->type == SB_LINK || !(change & SB_CHANGE_SIZE)))
         code[2] = 'c';
-    for (size_t i = entry->type == SB_LINK; i < sizeof(places) / sizeof(*places); i++) {
+    for (size_t i = entry->type == SB_LINK; i < ARRAY_SIZE(places); i++) {
         if (change & places[i].bit)
             code[3 + i] = places[i].letter;
     }
@@ -280,7 +281,7 @@ static void print_object(struct syncing *syncing, const struct sb_entry *entry, 
     json_text(json, "type", sb_type_word(entry->type));
     json_known(json, "size", entry->type != SB_DIR && entry->size >= 0, entry->size);
     json_open(json, "differs", '[');
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !(change & SB_CHANGE_NEW); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(words) && !(change & SB_CHANGE_NEW); i++) {
         if (change & words[i].bit)
             json_text(json, NULL, words[i].word);
     }

@@ -2,6 +2,7 @@
  * shardbox verify: is an archive, or another container, sound?
  */
 #include "archive/archive.h"
+#include "core/array.h"
 #include "core/file.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -297,7 +298,7 @@ static enum sb_store_ability rows_of(const struct sb_store *store)
 {
     static const enum sb_store_ability rows[] = {SB_CAN_BAGS, SB_CAN_ITEMS, SB_CAN_KEYS};
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         if (sb_store_can(store, rows[i]))
             return rows[i];
     }

@@ -2,6 +2,7 @@
  * What was meant by operands of convert that say too little.
  */
 #include "convert/settings.h"
+#include "core/array.h"
 #include "core/name.h"
 #include "store/store.h"
 #include "ui/line_to_type.h"
@@ -52,7 +53,7 @@ static const char *frame_of(const char *path)
     };
     size_t size = strlen(path);
 
-    for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
         size_t end = strlen(frames[i].suffix);
 
         if (size > end && strcasecmp(path + size - end, frames[i].suffix) == 0)

@@ -1,4 +1,5 @@
 #include "convert/settings.h"
+#include "core/array.h"
 #include "core/context.h"
 #include "store/store.h"
 #include "ui/options.h"
@@ -115,7 +116,7 @@ static const char *misused_for_output(const struct convert_settings *settings)
     };
     unsigned takes = output_takes(settings);
 
-    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
         if (options[i].given && !(takes & options[i].takes))
             return options[i].wrong;
     }
@@ -263,7 +264,7 @@ const char *misuse_of_convert(const struct convert_settings *settings)
     };
     const char *wrong = NULL;
 
-    for (size_t i = 0; !wrong && i < sizeof(checks) / sizeof(*checks); i++)
+    for (size_t i = 0; !wrong && i < ARRAY_SIZE(checks); i++)
         wrong = checks[i](settings);
     return wrong;
 }

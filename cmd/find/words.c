@@ -8,6 +8,7 @@
 #include "ui/printf_format.h"
 
 #include "archive/accounts.h"
+#include "core/array.h"
 #include "core/glob.h"
 #include "core/number.h"
 #include "core/time.h"
@@ -419,7 +420,7 @@ static const struct word known[] = {
     {.name = "-maxdepth", .value = "N", .parse = parse_level, .global = true},
     {.name = "-mindepth", .value = "N", .parse = parse_level, .global = true},
 };
-#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
+#define KNOWN_COUNT ARRAY_SIZE(known)
 
 const char *find_word(size_t i)
 {

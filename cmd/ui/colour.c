@@ -1,4 +1,5 @@
 #include "ui/colour.h"
+#include "core/array.h"
 #include "ui/output.h"
 
 #include <errno.h>
@@ -47,7 +48,7 @@ static void take_setting(char *key, const char *value)
             (struct suffix){.text = key + 1, .size = strlen(key + 1), .sequence = value};
         return;
     }
-    for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+    for (i = 0; i < ARRAY_SIZE(kinds); i++) {
         if (strcmp(kinds[i].key, key) == 0)
             kinds[i].sequence = value;
     }

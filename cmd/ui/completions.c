@@ -1,5 +1,7 @@
 #include "ui/completions.h"
 
+#include "core/array.h"
+
 #include <string.h>
 
 struct completion_kinds completion_kinds(enum operand_kind kind)
@@ -39,7 +41,7 @@ bool completions_print(const char *shell)
         {"fish", completions_fish},
     };
 
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(scripts); i++) {
         if (strcmp(scripts[i].shell, shell) == 0) {
             scripts[i].print();
             return true;

@@ -1,3 +1,4 @@
+#include "core/array.h"
 #include "ui/completions.h"
 #include "ui/output.h"
 
@@ -66,7 +67,7 @@ static void print_action(const char *kind)
         {"none", "_nothing"},
     };
 
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
         if (strcmp(actions[i].kind, kind) == 0)
             output_text(actions[i].action);
     }

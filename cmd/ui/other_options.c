@@ -1,4 +1,5 @@
 #include "ui/other_options.h"
+#include "core/array.h"
 #include "ui/other_words.h"
 
 #include <string.h>
@@ -107,7 +108,7 @@ static const struct {
 
 const char *other_options_instead(const char *command, const char *option, size_t size)
 {
-    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++) {
         if (word_is_among(elsewhere[i].commands, command, strlen(command)) &&
             word_is_among(elsewhere[i].options, option, size))
             return elsewhere[i].instead;

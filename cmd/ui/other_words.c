@@ -1,5 +1,7 @@
 #include "ui/other_words.h"
 
+#include "core/array.h"
+
 #include <string.h>
 
 /* Words, and the line that does the same here. A letter of tar is looked up as "-x", or "-tv". */
@@ -69,7 +71,7 @@ bool word_is_among(const char *list, const char *word, size_t size)
 
 static const char *find_line(const char *word)
 {
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         if (word_is_among(table[i].words, word, strcspn(word, "=")))
             return table[i].line;
     }

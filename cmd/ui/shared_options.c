@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/own/own_names.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/context.h"
 #include "core/number.h"
@@ -52,7 +53,7 @@ bool output_is_added_to(bool append, const char *output)
     struct stat st;
     bool there = !append || strchr(output, '@');
 
-    for (size_t i = 0; !there && i < sizeof(left) / sizeof(*left); i++) {
+    for (size_t i = 0; !there && i < ARRAY_SIZE(left); i++) {
         sb_buf_clear(&name);
         there = sb_buf_add_format(&name, "%s%s", output, left[i]) || lstat(name.data, &st) == 0;
     }

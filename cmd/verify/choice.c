@@ -1,6 +1,7 @@
 #include "verify/choice.h"
 
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/number.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ const char *verify_choice_given(const struct verify_choice_settings *settings)
         {settings->state, "state"},   {settings->max_age, "max-age"},
     };
 
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
         if (options[i].value)
             return options[i].name;
     }

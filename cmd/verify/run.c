@@ -1,5 +1,6 @@
 #include "verify/run.h"
 
+#include "core/array.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "task/convert/paths.h"
@@ -73,7 +74,7 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
         {.file = settings->metrics, .word = "file of metrics"},
         {.file = settings->choice.state, .word = "state", .is_state = true},
     };
-    size_t count = sizeof(outputs) / sizeof(outputs[0]);
+    size_t count = ARRAY_SIZE(outputs);
 
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < i; j++)

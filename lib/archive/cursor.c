@@ -517,8 +517,7 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
     bool past = false;
 
     TRY(sb_archive_statement(cursor->archive, which, &statement));
-    sqlite3_bind_int64(statement, 1, cursor->key.shard);
-    sqlite3_bind_int64(statement, 2, cursor->key.offset);
+    SB_BIND(statement, cursor->key.shard, cursor->key.offset);
     if (which == SB_ADDRESS_SAME || which == SB_EXTENT_SAME)
         sqlite3_bind_int64(statement, 3, cursor->key.row);
     while (!code && !past && !is_enough(cursor) && (rc = sqlite3_step(statement)) == SQLITE_ROW)

@@ -264,6 +264,12 @@ enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column, struct 
     return entry->path ? SB_OK : sb_fail_memory();
 }
 
+void sb_database_bind(sqlite3_stmt *statement, const int64_t *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sqlite3_bind_int64(statement, (int)i + 1, values[i]);
+}
+
 enum sb_code sb_database_step(struct sqlite3_stmt *statement)
 {
     int rc = sqlite3_step(statement);

@@ -71,6 +71,7 @@ void sb_database_shrink(struct sqlite3 *db);
 
 /* NULL is allowed. */
 void sb_database_close(struct sqlite3 *db);
+FREEP(sb_database_close, struct sqlite3)
 
 /* The error of the last failed call on db, as a code and text: "FILE: SQLite's message". */
 enum sb_code sb_database_fail(struct sqlite3 *db);
@@ -157,6 +158,16 @@ enum sb_code sb_database_take_file(struct sqlite3_stmt *row, int column,
 
 /* Runs a statement that returns no rows, and resets it. */
 enum sb_code sb_database_step(struct sqlite3_stmt *statement) SB_CHECKED;
+
+/*
+ * SB_BIND binds numbers to the parameters from 1 on: SB_BIND(find, shard, offset). SB_RUN runs the
+ * statement with them as sb_database_step does.
+ */
+#define SB_BIND(statement, ...)                                                                    \
+    sb_database_bind(statement, (const int64_t[]){__VA_ARGS__},                                    \
+                     sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define SB_RUN(statement, ...) (SB_BIND(statement, __VA_ARGS__), sb_database_step(statement))
+void sb_database_bind(struct sqlite3_stmt *statement, const int64_t *values, size_t count);
 
 /* First column of the first row; `absent` if there is no row or it is NULL. */
 enum sb_code sb_database_integer(struct sqlite3 *db, const char *sql, int64_t absent,

@@ -5,6 +5,7 @@
 #include "archive/index_io.h"
 #include "archive/own/note.h"
 #include "archive/own/own_names.h"
+#include "core/array.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static const struct {
     {"-shm", is_shm, false},
 };
 
-#define KINDS (sizeof(kinds) / sizeof(*kinds))
+#define KINDS ARRAY_SIZE(kinds)
 
 static size_t kind_of(const char *path)
 {

@@ -1,5 +1,6 @@
 #include "archive/listed.h"
 
+#include "archive/database.h"
 #include "archive/many.h"
 #include "archive/name_order.h"
 #include "archive/reader.h"
@@ -173,9 +174,7 @@ static void step_once(struct sb_archive *archive, enum sb_statement which, int64
 
     if (IGNORED(sb_archive_statement(archive, which, &statement)))
         return;
-    sqlite3_bind_int64(statement, 1, first);
-    sqlite3_bind_int64(statement, 2, second);
-    sqlite3_bind_int64(statement, 3, third);
+    SB_BIND(statement, first, second, third);
     sqlite3_step(statement);
     sqlite3_reset(statement);
 }

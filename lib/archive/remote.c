@@ -1,4 +1,5 @@
 #include "archive/remote.h"
+#include "core/array.h"
 #include "core/name.h"
 
 #include <string.h>
@@ -38,7 +39,7 @@ static enum sb_code add_program(struct sb_buf *out, const char *name, bool write
     size_t host = strcspn(name, ":/");
     CLEANUP(sb_buf_release) struct sb_buf url = {0};
 
-    for (size_t i = 0; i < sizeof(transports) / sizeof(*transports) && !found; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(transports) && !found; i++) {
         if (strncmp(name, transports[i].scheme, strlen(transports[i].scheme)) == 0)
             found = &transports[i];
     }

@@ -3,6 +3,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
+#include "core/array.h"
 
 #include <sqlite3.h>
 #include <stdint.h>
@@ -94,7 +95,7 @@ static bool trigger_is_known(const struct sb_ddl_object *own, const char *sql)
 
     if (fingerprint == sb_sql_fingerprint(own->sql))
         return true;
-    for (i = 0; i < sizeof(barecat_triggers) / sizeof(*barecat_triggers); i++) {
+    for (i = 0; i < ARRAY_SIZE(barecat_triggers); i++) {
         if (strcmp(barecat_triggers[i].name, own->name) == 0 &&
             barecat_triggers[i].fingerprint == fingerprint)
             return true;
@@ -135,7 +136,7 @@ static bool is_statistics(const char *name)
 {
     size_t i;
 
-    for (i = 0; i < sizeof(own_statistics) / sizeof(*own_statistics); i++) {
+    for (i = 0; i < ARRAY_SIZE(own_statistics); i++) {
         if (strcmp(own_statistics[i], name) == 0)
             return true;
     }

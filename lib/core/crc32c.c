@@ -1,5 +1,7 @@
 #include "core/crc32c.h"
 
+#include "core/array.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -114,7 +116,7 @@ update_three(uint32_t state, const unsigned char *data, const struct block *bloc
 __attribute__((target("sse4.2,pclmul"))) static uint32_t
 update_sse42(uint32_t state, const unsigned char *data, size_t size)
 {
-    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
         size_t step = 3 * blocks[i].size;
 
         for (; size >= step; data += step, size -= step)

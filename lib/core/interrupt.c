@@ -1,12 +1,14 @@
 #include "core/interrupt.h"
 
+#include "core/array.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
 
 static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-#define SIGNAL_COUNT (sizeof(caught_signals) / sizeof(caught_signals[0]))
+#define SIGNAL_COUNT ARRAY_SIZE(caught_signals)
 
 static struct sb_context *_Atomic caught_for; /* the context that signals cancel */
 

@@ -1,5 +1,6 @@
 #include "core/share.h"
 
+#include "core/array.h"
 #include "core/number.h"
 
 #include <inttypes.h>
@@ -87,7 +88,7 @@ static enum sb_code read_parallel(struct sb_share *out)
 
 static enum sb_code read_launcher(struct sb_share *out)
 {
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(launchers); i++) {
         const struct pair *pair = &launchers[i];
         bool in_batch_script = strcmp(pair->index, "SLURM_PROCID") == 0 && !is_set(pair->count);
         enum sb_code code = in_batch_script ? SB_END : read_pair(out, pair);

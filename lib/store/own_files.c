@@ -5,6 +5,7 @@
 #include "archive/own/own_names.h"
 #include "archive/parity/note.h"
 #include "archive/parity/parity.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/io.h"
 #include "core/kept_open.h"
@@ -361,7 +362,7 @@ static const char *unhide(const char *name, char *out, size_t capacity)
     static const char *const ends[] = {SB_OUT_SUFFIX, SB_OUT_LOCK_SUFFIX};
     size_t size = strlen(name);
 
-    for (size_t i = 0; *name == '.' && i < sizeof(ends) / sizeof(*ends); i++) {
+    for (size_t i = 0; *name == '.' && i < ARRAY_SIZE(ends); i++) {
         size_t end = strlen(ends[i]);
 
         if (size > end + 1 && strcmp(name + size - end, ends[i]) == 0 && size - end <= capacity) {

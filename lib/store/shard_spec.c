@@ -1,6 +1,7 @@
 #include "store/shard_spec.h"
 
 #include "archive/remote.h"
+#include "core/array.h"
 #include "core/name.h"
 
 #include <errno.h>
@@ -79,7 +80,7 @@ static struct item parse_item(const char *text)
 
 static const char *skip_local_prefix(const char *text)
 {
-    for (size_t i = 0; i < sizeof(local_prefixes) / sizeof(*local_prefixes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(local_prefixes); i++) {
         size_t size = strlen(local_prefixes[i]);
 
         /* Bagz also takes "/fs:", which pathlib makes when it joins paths. */

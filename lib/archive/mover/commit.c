@@ -93,10 +93,7 @@ static enum sb_code update_rows(struct sb_mover *mover)
     for (size_t i = 0; i < mover->queued; i++) {
         const struct move *move = &mover->queue[i];
 
-        sqlite3_bind_int64(mover->update, 1, move->from.row);
-        sqlite3_bind_int64(mover->update, 2, move->shard);
-        sqlite3_bind_int64(mover->update, 3, move->offset);
-        TRY(sb_database_step(mover->update));
+        TRY(SB_RUN(mover->update, move->from.row, move->shard, move->offset));
         if (sqlite3_changes(mover->db) != 1)
             return sb_fail(SB_DAMAGED, "%s: a row is gone; run 'shardbox verify'",
                            mover->hold.file);

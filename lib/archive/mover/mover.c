@@ -359,8 +359,7 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
 {
     int rc = SQLITE_DONE;
 
-    sqlite3_bind_int64(rows, 1, key->shard);
-    sqlite3_bind_int64(rows, 2, key->offset);
+    SB_BIND(rows, key->shard, key->offset);
     if (sqlite3_bind_parameter_count(rows) > 2)
         sqlite3_bind_int64(rows, 3, key->row);
     while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
@@ -390,8 +389,7 @@ enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t
 {
     enum sb_code code = SB_OK;
 
-    sqlite3_bind_int64(mover->end_before, 1, shard);
-    sqlite3_bind_int64(mover->end_before, 2, limit);
+    SB_BIND(mover->end_before, shard, limit);
     *end =
         sb_database_row(mover->end_before, &code) ? sqlite3_column_int64(mover->end_before, 0) : 0;
     sqlite3_reset(mover->end_before);

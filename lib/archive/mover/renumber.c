@@ -184,8 +184,7 @@ static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard
 {
     bool all = false;
 
-    sqlite3_bind_int64(rows->update, 1, number);
-    sqlite3_bind_int64(rows->update, 2, shard);
+    SB_BIND(rows->update, number, shard);
     while (!all)
         TRY(renumber_some(rows, &all));
     return SB_OK;

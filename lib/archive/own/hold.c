@@ -8,6 +8,7 @@
 #include "archive/parity/pieces.h"
 #include "archive/remote.h"
 #include "archive/schema.h"
+#include "core/array.h"
 #include "core/context.h"
 #include "core/file_lock.h"
 #include "core/interrupt.h"
@@ -53,7 +54,7 @@ static enum sb_code refuse_name(const char *archive, const char *base)
                        "%s: the name of an index; give that of its archive, without '" SB_OLD_INDEX
                        "'",
                        archive);
-    for (size_t i = 0; i < sizeof(sqlites) / sizeof(*sqlites); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(sqlites); i++) {
         if (ends_in(base, sqlites[i]))
             return sb_fail(SB_INVALID, "%s: names in %s are for SQLite's journals; choose another",
                            archive, sqlites[i]);
@@ -92,7 +93,7 @@ static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count
     enum sb_code code = SB_OK;
 
     *count = 0;
-    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(suffixes); i++) {
         char *name = sb_own_name(hold->path, suffixes[i]);
         struct sb_look look = {0};
 

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/own/look.h"
 #include "archive/own/own_names.h"
+#include "core/array.h"
 #include "core/name.h"
 
 #include <sqlite3.h>
@@ -55,7 +56,7 @@ const char *sb_pending_suffix(const char *prefix, const char *base, size_t base_
 
     if (!prefix || strncmp(prefix, base, base_size) != 0)
         return NULL;
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         if (strcmp(prefix + base_size, suffixes[i]) == 0)
             return suffixes[i];
     }

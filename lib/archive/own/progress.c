@@ -3,6 +3,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/schema.h"
+#include "core/array.h"
 
 #include <sqlite3.h>
 #include <stddef.h>
@@ -33,8 +34,6 @@ static const struct {
     {"asked", offsetof(struct sb_progress, requested)},
     {"last", offsetof(struct sb_progress, last)},
 };
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 void sb_progress_release(struct sb_progress *progress)
 {
@@ -88,10 +87,10 @@ static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf 
 static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)
 {
     TRY(find(row, "state"));
-    for (size_t i = 0; i < COUNT(numbers); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
         TRY(load_number(row, numbers[i].key,
                         (int64_t *)(void *)((char *)progress + numbers[i].field)));
-    for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         TRY(load_text(row, texts[i].key,
                       (struct sb_buf *)(void *)((char *)progress + texts[i].field)));
     if (progress->state > SB_PROGRESS_DISCARDED || progress->checkpoint == 0)
@@ -156,10 +155,10 @@ enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *prog
     code = sb_database_prepare(db, &add,
                                "INSERT INTO main.config (key, value_text, value_int)"
                                " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)");
-    for (size_t i = 0; code == SB_OK && i < COUNT(numbers); i++)
+    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(numbers); i++)
         code = put(add, numbers[i].key, NULL,
                    (const int64_t *)(const void *)((const char *)progress + numbers[i].field));
-    for (size_t i = 0; code == SB_OK && i < COUNT(texts); i++)
+    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(texts); i++)
         code = put(add, texts[i].key,
                    (const struct sb_buf *)(const void *)((const char *)progress + texts[i].field),
                    NULL);

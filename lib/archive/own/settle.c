@@ -8,6 +8,7 @@
 #include "archive/own/progress.h"
 #include "archive/own/shardcount.h"
 #include "archive/parity/note.h"
+#include "core/array.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -406,7 +407,7 @@ static enum sb_code remove_second_names(const struct sb_hold *hold)
     static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(suffixes); i++) {
         struct named name;
 
         code = look(&name, sb_own_name(hold->path, suffixes[i]));

@@ -207,11 +207,8 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy)
                              : copy->mode & ~(uint32_t)S_IFMT;
     enum sb_code code;
 
-    sqlite3_bind_int64(copier->update, 1, sqlite3_column_int64(row, 0));
-    sqlite3_bind_int64(copier->update, 2, copy->shard);
-    sqlite3_bind_int64(copier->update, 3, copy->offset);
-    sqlite3_bind_int64(copier->update, 4, copy->size);
-    sqlite3_bind_int64(copier->update, 5, copy->crc32c);
+    SB_BIND(copier->update, sqlite3_column_int64(row, 0), copy->shard, copy->offset, copy->size,
+            copy->crc32c);
     if (has_mode || (copy->has & SB_HAS_MODE))
         sqlite3_bind_int64(copier->update, 6,
                            mode | (copy->has & SB_HAS_MODE ? copy->mode & S_IFMT : S_IFREG));
@@ -229,8 +226,7 @@ static enum sb_code leave_out(struct copier *copier)
     sqlite3_stmt *row = copier->copies;
 
     copier->writer->left_out = true;
-    sqlite3_bind_int64(copier->remove, 1, sqlite3_column_int64(row, 0));
-    TRY(sb_database_step(copier->remove));
+    TRY(SB_RUN(copier->remove, sqlite3_column_int64(row, 0)));
     TRY(sb_database_bind_row(copier->lose, 1, row, 1, 1));
     TRY(sb_database_step(copier->lose));
     return sb_writer_uncount(copier->writer, (const char *)sqlite3_column_text(row, 1),

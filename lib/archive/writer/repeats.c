@@ -16,8 +16,7 @@ static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY K
 /* Runs a statement whose only parameter is a row. */
 static enum sb_code run_for(sqlite3_stmt *statement, int64_t row)
 {
-    sqlite3_bind_int64(statement, 1, row);
-    return sb_database_step(statement);
+    return SB_RUN(statement, row);
 }
 
 /* One by one: SQLite would hold the numbers of all rows of one statement in memory. */

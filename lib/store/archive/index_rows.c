@@ -228,9 +228,7 @@ static enum sb_code take_sum(void *context, const struct sb_checksum_extent *ext
                       "its bytes do not match its CRC32C");
         return SB_OK;
     }
-    sqlite3_bind_int64(summing->put, 1, extent->id >> 1);
-    sqlite3_bind_int64(summing->put, 2, crc);
-    return sb_database_step(summing->put);
+    return SB_RUN(summing->put, extent->id >> 1, crc);
 }
 
 static void pass(void *context, int64_t size)

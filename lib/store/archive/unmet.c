@@ -124,10 +124,7 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     code = may_go(unmet, entry, &may);
     if (code || !may)
         return code;
-    sqlite3_bind_int64(unmet->add_moved, 1, entry->row);
-    sqlite3_bind_int64(unmet->add_moved, 2, entry->size);
-    sqlite3_bind_int64(unmet->add_moved, 3, entry->mtime_ns);
-    sqlite3_bind_int64(unmet->add_moved, 4, entry->crc32c);
+    SB_BIND(unmet->add_moved, entry->row, entry->size, entry->mtime_ns, entry->crc32c);
     sqlite3_bind_blob64(unmet->add_moved, 5, entry->path, entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(unmet->add_moved, 6, entry->shard);
     sqlite3_bind_int64(unmet->add_moved, 7, entry->offset);
@@ -230,8 +227,7 @@ enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *
     if (!unmet->knows_moved && know_moved(unmet))
         return sb_error()->code;
     *old = (struct sb_entry){.size = entry->size};
-    sqlite3_bind_int64(unmet->find_moved, 1, entry->size);
-    sqlite3_bind_int64(unmet->find_moved, 2, entry->mtime_ns);
+    SB_BIND(unmet->find_moved, entry->size, entry->mtime_ns);
     if (sb_database_row(unmet->find_moved, &code)) {
         old->row = sqlite3_column_int64(unmet->find_moved, 0);
         old->crc32c = (uint32_t)sqlite3_column_int64(unmet->find_moved, 1);
@@ -241,8 +237,7 @@ enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *
     sqlite3_reset(unmet->find_moved);
     if (code || old->row == 0)
         return code ? code : SB_NOENT;
-    sqlite3_bind_int64(unmet->take_moved, 1, old->row);
-    return sb_database_step(unmet->take_moved);
+    return SB_RUN(unmet->take_moved, old->row);
 }
 
 static enum sb_code pass_block(void *context, const void *data, size_t size)

@@ -1,5 +1,7 @@
 #include "store/array/name.h"
 
+#include "core/array.h"
+
 #include <string.h>
 
 static const struct {
@@ -25,7 +27,7 @@ enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *
         code = sb_buf_add_char(out, '.');
     if (!code && name->form == SB_FORM_RAW)
         code = sb_buf_add_text(out, sb_dtype_word(name->dtype));
-    for (size_t i = 0; !code && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; !code && i < ARRAY_SIZE(suffixes); i++) {
         if (suffixes[i].form == name->form)
             code = sb_buf_add_text(out, suffixes[i].suffix);
     }
@@ -35,7 +37,7 @@ enum sb_code sb_array_name_make(struct sb_buf *out, const struct sb_array_name *
 /* Parses the suffix of a component; false: it is not one of an array. */
 static bool parse_suffix(struct sb_array_name *out, const char *suffix, size_t size)
 {
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         if (strlen(suffixes[i].suffix) == size && memcmp(suffixes[i].suffix, suffix, size) == 0) {
             out->form = suffixes[i].form;
             out->dtype = suffixes[i].dtype;

@@ -1,4 +1,5 @@
 #include "store/array/npy.h"
+#include "core/array.h"
 #include "core/little_endian.h"
 
 #include <string.h>
@@ -303,7 +304,7 @@ static enum sb_dtype type_of(char kind, size_t size)
         {'f', SB_DTYPE_FLOAT16, SB_DTYPE_FLOAT128},
     };
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         for (enum sb_dtype dtype = kinds[i].first; kinds[i].kind == kind && dtype <= kinds[i].last;
              dtype++) {
             if (sb_dtype_size(dtype) == size)

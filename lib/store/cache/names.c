@@ -1,5 +1,6 @@
 #include "store/cache/names.h"
 
+#include "core/array.h"
 #include "core/number.h"
 #include "store/out/temporary.h"
 
@@ -57,7 +58,7 @@ static const char *skip_own(const char *name)
     const char *end = strstr(name, SUFFIX);
     int64_t number;
 
-    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
         if (strncmp(name, whole[i], strlen(whole[i])) == 0)
             return name + strlen(whole[i]);
     }

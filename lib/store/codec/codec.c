@@ -1,5 +1,6 @@
 #include "store/codec/codec.h"
 
+#include "core/array.h"
 #include "core/thread.h"
 
 #include <bzlib.h>
@@ -36,7 +37,7 @@ static const struct format formats[] = {
     [SB_FILTER_LZMA] = {"lzma", 6, 9}, [SB_FILTER_LZ4] = {"lz4", 1, 9},
 };
 
-#define FORMATS (sizeof(formats) / sizeof(formats[0]))
+#define FORMATS ARRAY_SIZE(formats)
 
 struct codec_ops {
     enum sb_code (*begin)(struct sb_codec *codec, int64_t size);

@@ -3,6 +3,8 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include "store/codec/record_codec_impl.h"
 
+#include "core/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zstd_errors.h>
@@ -17,7 +19,7 @@
 /* Smaller ones share the parameters that zstd has for up to so many bytes. */
 static const size_t sizes[] = {(size_t)16 << 10, LARGE};
 
-#define KINDS (sizeof(sizes) / sizeof(sizes[0]))
+#define KINDS ARRAY_SIZE(sizes)
 
 enum sb_compression sb_compression_of(enum sb_compression wanted, const char *path)
 {

@@ -1,5 +1,6 @@
 #include "store/feed/feed.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "store/feed/parts.h"
 #include "store/tar/raw.h"
@@ -73,7 +74,7 @@ enum sb_filter_kind sb_filter_by_content(const void *data, size_t size)
         return SB_FILTER_LZ4;
     if (skipped > 0)
         return SB_FILTER_ZSTD;
-    for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(magics); i++) {
         if (size >= magics[i].size && memcmp(data, magics[i].bytes, magics[i].size) == 0)
             return magics[i].kind;
     }

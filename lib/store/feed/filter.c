@@ -1,3 +1,4 @@
+#include "core/array.h"
 #include "store/feed/impl.h"
 #include "store/feed/la_open.h"
 
@@ -168,7 +169,7 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
     if (!feed)
         return sb_fail_memory();
     feed->base = sb_feed_on(&ops, from);
-    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
         if (codes[i].kind == kind) {
             code = codes[i].code;
             feed->word = codes[i].word;

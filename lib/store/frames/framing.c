@@ -1,5 +1,6 @@
 #include "store/frames/framing.h"
 
+#include "core/array.h"
 #include "core/base64.h"
 #include "core/crc32c.h"
 #include "core/name.h"
@@ -91,7 +92,7 @@ enum sb_filter_kind sb_framing_filter(const char *path)
     };
     size_t size = strlen(path);
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         size_t length = strlen(suffixes[i].suffix);
 
         if (size > length && strcasecmp(path + size - length, suffixes[i].suffix) == 0)

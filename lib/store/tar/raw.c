@@ -1,5 +1,6 @@
 #include "store/tar/raw.h"
 
+#include "core/array.h"
 #include "core/time.h"
 
 #include <stdlib.h>
@@ -316,7 +317,7 @@ bool sb_cpio_begins(const void *data, size_t size)
 {
     static const char *const magics[] = {"070701", "070702", "070707", "\xc7\x71", "\x71\xc7"};
 
-    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(magics); i++) {
         if (size >= strlen(magics[i]) && memcmp(data, magics[i], strlen(magics[i])) == 0)
             return true;
     }

@@ -1,5 +1,6 @@
 #include "store/zip/directory.h"
 
+#include "core/array.h"
 #include "store/zip/format.h"
 
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static enum sb_code find_start(const struct sb_file *file, const struct sb_zip_r
     int64_t data_end;
 
     TRY(find_data_end(file, last, end, &data_end));
-    for (size_t i = 0; i < sizeof(descriptors) / sizeof(*descriptors); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(descriptors); i++) {
         int64_t at = data_end + descriptors[i];
         bool found;
 

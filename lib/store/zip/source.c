@@ -2,6 +2,7 @@
 #include "store/sinks.h"
 
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/context.h"
 #include "core/number.h"
 #include "store/zip/directory.h"
@@ -62,9 +63,7 @@ static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *inse
         code = sb_zip_walk_next(&walk, &record);
         if (code || record.defect)
             continue;
-        sqlite3_bind_int64(insert, 1, record.offset);
-        sqlite3_bind_int64(insert, 2, end_of(&record));
-        code = sb_database_step(insert);
+        code = SB_RUN(insert, record.offset, end_of(&record));
     }
     sb_zip_walk_end(&walk);
     return code == SB_END ? SB_OK : code;
@@ -315,7 +314,7 @@ static enum sb_sure begins_as_zip(const struct sb_input *input)
 {
     static const char *const magics[] = {"PK\3\4", "PK\5\6", "PK\7\10", "PK00PK\3\4"};
 
-    for (size_t i = 0; i < sizeof(magics) / sizeof(*magics); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(magics); i++) {
         if (sb_input_begins(input, magics[i], strlen(magics[i])))
             return SB_BY_MAGIC;
     }

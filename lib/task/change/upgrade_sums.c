@@ -27,9 +27,7 @@ struct batch {
 
 static enum sb_code put_sum(struct batch *batch, int64_t id, uint32_t crc)
 {
-    sqlite3_bind_int64(batch->put, 1, id);
-    sqlite3_bind_int64(batch->put, 2, crc);
-    TRY(sb_database_step(batch->put));
+    TRY(SB_RUN(batch->put, id, crc));
     batch->upgrade->result->checksums++;
     return SB_OK;
 }

@@ -1,5 +1,7 @@
 #include "task/convert/convert.h"
 
+#include "core/array.h"
+
 static const struct {
     unsigned bit;
     const char *word;
@@ -23,7 +25,7 @@ static const struct {
 
 const char *sb_property_text(unsigned property)
 {
-    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(properties); i++) {
         if (properties[i].bit == property)
             return properties[i].text;
     }
@@ -32,7 +34,7 @@ const char *sb_property_text(unsigned property)
 
 const char *sb_property_word(unsigned property)
 {
-    for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(properties); i++) {
         if (properties[i].bit == property)
             return properties[i].word;
     }

@@ -68,8 +68,7 @@ enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort)
 enum sb_code sb_entry_sort_add(struct sb_entry_sort *sort, int64_t key, int64_t second_key,
                                const struct sb_entry *entry)
 {
-    sqlite3_bind_int64(sort->insert, 1, key);
-    sqlite3_bind_int64(sort->insert, 2, second_key);
+    SB_BIND(sort->insert, key, second_key);
     sqlite3_bind_blob(sort->insert, 3, entry->path, (int)entry->path_size, SQLITE_STATIC);
     sqlite3_bind_blob(sort->insert, 4, entry, sizeof(*entry), SQLITE_STATIC);
     return sb_database_step(sort->insert);

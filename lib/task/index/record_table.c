@@ -1,5 +1,6 @@
 #include "task/index/record_table.h"
 
+#include "core/array.h"
 #include "core/pipeline.h"
 #include "store/bag/record_scan.h"
 #include "task/index/record_keys.h"
@@ -151,8 +152,7 @@ static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads
     size_t slots[64];
 
     group_entries(table);
-    return sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]),
-                           sizeof(slots) / sizeof(slots[0]), threads);
+    return sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]), ARRAY_SIZE(slots), threads);
 }
 
 enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *bag,

@@ -7,6 +7,7 @@
  */
 #include "archive/content.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "task/mount/roots.h"
 #include "task/mount/server.h"
 
@@ -316,7 +317,7 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
     size_t length = 0;
     enum sb_code code = sb_roots_node(server->roots, number, &node);
 
-    for (size_t i = 0; !code && i < sizeof(names) / sizeof(*names); i++) {
+    for (size_t i = 0; !code && i < ARRAY_SIZE(names); i++) {
         if (!attribute(&node, names[i], text))
             continue;
         memcpy(list_of_names + length, names[i], strlen(names[i]) + 1);

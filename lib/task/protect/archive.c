@@ -3,6 +3,7 @@
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/own/shardcount.h"
+#include "core/array.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "task/protect/impl.h"
@@ -271,7 +272,7 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
     CLEANUP(sb_buf_release) struct sb_buf index = {0};
     struct stat st;
 
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         sb_buf_clear(&index);
         if (sb_buf_add(&index, path, base) || sb_buf_add_text(&index, ends[i]))
             return sb_fail_memory();

@@ -4,6 +4,7 @@
 #include "archive/database.h"
 #include "archive/own/own_names.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/crc32c.h"
 #include "core/io.h"
 #include "store/feed/feed.h"
@@ -217,7 +218,7 @@ static void hear_defect(void *context, const struct sb_defect *defect)
     static const char *const kinds[] = {"damaged", "truncated", "unreadable", "checksum",
                                         "limits",  "frame",     "shard",      "bounds"};
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         *(bool *)context |= strcmp(defect->kind, kinds[i]) == 0;
 }
 

@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/file_lock.h"
 #include "core/number.h"
 #include "task/restore/impl.h"
@@ -16,7 +17,7 @@ static bool is_damage_of_file(const struct sb_defect *defect)
 {
     static const char *const kinds[] = {"checksum", "unreadable", "bounds"};
 
-    for (size_t i = 0; defect->path && i < sizeof(kinds) / sizeof(*kinds); i++) {
+    for (size_t i = 0; defect->path && i < ARRAY_SIZE(kinds); i++) {
         if (strcmp(defect->kind, kinds[i]) == 0)
             return true;
     }

@@ -1,6 +1,7 @@
 #include "task/split/unit.h"
 
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/name.h"
 #include "store/array/name.h"
 #include "store/cache/cache.h"
@@ -42,7 +43,7 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name)
     static const char *const suffixes[] = {"", ".npy", ".pkl"};
     size_t size = name->size;
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
         struct sb_entry entry;
         enum sb_code code;
 

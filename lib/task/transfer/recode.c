@@ -1,5 +1,6 @@
 #include "task/transfer/recode.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "store/codec/codec.h"
 
@@ -13,7 +14,7 @@ static const char *const suffixes[] = {[SB_FILTER_GZIP] = ".gz",
 
 const char *const sb_coding_words[] = {"gz", "bz2", "xz", "zst", NULL};
 
-#define CODINGS (sizeof(suffixes) / sizeof(suffixes[0]))
+#define CODINGS ARRAY_SIZE(suffixes)
 
 /* A codec and where its output goes: to the next stage, or from the last one to `each`. */
 struct stage {

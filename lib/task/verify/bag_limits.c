@@ -1,5 +1,7 @@
 #include "task/verify/bag_impl.h"
 
+#include "core/array.h"
+
 #include <endian.h>
 
 #define BEFORE 2 /* limits before the requested one, which are looked at too */
@@ -10,7 +12,7 @@ static enum sb_code load(struct bag_limits *limits, int64_t index)
 {
     const struct bag_file *file = limits->file;
     int64_t first = index > BEFORE ? index - BEFORE : 0;
-    size_t count = sizeof(limits->values) / sizeof(limits->values[0]), got;
+    size_t count = ARRAY_SIZE(limits->values), got;
 
     if ((int64_t)count > file->records - first)
         count = (size_t)(file->records - first);

@@ -1,6 +1,7 @@
 #include "task/verify/cache_columns.h"
 
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/file.h"
 #include "store/arrow/arrow.h"
 #include "store/cache/json.h"
@@ -61,7 +62,7 @@ static const char *usual_word(const char *type)
     static const char *const words[][2] = {
         {"halffloat", "float16"}, {"float", "float32"}, {"double", "float64"}};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
         if (strcmp(type, words[i][0]) == 0)
             return words[i][1];
     }

@@ -72,14 +72,8 @@ static enum sb_code add_unit(struct pass *pass)
     plan->all_units++;
     if (!mine && !choice->state)
         return SB_OK;
-    sqlite3_bind_int64(add, 1, pass->unit_shard);
-    sqlite3_bind_int64(add, 2, pass->unit);
-    sqlite3_bind_int64(add, 3, pass->files);
-    sqlite3_bind_int64(add, 4, pass->bytes);
-    sqlite3_bind_int64(add, 5, (int64_t)pass->digest);
-    sqlite3_bind_int64(add, 6, mine);
-    sqlite3_bind_int64(add, 7, rank(choice, pass->unit_shard, pass->unit));
-    return sb_database_step(add);
+    return SB_RUN(add, pass->unit_shard, pass->unit, pass->files, pass->bytes,
+                  (int64_t)pass->digest, mine, rank(choice, pass->unit_shard, pass->unit));
 }
 
 /* Does not report defects of a shard: they show when its files are read. */
@@ -160,9 +154,8 @@ static enum sb_code forget(struct sb_verify_plan *plan, const char *sql)
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *drop = NULL;
 
     TRY(sb_database_prepare(plan->db, &drop, sql));
-    sqlite3_bind_int64(drop, 1, choice->has_shards ? choice->first_shard : INT64_MIN);
-    sqlite3_bind_int64(drop, 2, choice->has_shards ? choice->last_shard : INT64_MAX);
-    return sb_database_step(drop);
+    return SB_RUN(drop, choice->has_shards ? choice->first_shard : INT64_MIN,
+                  choice->has_shards ? choice->last_shard : INT64_MAX);
 }
 
 static enum sb_code forget_gone(struct sb_verify_plan *plan)
@@ -226,10 +219,8 @@ static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
 {
     bool bad = sqlite3_column_int(unit, 3) != 0;
 
-    sqlite3_bind_int64(choose, 1, turn_of(plan, bad));
-    sqlite3_bind_int64(choose, 2, sqlite3_column_int64(unit, 0));
-    sqlite3_bind_int64(choose, 3, sqlite3_column_int64(unit, 1));
-    sqlite3_bind_int64(choose, 4, bad);
+    SB_BIND(choose, turn_of(plan, bad), sqlite3_column_int64(unit, 0),
+            sqlite3_column_int64(unit, 1), bad);
     plan->chosen++;
     plan->bad_left += bad;
     if (__builtin_add_overflow(plan->chosen_bytes, sqlite3_column_int64(unit, 2),
@@ -267,8 +258,7 @@ static enum sb_code choose_units(struct sb_verify_plan *plan)
     enum sb_code code = SB_PREPARE(plan->db, {&candidates, candidates_text},
                                    {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"});
     if (code == SB_OK) {
-        sqlite3_bind_int64(candidates, 1, plan->began);
-        sqlite3_bind_int64(candidates, 2, max_age > 0 ? plan->began - max_age : INT64_MAX);
+        SB_BIND(candidates, plan->began, max_age > 0 ? plan->began - max_age : INT64_MAX);
         code = choose_from(plan, candidates, choose);
     }
     sqlite3_finalize(candidates);

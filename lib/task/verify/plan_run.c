@@ -122,9 +122,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
 
     if (code != SB_OK)
         return code;
-    sqlite3_bind_int64(next, 1, plan->turn);
-    sqlite3_bind_int64(next, 2, plan->shard);
-    sqlite3_bind_int64(next, 3, plan->number);
+    SB_BIND(next, plan->turn, plan->shard, plan->number);
     if (sb_database_row(next, &code)) {
         plan->turn = sqlite3_column_int64(next, 0);
         plan->shard = sqlite3_column_int64(next, 1);

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/time.h"
@@ -33,7 +34,7 @@ static const struct table tables[] = {
                " mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL)"},
     {"units", SB_VERIFY_STATE_UNITS},
 };
-#define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))
+#define TABLE_COUNT ARRAY_SIZE(tables)
 
 static enum sb_code fail_foreign(const char *file)
 {

@@ -150,11 +150,7 @@ static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_s
 
         code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good);
         if (!code && extent.size > 0) {
-            sqlite3_bind_int64(insert, 1, extent.offset);
-            sqlite3_bind_int64(insert, 2, extent.size);
-            sqlite3_bind_int64(insert, 3, item);
-            sqlite3_bind_int64(insert, 4, array);
-            code = sb_database_step(insert);
+            code = SB_RUN(insert, extent.offset, extent.size, item, array);
         } else if (code == SB_DAMAGED) {
             code = SB_OK;
         }
