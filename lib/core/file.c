@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include "core/array.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/open_files.h"
@@ -79,20 +80,18 @@ static enum sb_code look_at(struct part *part, const char *path)
 
 static void free_parts(struct sb_file_parts *parts)
 {
-    if (!parts)
-        return;
     sb_open_files_end(&parts->files);
     for (size_t i = 0; i < parts->count; i++)
         free(parts->each[i].path);
     free(parts->each);
     free(parts);
 }
+FREEP(free_parts, struct sb_file_parts)
 
 static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, size_t count,
                               int64_t *size)
 {
-    struct sb_file_parts *parts = calloc(1, sizeof(*parts));
-    enum sb_code code = SB_OK;
+    CLEANUP(free_partsp) struct sb_file_parts *parts = calloc(1, sizeof(*parts));
 
     *out = NULL;
     *size = 0;
@@ -101,25 +100,22 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
     sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
     parts->each = calloc(count, sizeof(*parts->each));
     if (!parts->each)
-        code = sb_fail_memory();
-    for (; code == SB_OK && parts->count < count; parts->count++) {
+        return sb_fail_memory();
+    while (parts->count < count) {
         struct part *part = &parts->each[parts->count];
 
-        code = look_at(part, paths[parts->count]);
+        TRY(look_at(part, paths[parts->count++]));
         part->start = *size;
-        if (code == SB_OK && __builtin_add_overflow(*size, part->st.st_size, size))
-            code = sb_fail(SB_FORMAT, "%s: is too large", part->path);
+        if (__builtin_add_overflow(*size, part->st.st_size, size))
+            return sb_fail(SB_FORMAT, "%s: is too large", part->path);
     }
-    if (code)
-        free_parts(parts);
-    else
-        *out = parts;
-    return code;
+    *out = TAKE(parts);
+    return SB_OK;
 }
 
 enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count)
 {
-    struct sb_file *joined = calloc(1, sizeof(*joined));
+    CLEANUP(sb_file_freep) struct sb_file *joined = calloc(1, sizeof(*joined));
     int64_t size;
 
     if (!joined)
@@ -129,14 +125,11 @@ enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t coun
     joined->st = (*file)->st;
     joined->name = strdup((*file)->name);
     if (!joined->name)
-        sb_fail_memory();
-    if (!joined->name || new_parts(&joined->parts, paths, count, &size)) {
-        sb_file_free(joined);
-        return sb_error()->code;
-    }
+        return sb_fail_memory();
+    TRY(new_parts(&joined->parts, paths, count, &size));
     joined->st.st_size = size;
     sb_file_free(*file);
-    *file = joined;
+    *file = TAKE(joined);
     return SB_OK;
 }
 
@@ -158,7 +151,7 @@ void sb_file_free(struct sb_file *file)
         return;
     if (file->fd >= 0)
         sb_close_kept(file->fd, file->st.st_ino ? &file->st : NULL);
-    free_parts(file->parts);
+    free_partsp(&file->parts);
     free(file->name);
     free(file);
 }
@@ -166,17 +159,7 @@ void sb_file_free(struct sb_file *file)
 /* The last part that begins at or before the offset. */
 static size_t find_part(const struct sb_file_parts *parts, int64_t offset)
 {
-    size_t low = 0, high = parts->count - 1;
-
-    while (low < high) {
-        size_t middle = (low + high + 1) / 2;
-
-        if (parts->each[middle].start <= offset)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return FIRST_WHERE(i, parts->count - 1, parts->each[i + 1].start > offset);
 }
 
 static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct sb_file **out)
@@ -204,7 +187,7 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
         const struct part *part = &parts->each[i];
         int64_t at = offset + (int64_t)*got - part->start, left = part->st.st_size - at;
         size_t want = size - *got, some = 0;
-        struct sb_file *file;
+        CLEANUP(sb_file_freep) struct sb_file *file = NULL;
         enum sb_code code;
 
         want = (int64_t)want < left ? want : (size_t)(left < 0 ? 0 : left);
@@ -212,7 +195,6 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
             continue;
         TRY(open_part(parts, i, &file));
         code = sb_file_read(file, (char *)data + *got, want, at, &some);
-        sb_file_free(file);
         *got += some;
         if (code || some < want)
             return code;

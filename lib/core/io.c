@@ -145,47 +145,37 @@ static char *directory_of(const char *path)
 
 char *sb_resolve_directory_of(const char *path)
 {
-    char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL, *out = NULL;
+    CLEANUP(sb_freep) char *dir_copy = strdup(path);
+    CLEANUP(sb_freep) char *base_copy = strdup(path);
+    CLEANUP(sb_freep) char *dir = dir_copy ? realpath(dirname(dir_copy), NULL) : NULL;
+    char *out;
 
-    if (!dir_copy || !base_copy) {
-        sb_fail_memory();
-        goto out;
-    }
-    dir = realpath(dirname(dir_copy), NULL);
-    if (!dir) {
+    if (dir_copy && !dir) {
         sb_fail_errno(errno, "%s", dir_copy);
-        goto out;
+        return NULL;
     }
-    if (asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
-        out = NULL;
+    if (!dir || !base_copy ||
+        asprintf(&out, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, basename(base_copy)) < 0) {
         sb_fail_memory();
-        goto out;
+        return NULL;
     }
     sb_context_resolves(path, out);
-out:
-    free(dir);
-    free(base_copy);
-    free(dir_copy);
     return out;
 }
 
 enum sb_code sb_sync_directory_of(const char *path)
 {
-    enum sb_code code = SB_OK;
-    char *directory = directory_of(path);
-    int fd;
+    CLEANUP(sb_freep) char *directory = directory_of(path);
+    CLEANUP(sb_closep) int fd = -1;
 
     if (!directory)
         return sb_fail_memory();
     fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        code = sb_fail_errno(errno, "%s: cannot open the directory", directory);
-    else if (fsync(fd) && errno != EINVAL && errno != ENOTSUP)
-        code = sb_fail_errno(errno, "%s: cannot sync the directory", directory);
-    if (fd >= 0)
-        close(fd);
-    free(directory);
-    return code;
+        return sb_fail_errno(errno, "%s: cannot open the directory", directory);
+    if (fsync(fd) && errno != EINVAL && errno != ENOTSUP)
+        return sb_fail_errno(errno, "%s: cannot sync the directory", directory);
+    return SB_OK;
 }
 
 enum sb_code sb_fsync(int fd, const char *what)
@@ -201,13 +191,6 @@ enum sb_code sb_fsync(int fd, const char *what)
     return SB_OK;
 }
 
-enum sb_code sb_rename(const char *from, const char *to)
-{
-    if (rename(from, to))
-        return sb_fail_errno(errno, "%s: cannot rename to %s", from, to);
-    return SB_OK;
-}
-
 static enum sb_code fail_exists(const char *path)
 {
     return sb_fail(SB_EXISTS, "%s: was made by another program meanwhile", path);
@@ -216,6 +199,11 @@ static enum sb_code fail_exists(const char *path)
 static enum sb_code fail_rename(const char *from, const char *to)
 {
     return sb_fail_errno(errno, "%s: cannot rename to %s", from, to);
+}
+
+enum sb_code sb_rename(const char *from, const char *to)
+{
+    return rename(from, to) ? fail_rename(from, to) : SB_OK;
 }
 
 bool sb_is_same_file(const struct stat *a, const struct stat *b)
@@ -266,27 +254,20 @@ static enum sb_code replace_directory(const char *from, const char *to)
 /* A program that makes `to` just between the check and the renaming loses its file. */
 static enum sb_code replace_empty(const char *from, const char *to)
 {
+    CLEANUP(sb_closep)
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     enum sb_code code;
     bool ours;
 
     if (fd < 0)
         return errno == EEXIST ? fail_exists(to) : fail_rename(from, to);
-    code = sb_is_named(fd, to, &ours);
-    if (code == SB_OK && !ours)
-        code = fail_exists(to);
-    else if (code == SB_OK && rename(from, to)) {
-        code = fail_rename(from, to);
+    TRY(sb_is_named(fd, to, &ours));
+    if (!ours)
+        return fail_exists(to);
+    code = sb_rename(from, to);
+    if (code)
         unlink(to);
-    }
-    close(fd);
     return code;
-}
-
-static bool has_no_links(int error_number)
-{
-    return error_number == EPERM || error_number == EOPNOTSUPP || error_number == EMLINK ||
-           error_number == ENOSYS;
 }
 
 static enum sb_code rename_by_link(const char *from, const char *to)
@@ -299,7 +280,7 @@ static enum sb_code rename_by_link(const char *from, const char *to)
     if (S_ISDIR(st.st_mode))
         return replace_directory(from, to);
     if (link(from, to)) {
-        if (has_no_links(errno))
+        if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK || errno == ENOSYS)
             return replace_empty(from, to);
         return errno == EEXIST ? taken(from, to) : fail_rename(from, to);
     }
@@ -338,22 +319,19 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named)
 static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
                                  const char *from_name, const char *to_name)
 {
-    char *block = malloc(COPY_BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *block = malloc(COPY_BLOCK);
     size_t part, got;
 
-    while (code == SB_OK && size > 0) {
+    if (!block)
+        return sb_fail_memory();
+    for (; size > 0; size -= (int64_t)part, offset += (int64_t)part) {
         part = (size_t)(size < COPY_BLOCK ? size : COPY_BLOCK);
-        code = sb_pread_full(from, block, part, offset, &got, from_name);
-        if (code == SB_OK && got < part)
-            code = sb_fail(SB_CHANGED, "%s: became shorter while it was read", from_name);
-        if (code == SB_OK)
-            code = sb_write_full(to, block, part, to_name);
-        offset += (int64_t)part;
-        size -= (int64_t)part;
+        TRY(sb_pread_full(from, block, part, offset, &got, from_name));
+        if (got < part)
+            return sb_fail(SB_CHANGED, "%s: became shorter while it was read", from_name);
+        TRY(sb_write_full(to, block, part, to_name));
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_copy_range(int from, int64_t offset, int to, int64_t size, const char *from_name,
@@ -398,44 +376,28 @@ int64_t sb_run_length(int fd, const struct stat *st, int64_t offset, bool *hole)
     return *hole ? end - offset : INT64_MAX;
 }
 
-struct run {
-    const void *data; /* NULL: a hole */
-    int64_t size;
-    bool last;
-};
-
-static enum sb_code read_run(int fd, const struct stat *st, int64_t at, char *block,
-                             size_t capacity, struct run *run, const char *what)
-{
-    bool hole;
-    size_t got, want;
-
-    *run = (struct run){.size = sb_run_length(fd, st, at, &hole)};
-    if (hole)
-        return SB_OK;
-    want = run->size < (int64_t)capacity ? (size_t)run->size : capacity;
-    TRY(sb_pread_full(fd, block, want, at, &got, what));
-    *run = (struct run){.data = block, .size = (int64_t)got, .last = got < want};
-    return SB_OK;
-}
-
 enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_block *each,
                           void *context, int64_t *total, const char *what)
 {
     size_t capacity = (size_t)(st->st_size < COPY_BLOCK ? st->st_size + 1 : COPY_BLOCK);
-    char *block = malloc(capacity);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
-    struct run run = {0};
+    CLEANUP(sb_freep) char *block = malloc(capacity);
+    size_t size = 1, want;
+    int64_t run;
+    bool hole;
 
     *total = 0;
-    while (!code && !run.last && *total <= most) {
-        code = read_run(fd, st, *total, block, capacity, &run, what);
-        if (!code && run.size > 0)
-            code = each(context, run.data, (size_t)run.size);
-        *total += code ? 0 : run.size;
+    if (!block)
+        return sb_fail_memory();
+    for (want = 1; size == want && *total <= most; *total += (int64_t)size) {
+        run = sb_run_length(fd, st, *total, &hole);
+        want = hole || run < (int64_t)capacity ? (size_t)run : capacity;
+        size = want;
+        if (!hole)
+            TRY(sb_pread_full(fd, block, want, *total, &size, what));
+        if (size > 0)
+            TRY(each(context, hole ? NULL : block, size));
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *what)

@@ -32,7 +32,7 @@ enum sb_code sb_list_open(struct sb_list **out, const char *path, char end)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     size_t name_size = strlen(path) + 1;
-    struct sb_list *list = calloc(1, sizeof(*list) + name_size);
+    CLEANUP(sb_list_freep) struct sb_list *list = calloc(1, sizeof(*list) + name_size);
 
     *out = NULL;
     if (!list)
@@ -44,15 +44,12 @@ enum sb_code sb_list_open(struct sb_list **out, const char *path, char end)
     list->capacity = BLOCK_SIZE;
     list->data = malloc(list->capacity + 1);
     list->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (list->fd < 0)
+        return sb_fail_errno(errno, "%s", path);
     if (!list->data)
-        sb_fail_memory();
-    else if (list->fd < 0)
-        sb_fail_errno(errno, "%s", path);
-    else
-        *out = list;
-    if (!*out)
-        sb_list_free(list);
-    return *out ? SB_OK : sb_error()->code;
+        return sb_fail_memory();
+    *out = TAKE(list);
+    return SB_OK;
 }
 
 void sb_list_free(struct sb_list *list)

@@ -147,7 +147,7 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct held *held;
     struct stat st;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     *out = NULL;
     (void)pthread_once(&once, install);
@@ -163,8 +163,7 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
     if (!held)
         return sb_fail_memory();
     held->mapping = (struct sb_mapping){.size = st.st_size, .name = name};
-    if (st.st_size > 0)
-        code = map(held, fd);
+    code = st.st_size > 0 ? map(held, fd) : SB_OK;
     if (code)
         sb_mapping_free(&held->mapping);
     else

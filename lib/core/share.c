@@ -49,29 +49,26 @@ static enum sb_code check(struct sb_share share, const char *index, const char *
     return SB_OK;
 }
 
+static bool is_set(const char *name)
+{
+    return getenv(name) != NULL;
+}
+
 /* SB_END: the pair is not set. */
 static enum sb_code read_pair(struct sb_share *out, const struct pair *pair)
 {
     int64_t index, count;
-    enum sb_code index_code = read_number(pair->index, &index);
-    enum sb_code count_code;
 
-    if (index_code == SB_INVALID)
-        return index_code;
-    count_code = read_number(pair->count, &count);
-    if (count_code == SB_INVALID || (count_code == SB_END && index_code == SB_END))
-        return count_code;
-    if (index_code == SB_END)
+    if (!is_set(pair->index) && !is_set(pair->count))
+        return SB_END;
+    if (!is_set(pair->index))
         return missing(pair->index, pair->count);
-    if (count_code == SB_END)
+    if (!is_set(pair->count))
         return missing(pair->count, pair->index);
+    TRY(read_number(pair->index, &index));
+    TRY(read_number(pair->count, &count));
     *out = (struct sb_share){index - pair->base, count};
     return check(*out, pair->index, pair->count);
-}
-
-static bool is_set(const char *name)
-{
-    return getenv(name) != NULL;
 }
 
 /* SHARDBOX_PARTS alone is not half of a pair: it is the expected total. */
@@ -185,31 +182,24 @@ static enum sb_code read_environment(struct sb_share *out)
 
 enum sb_code sb_share_parse(struct sb_share *out, const char *text)
 {
-    const char *slash = strchr(text, '/');
+    size_t size = strcspn(text, "/");
+    struct sb_share share = {0};
     char first[24];
-    int64_t number;
 
-    *out = (struct sb_share){0};
+    *out = share;
     if (strcmp(text, "auto") == 0) {
-        enum sb_code code = read_environment(out);
-
-        if (code)
-            *out = (struct sb_share){0};
-        return code;
+        TRY(read_environment(&share));
+        *out = share;
+        return SB_OK;
     }
-    if (!slash || (size_t)(slash - text) >= sizeof(first))
-        goto wrong;
-    memcpy(first, text, (size_t)(slash - text));
-    first[slash - text] = '\0';
-    if (!sb_parse_integer(slash + 1, 1, SB_SHARES_MAX, &out->count) ||
-        !sb_parse_integer(first, 1, out->count, &number))
-        goto wrong;
-    out->index = number - 1;
+    snprintf(first, sizeof(first), "%.*s", (int)size, text);
+    if (!text[size] || size >= sizeof(first) ||
+        !sb_parse_integer(text + size + 1, 1, SB_SHARES_MAX, &share.count) ||
+        !sb_parse_integer(first, 1, share.count, &share.index))
+        return sb_fail(SB_INVALID,
+                       "'%.64s' is not I/N with I from 1 to N, such as 2/4, and not 'auto'", text);
+    *out = (struct sb_share){share.index - 1, share.count};
     return SB_OK;
-wrong:
-    *out = (struct sb_share){0};
-    return sb_fail(SB_INVALID, "'%.64s' is not I/N with I from 1 to N, such as 2/4, and not 'auto'",
-                   text);
 }
 
 void sb_share_run(struct sb_share share, int64_t total, int64_t *first, int64_t *count)
