@@ -201,7 +201,7 @@ test-packages: deb tarball
 		BARE=$(CURDIR)/build/packages/bare tests/tools/run-tests build/packages/test-log tests/packages/packages.bats
 
 ## make test-faults          calls and allocations fail one by one; kills; power failures; flipped bits; DAY=N:
-##                           a sample of some minutes, another one each day
+##                           a sample of two minutes, another one each day
 ifdef DAY
 test-faults: test-tools
 	$(MAKE) SANITIZE=1 all
