@@ -1,6 +1,7 @@
 #include "store/kind.h"
 
 #include "archive/remote.h"
+#include "core/array.h"
 #include "core/io.h"
 #include "store/feed/feed.h"
 #include "store/shard_spec.h"
@@ -196,6 +197,34 @@ static enum sb_code look_at_rest(struct sb_input *input)
     return SB_OK;
 }
 
+/* What people have and other programs read: how it begins, and what makes a tar of it. */
+static const struct {
+    const char *begins, *what, *command;
+} foreign[] = {
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "bsdtar -cf - @"},
+    {"Rar!\x1a\x07", "a RAR archive", "bsdtar -cf - @"},
+    {"MSCF", "a cabinet", "bsdtar -cf - @"},
+    {"xar!", "a xar archive", "bsdtar -cf - @"},
+    {"!<arch>\n", "an ar archive", "bsdtar -cf - @"},
+    {"\xed\xab\xee\xdb", "an RPM package", "bsdtar -cf - @"},
+    {"hsqs", "a SquashFS image", "sqfs2tar "},
+    {"\x89LZO", "compressed by lzop", "lzop -dc "},
+};
+
+static enum sb_code fail_unknown(const struct sb_input *input)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+        if (sb_input_begins(input, foreign[i].begins, strlen(foreign[i].begins)))
+            return sb_fail(SB_FORMAT,
+                           "%s: is %s, which shardbox does not read; make a tar of it: %s%s",
+                           input->name, foreign[i].what, foreign[i].command, input->path);
+    }
+    return sb_fail(SB_FORMAT,
+                   "%s: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says what "
+                   "it is",
+                   input->name);
+}
+
 /* By the first bytes; if they match nothing, by what comes later. */
 static enum sb_code look_at_content(struct sb_input *input)
 {
@@ -216,12 +245,7 @@ static enum sb_code look_at_content(struct sb_input *input)
     if (may_be_bag(input))
         return sb_fail(SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
-    if (!input->kind)
-        return sb_fail(SB_FORMAT,
-                       "%s: is no archive, and no tar, cpio, zip, bag or Syrah file; --from says "
-                       "what it is",
-                       input->name);
-    return SB_OK;
+    return input->kind ? SB_OK : fail_unknown(input);
 }
 
 static enum sb_code look_at_descriptor(struct sb_input *input)

@@ -311,6 +311,22 @@ only in $container: one"
     run_fail 2 sb du --gaps a.zip
 }
 
+@test "what other programs read is named, with what makes a tar of it" {
+    while IFS='|' read -r bytes what command; do
+        printf '%b' "$bytes" >odd
+        run_fail 2 sb ls odd
+        stderr_is "shardbox ls: odd: is $what, which shardbox does not read; make a tar of it: ${command}odd"
+    done <<'END'
+7z\xbc\xaf\x27\x1c|a 7z archive|bsdtar -cf - @
+Rar!\x1a\x07\x01|a RAR archive|bsdtar -cf - @
+hsqs1234|a SquashFS image|sqfs2tar 
+\x89LZO\x00|compressed by lzop|lzop -dc 
+END
+    printf '!<arch>\n' >odd
+    run_fail 2 sb unpack - <odd
+    stderr_is "shardbox unpack: standard input: is an ar archive, which shardbox does not read; make a tar of it: bsdtar -cf - @-"
+}
+
 @test "cat --decompress takes the compression off files, of any container" {
     mkdir tree
     seq 1000 >tree/plain
