@@ -60,11 +60,11 @@ static void report_clash(const struct sb_holdings *holdings, const char *name)
 static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_entry *old)
 {
     bool dropped;
-    enum sb_code code = sb_holdings_drop_own(holdings, old, &dropped);
 
+    TRY(sb_holdings_drop_own(holdings, old, &dropped));
     if (dropped)
         report_clash(holdings, old->path);
-    return code;
+    return SB_OK;
 }
 
 /* Is there anything below this directory of the archive? */
@@ -80,17 +80,16 @@ static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_en
                                 bool *gone)
 {
     bool full = false, clears = false;
-    enum sb_code code = SB_OK;
 
     *gone = holdings->makes_way &&
             (!holdings->unmet || sb_unmet_concerns(holdings->unmet, old->path, old->path_size));
     if (*gone && old->type == SB_DIR)
-        code = has_below(holdings, old, &full);
-    if (!code && full && holdings->unmet)
-        code = sb_unmet_may_clear(holdings->unmet, old, &clears);
+        TRY(has_below(holdings, old, &full));
+    if (full && holdings->unmet)
+        TRY(sb_unmet_may_clear(holdings->unmet, old, &clears));
     *gone = *gone && (!full || clears);
-    if (code || !*gone || !holdings->writer)
-        return code;
+    if (!*gone || !holdings->writer)
+        return SB_OK;
     return old->type == SB_DIR ? sb_writer_drop_dir(holdings->writer, old->path, old->path_size)
                                : sb_writer_drop_file(holdings->writer, old);
 }
@@ -100,39 +99,35 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
 {
     size_t size = sb_parent_size(wanted->path, wanted->path_size);
     struct sb_buf *checked = &holdings->checked_parent;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (checked->data && size == checked->size && memcmp(checked->data, wanted->path, size) == 0)
         return SB_OK;
     holdings->parent_is_dir = true;
     if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
-        code = sb_fail_memory();
-    while (code == SB_OK && name.size > 0) {
+        return sb_fail_memory();
+    for (; name.size > 0; sb_buf_cut(&name, sb_parent_size(name.data, name.size))) {
         code = look_up(holdings, name.data, name.size, &entry);
-        if (code == SB_OK && entry.type != SB_DIR && sb_holdings_is_own(holdings, &entry))
-            code = drop_clash(holdings, &entry);
-        else if (code == SB_OK && entry.type != SB_DIR)
-            code = drop_in_way(holdings, &entry, &holdings->parent_is_dir);
         if (code == SB_OK && entry.type == SB_DIR)
-            break;
-        if (code == SB_NOENT)
-            code = SB_OK;
-        sb_buf_cut(&name, sb_parent_size(name.data, name.size));
+            return SB_OK;
+        if (code == SB_OK)
+            code = sb_holdings_is_own(holdings, &entry)
+                       ? drop_clash(holdings, &entry)
+                       : drop_in_way(holdings, &entry, &holdings->parent_is_dir);
+        if (code && code != SB_NOENT)
+            return code;
     }
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
                               struct sb_entry *old)
 {
     bool gone;
-    enum sb_code code = check_parent(holdings, wanted);
 
-    if (code)
-        return code;
+    TRY(check_parent(holdings, wanted));
     if (!holdings->parent_is_dir) {
         sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
                   "a name above it is a file in the archive; left out");
@@ -142,16 +137,16 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
     if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
         return SB_OK;
     if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {
-        code = drop_clash(holdings, old);
-        return code ? code : SB_NOENT;
+        TRY(drop_clash(holdings, old));
+        return SB_NOENT;
     }
     if (old->type == SB_DIR && holdings->progress && !holdings->makes_way) {
         report_clash(holdings, wanted->path);
         return SB_END;
     }
-    code = drop_in_way(holdings, old, &gone);
-    if (code || gone)
-        return code ? code : SB_NOENT;
+    TRY(drop_in_way(holdings, old, &gone));
+    if (gone)
+        return SB_NOENT;
     sb_report(holdings->notify, SB_PROBLEM, "clash", wanted->path,
               old->type == SB_DIR ? "is a directory in the archive; left out; 'shardbox rm -r' "
                                     "removes it with all that is below it"
@@ -166,13 +161,12 @@ static enum sb_code name_owner(struct sb_writer *writer, struct sb_member *membe
     const char *name = which == SB_USER ? member->user : member->group;
     int64_t id = which == SB_USER ? entry->uid : entry->gid;
     bool kept = true;
-    enum sb_code code = SB_OK;
 
     if (name && name[0] && (entry->has & (which == SB_USER ? SB_HAS_UID : SB_HAS_GID)))
-        code = sb_writer_name_owner(writer, which, id, name, &kept);
+        TRY(sb_writer_name_owner(writer, which, id, name, &kept));
     if (!kept)
         member->has |= SB_KEEPS_SECOND_NAME;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_holdings_name_owners(struct sb_writer *writer, struct sb_member *member)

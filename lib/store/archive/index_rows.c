@@ -34,22 +34,17 @@ static const char tables[] =
 
 enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside)
 {
-    struct sb_index_rows *rows = calloc(1, sizeof(*rows));
-    enum sb_code code;
+    CLEANUP(sb_index_rows_freep) struct sb_index_rows *rows = calloc(1, sizeof(*rows));
 
     *out = NULL;
     if (!rows)
         return sb_fail_memory();
-    code = SB_TABLES(&rows->db, beside, tables,
-                     {&rows->add_file,
-                      "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
-                     {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
-                     {&rows->add_parent, "INSERT OR IGNORE INTO dirs (path) VALUES (?1)"});
-    if (code) {
-        sb_index_rows_free(rows);
-        return code;
-    }
-    *out = rows;
+    TRY(SB_TABLES(&rows->db, beside, tables,
+                  {&rows->add_file,
+                   "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
+                  {&rows->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, 1, ?2, ?3, ?4, ?5)"},
+                  {&rows->add_parent, "INSERT OR IGNORE INTO dirs (path) VALUES (?1)"}));
+    *out = TAKE(rows);
     return SB_OK;
 }
 
@@ -92,12 +87,10 @@ static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, si
     if (sb_buf_set(&rows->parent, path, parent))
         return sb_fail_memory();
     for (; parent > 0; parent = sb_parent_size(path, parent)) {
-        enum sb_code code;
-
         sqlite3_bind_text(rows->add_parent, 1, path, (int)parent, SQLITE_STATIC);
-        code = sb_database_step(rows->add_parent);
-        if (code || sqlite3_changes(rows->db) == 0)
-            return code;
+        TRY(sb_database_step(rows->add_parent));
+        if (sqlite3_changes(rows->db) == 0)
+            return SB_OK;
     }
     return SB_OK;
 }
@@ -130,55 +123,41 @@ enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const str
     return sb_database_step(add);
 }
 
-/* The statements of sb_index_rows_link. */
-struct linking {
-    sqlite3_stmt *links;
-    sqlite3_stmt *take;
-    sqlite3_stmt *drop;
-};
-
 /* Bound: the hard link's id, and what it links to. Changes nothing when that is not there. */
 static const char take_extent[] =
     "UPDATE files SET shard = t.shard, offset = t.offset, size = t.size, crc32c = t.crc32c,"
     " mode = t.mode, link = NULL FROM (SELECT shard, offset, size, crc32c, mode FROM files"
     " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
 
-static enum sb_code link_row(struct sb_index_rows *rows, const struct linking *linking,
-                             const struct sb_notify *notify)
+static enum sb_code link_row(struct sb_index_rows *rows, sqlite3_stmt *link, sqlite3_stmt *take,
+                             sqlite3_stmt *drop, const struct sb_notify *notify)
 {
-    enum sb_code code;
-
-    code = sb_database_bind_row(linking->take, 1, linking->links, 0, 2);
-    if (!code)
-        code = sb_database_step(linking->take);
-    if (code || sqlite3_changes(rows->db) > 0)
-        return code;
+    TRY(sb_database_bind_row(take, 1, link, 0, 2));
+    TRY(sb_database_step(take));
+    if (sqlite3_changes(rows->db) > 0)
+        return SB_OK;
     rows->left_out++;
-    sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(linking->links, 2),
+    sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(link, 2),
               "a hard link to %s, which does not come before it; left out",
-              (const char *)sqlite3_column_text(linking->links, 1));
-    code = sb_database_bind_row(linking->drop, 1, linking->links, 0, 1);
-    return code ? code : sb_database_step(linking->drop);
+              (const char *)sqlite3_column_text(link, 1));
+    return SB_RUN(drop, sqlite3_column_int64(link, 0));
 }
 
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify)
 {
-    struct linking linking = {0};
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *links = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *take = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *drop = NULL;
+    enum sb_code code = SB_OK;
 
     if (!rows->any_link)
         return SB_OK;
-    code = sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)");
-    if (!code)
-        code = SB_PREPARE(
-            rows->db,
-            {&linking.links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
-            {&linking.take, take_extent}, {&linking.drop, "DELETE FROM files WHERE id = ?1"});
-    while (sb_database_row(linking.links, &code))
-        code = link_row(rows, &linking, notify);
-    sqlite3_finalize(linking.links);
-    sqlite3_finalize(linking.take);
-    sqlite3_finalize(linking.drop);
+    TRY(sb_database_run(rows->db, "CREATE INDEX by_path ON files (path, id)"));
+    TRY(SB_PREPARE(rows->db,
+                   {&links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
+                   {&take, take_extent}, {&drop, "DELETE FROM files WHERE id = ?1"}));
+    while (sb_database_row(links, &code))
+        code = link_row(rows, links, take, drop, notify);
     return code;
 }
 
@@ -311,21 +290,7 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
 
     if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
         return sb_fail_memory();
-    TRY(sb_database_prepare(rows->db, &writing->files, query.data));
-    return SB_OK;
-}
-
-/* Of those that keep their order, as the others are counted one by one. */
-static enum sb_code count_superseded(struct sb_index_rows *rows, struct sb_sink_counts *counts)
-{
-    int64_t count = 0;
-    enum sb_code code = SB_OK;
-
-    if (rows->keeps_order)
-        code = sb_database_integer(rows->db, "SELECT count(*) - count(DISTINCT path) FROM files", 0,
-                                   &count);
-    counts->superseded += count;
-    return code;
+    return sb_database_prepare(rows->db, &writing->files, query.data);
 }
 
 static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
@@ -361,7 +326,7 @@ static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *wr
 static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *writer,
                                struct sb_sink_counts *counts)
 {
-    sqlite3_stmt *row;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(rows->db, &row,
                                             "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
                                             " WHERE given ORDER BY path");
@@ -375,14 +340,19 @@ static enum sb_code write_dirs(struct sb_index_rows *rows, struct sb_writer *wri
         counts->dirs++;
         code = entry.path ? sb_writer_add_dir(writer, &entry) : sb_fail_memory();
     }
-    sqlite3_finalize(row);
     return code;
 }
 
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
                                  const struct sb_notify *notify, struct sb_sink_counts *counts)
 {
+    int64_t superseded = 0;
+
     TRY(write_dirs(rows, writer, counts));
-    TRY(count_superseded(rows, counts));
+    /* The others are counted one by one. */
+    if (rows->keeps_order)
+        TRY(sb_database_integer(rows->db, "SELECT count(*) - count(DISTINCT path) FROM files", 0,
+                                &superseded));
+    counts->superseded += superseded;
     return write_files(rows, writer, notify, counts);
 }

@@ -65,8 +65,8 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
         item->compares = true;
     if (code || !self->dry_run || item->compares)
         return code;
-    code = count_dry(self, entry, item);
-    return code ? code : sb_meet_note_same(self, entry, true);
+    TRY(count_dry(self, entry, item));
+    return sb_meet_note_same(self, entry, true);
 }
 
 /* Storing */
@@ -80,7 +80,6 @@ static bool knows_crc(const struct sb_item *item)
 static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
-    enum sb_code code;
 
     if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
         return SB_OK;
@@ -88,10 +87,10 @@ static enum sb_code prepare(struct sb_batch *batch, struct sb_item *item)
         entry->size = (int64_t)item->data_size;
     if (knows_crc(item))
         return SB_OK;
-    code = sb_item_sum_all(batch, item);
+    TRY(sb_item_sum_all(batch, item));
     entry->crc32c = item->sum;
     item->mark |= MARK_UNCHECKED;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch *batch)
@@ -122,14 +121,15 @@ static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item)
 static enum sb_code place_part(struct archive_sink *self, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
-    enum sb_code code = item->part_offset == 0 ? begin_parts(self, item) : SB_OK;
 
-    if (code == SB_OK && entry->size < 0)
-        code = sb_writer_resize_last(self->writer, item->part_offset,
-                                     item->part_offset + sb_item_part_size(item));
+    if (item->part_offset == 0)
+        TRY(begin_parts(self, item));
+    if (entry->size < 0)
+        TRY(sb_writer_resize_last(self->writer, item->part_offset,
+                                  item->part_offset + sb_item_part_size(item)));
     entry->shard = self->part_shard;
     entry->offset = self->part_place;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code place_all(struct archive_sink *self, struct sb_batch *batch)
@@ -165,9 +165,8 @@ static enum sb_code write_run(struct archive_sink *self, const struct run *run)
 static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch)
 {
     struct run run = {0};
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
         const struct sb_entry *entry = &item->member.entry;
         const char *data;
@@ -177,8 +176,8 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
         if (item->state == SB_ITEM_READ)
             item->state = SB_ITEM_STORED;
         if (item->hole > 0)
-            code = sb_writer_skip(self->writer, entry->shard, item->hole);
-        if (code || item->data_size == 0)
+            TRY(sb_writer_skip(self->writer, entry->shard, item->hole));
+        if (item->data_size == 0)
             continue;
         data = batch->data + item->data_at;
         if (run.size > 0 && data == run.data + run.size && entry->shard == run.shard &&
@@ -186,13 +185,13 @@ static enum sb_code write_runs(struct archive_sink *self, struct sb_batch *batch
             run.size += item->data_size;
             continue;
         }
-        code = write_run(self, &run);
+        TRY(write_run(self, &run));
         run = (struct run){.data = data,
                            .size = item->data_size,
                            .shard = entry->shard,
                            .offset = entry->offset + item->part_offset + item->hole};
     }
-    return code ? code : write_run(self, &run);
+    return write_run(self, &run);
 }
 
 /* A large item on its way to its place. */
@@ -250,22 +249,23 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
 static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct sb_pipeline *turns)
 {
     struct archive_sink *self = self_of(sink);
-    enum sb_code code = prepare_all(self, batch);
+    enum sb_code code;
 
-    if (code || self->dry_run)
-        return code;
+    TRY(prepare_all(self, batch));
+    if (self->dry_run)
+        return SB_OK;
     code = sb_turn_begin(turns, batch);
     if (code)
         return sb_fail(code, "interrupted");
     code = place_all(self, batch);
     sb_turn_end(turns, batch);
-    if (code == SB_OK)
-        code = write_runs(self, batch);
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    TRY(code);
+    TRY(write_runs(self, batch));
+    for (size_t i = 0; i < batch->count; i++) {
         if (batch->items[i].state == SB_ITEM_LARGE)
-            code = store_large(self, batch, &batch->items[i]);
+            TRY(store_large(self, batch, &batch->items[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Rows */
@@ -286,13 +286,12 @@ static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_ite
                                   const struct sb_entry *old)
 {
     bool dropped;
-    enum sb_code code;
 
     if (!(item->mark & MARK_OVER_OWN))
         return sb_writer_drop_file(self->writer, old);
-    code = sb_holdings_drop_own(&self->holdings, old, &dropped);
+    TRY(sb_holdings_drop_own(&self->holdings, old, &dropped));
     self->own_superseded += dropped;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item)
