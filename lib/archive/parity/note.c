@@ -1,6 +1,7 @@
 #include "archive/parity/note.h"
 
 #include "core/crc32c.h"
+#include "core/file.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/little_endian.h"
@@ -45,6 +46,14 @@ static bool is_counted(const unsigned char *head)
     return memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
            head[SQLITE_VERSION] == SQLITE_JOURNAL &&
            memcmp(head + SQLITE_COUNTER, head + SQLITE_VALID_AT, 4) == 0;
+}
+
+enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *head)
+{
+    size_t got;
+
+    memset(head, 0, SB_PROTECT_HEAD);
+    return sb_file_read(file, head, SB_PROTECT_HEAD, 0, &got);
 }
 
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head)
@@ -101,6 +110,16 @@ enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
         get_number(head + SQLITE_VALID_AT) == (uint32_t)noted)
         return SB_COMMIT_SAME;
     return is_whole(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
+}
+
+enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const struct sb_file *file,
+                                  enum sb_protect_commit *commit)
+{
+    unsigned char head[SB_PROTECT_HEAD];
+    enum sb_code code = sb_protect_read_head(file, head);
+
+    *commit = sb_protect_commit(super, head);
+    return code;
 }
 
 uint32_t sb_protect_commits(const unsigned char *head)

@@ -17,6 +17,10 @@
 /* What is looked at of the beginning of a file. */
 #define SB_PROTECT_HEAD 100
 
+/* Zeros after the file's last byte, also after a failure. */
+struct sb_file;
+enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *head) SB_CHECKED;
+
 /* SB_PARITY_USER bytes. head: the first bytes of the file, zeros after the last. */
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
 
@@ -43,6 +47,10 @@ enum sb_protect_commit {
 
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head);
+
+/* The same of an open file; where it cannot be read, by what it has got. */
+enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const struct sb_file *file,
+                                  enum sb_protect_commit *commit) SB_CHECKED;
 
 /* How many commits an SQLite file counts, by its head, and how many are noted. */
 uint32_t sb_protect_commits(const unsigned char *head);

@@ -5,7 +5,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/remade.h"
 #include "archive/own/settle.h"
-#include "archive/parity/mend.h"
+#include "archive/parity/check.h"
 #include "core/io.h"
 #include "store/out/temporary.h"
 #include "task/protect/impl.h"

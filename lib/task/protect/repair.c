@@ -1,4 +1,4 @@
-#include "archive/parity/mend.h"
+#include "archive/parity/check.h"
 #include "archive/parity/pieces.h"
 #include "task/protect/prove.h"
 #include "task/protect/rewrite.h"
