@@ -49,7 +49,7 @@ struct sb_parity_mender {
      * them. Pieces end with the protected file. A code other than SB_OK ends the work.
      */
     enum sb_code (*mended)(void *context, int64_t offset, const void *bytes, size_t size);
-    /* This piece cannot be made: its word has too many that are bad. */
+    /* This piece cannot be made: its word has too many that are bad. May be NULL. */
     enum sb_code (*lost)(void *context, int64_t offset, size_t size);
     void *context;
 };

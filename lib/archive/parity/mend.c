@@ -248,7 +248,7 @@ static enum sb_code pass_piece(struct mend *mend, uint32_t number)
     if (bytes && sb_parity_reader_knows(&mend->reader, number) &&
         sb_crc32c(0, bytes, shape->piece) == mend->reader.sums[number])
         return mender->mended(mender->context, offset, bytes, size);
-    return mender->lost(mender->context, offset, size);
+    return mender->lost ? mender->lost(mender->context, offset, size) : SB_OK;
 }
 
 static enum sb_code mend_section(struct mend *mend, int64_t number)

@@ -122,6 +122,17 @@ enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const str
     return code;
 }
 
+enum sb_code sb_protect_is_same(const struct sb_parity_super *super, const struct sb_file *file,
+                                bool *same)
+{
+    enum sb_protect_commit commit;
+    enum sb_code code = sb_protect_commit_of(super, file, &commit);
+
+    *same = commit == SB_COMMIT_SAME ||
+            (commit != SB_COMMIT_OTHER && sb_protect_is_current(super, &file->st));
+    return code;
+}
+
 uint32_t sb_protect_commits(const unsigned char *head)
 {
     return get_number(head + SQLITE_COUNTER);

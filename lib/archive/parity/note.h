@@ -14,11 +14,12 @@
 /* Of the name of a parity file, after that of its file. */
 #define SB_PROTECT_SUFFIX "-parity"
 
+struct sb_file;
+
 /* What is looked at of the beginning of a file. */
 #define SB_PROTECT_HEAD 100
 
 /* Zeros after the file's last byte, also after a failure. */
-struct sb_file;
 enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *head) SB_CHECKED;
 
 /* SB_PARITY_USER bytes. head: the first bytes of the file, zeros after the last. */
@@ -36,6 +37,11 @@ bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat 
 
 /* Does nothing say that the file changed? Its end may be missing. */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
+
+/* Is this file the one that is protected, as far as can be known? Of an SQLite file its commits
+ * decide, of others size and time. Says so by what it has got also after a failure. */
+enum sb_code sb_protect_is_same(const struct sb_parity_super *super, const struct sb_file *file,
+                                bool *same) SB_CHECKED;
 
 /* Which state of an SQLite file this is, by the counter of its commits. */
 enum sb_protect_commit {

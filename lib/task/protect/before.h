@@ -50,14 +50,10 @@ enum sb_code sb_before_begin(struct sb_before *before, const char *path,
                              const char *parity_dir) SB_CHECKED;
 
 /* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
- * SB_INVALID: it cannot be made, or what is there is none of these. */
+ * SB_INVALID: it cannot be made, or what is there is none of these. Of no bytes: a repair of a
+ * database follows, which counts `offset` commits then; its pages go back only if it still does. */
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
                            const void *bytes, const void *by, size_t size) SB_CHECKED;
-
-/* A repair of a database follows, which counts so many commits then: its pages go back only if it
- * still does. */
-enum sb_code sb_before_add_commits(struct sb_before *before, const char *path,
-                                   uint32_t commits) SB_CHECKED;
 
 /* What was added is on disk. */
 enum sb_code sb_before_sync(struct sb_before *before) SB_CHECKED;

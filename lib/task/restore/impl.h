@@ -81,14 +81,8 @@ enum sb_code sb_restore_lock(struct sb_restore *restore) SB_CHECKED;
 /* Makes missing shards that no file uses: Barecat finds later ones only by counting. */
 enum sb_code sb_restore_holes(struct sb_restore *restore) SB_CHECKED;
 
-/* restore/named.c and restore/sequence.c: finds the items in the copy, and writes them. */
-enum sb_code sb_restore_named(struct sb_restore *restore) SB_CHECKED;
-enum sb_code sb_restore_sequence(struct sb_restore *restore) SB_CHECKED;
-
-/* An item, for which the copy has this; complete: it could be read, and has the size. Written if it
- * is right. */
-enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
-                             struct sb_restore_piece *piece, bool complete) SB_CHECKED;
+/* restore/from_copy.c: finds the items in the copy, and writes them. */
+enum sb_code sb_restore_from_copy(struct sb_restore *restore) SB_CHECKED;
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/open_files.h"
-#include "task/restore/piece.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,10 +65,6 @@ struct sb_restore_put {
 
 /* An sb_each_block, whose context is a struct sb_restore_put: writes by task/protect/rewrite.h. */
 enum sb_code sb_restore_put_block(void *context, const void *data, size_t size) SB_CHECKED;
-
-/* All of these bytes. */
-enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
-                                   struct sb_restore_piece *piece) SB_CHECKED;
 
 /* All that was written is on disk. */
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target) SB_CHECKED;
