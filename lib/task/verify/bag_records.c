@@ -1,12 +1,12 @@
 #include "task/verify/bag_impl.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
-#include "task/verify/bag_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,32 +20,20 @@ struct records {
     int64_t passed; /* bytes, sound or not */
 };
 
-/* Which file of a concatenated set holds the record? */
-static uint32_t file_of(const struct bag_check *check, int64_t number)
-{
-    uint32_t low = 0, high = check->file_count - 1;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-
-        if (check->files[middle].first <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 static void place(const struct bag_check *check, struct bag_item *item)
 {
+    const struct bag_file *files = check->files;
+
     if (check->options->bag.layout == SB_LAYOUT_INTERLEAVED) {
         item->file = (uint32_t)(item->number % check->file_count);
         item->index = item->number / check->file_count;
     } else {
-        item->file = file_of(check, item->number);
-        item->index = item->number - check->files[item->file].first;
+        /* The last file that begins with it, or before; the first begins with 0. */
+        item->file =
+            (uint32_t)FIRST_WHERE(i, check->file_count - 1, files[i + 1].first > item->number);
+        item->index = item->number - files[item->file].first;
     }
-    item->state = item->index < check->files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
+    item->state = item->index < files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
 }
 
 static bool is_chosen(const struct bag_check *check, const struct bag_item *item)
@@ -59,11 +47,10 @@ static bool is_chosen(const struct bag_check *check, const struct bag_item *item
 /* A single number that does not exist is reported, and the rest is done. */
 static enum sb_code next_run(struct records *records)
 {
-    enum sb_code code;
+    enum sb_code code = SB_END;
 
-    if (!records->from)
-        return SB_END;
-    while ((code = sb_record_choice_next(records->from, &records->run)) == SB_INVALID)
+    while (records->from &&
+           (code = sb_record_choice_next(records->from, &records->run)) == SB_INVALID)
         sb_report(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", sb_error()->text);
     return code;
 }
@@ -142,10 +129,10 @@ static enum sb_code drain(void *context, void *slot)
         result->damaged += item->state == BAG_ITEM_DAMAGED;
         result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
         result->unchecked += item->unchecked;
-        if (item->text && sb_verify_bag_unchanged(check, item->file))
-            return sb_error()->code;
-        if (item->text)
+        if (item->text) {
+            TRY(sb_verify_bag_unchanged(check, item->file));
             report(check, batch, item);
+        }
     }
     sb_count_up(&result->bytes_read, batch->bytes_read);
     result->written += batch->written;

@@ -51,24 +51,9 @@ void sb_verify_units_free(struct sb_verify_units *units)
     free(units);
 }
 
-enum sb_code sb_verify_units_plan(struct sb_verify_units *units)
+struct sb_verify_plan *sb_verify_units_plan(const struct sb_verify_units *units)
 {
-    return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards);
-}
-
-bool sb_verify_units_are_unknown(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_is_unknown(units->plan);
-}
-
-int64_t sb_verify_units_bytes(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_bytes(units->plan);
-}
-
-int64_t sb_verify_units_files(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_files(units->plan);
+    return units->plan;
 }
 
 static struct reading *at(struct sb_verify_units *units, int64_t unit)

@@ -19,15 +19,8 @@ struct sb_verify_units;
 enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify) SB_CHECKED;
 void sb_verify_units_free(struct sb_verify_units *units); /* NULL is allowed */
 
-/* After the preflight: finds the units, and chooses. As sb_verify_plan_make. */
-enum sb_code sb_verify_units_plan(struct sb_verify_units *units) SB_CHECKED;
-
-/* Was the time over before they were all found? Then there are none. */
-bool sb_verify_units_are_unknown(const struct sb_verify_units *units);
-
-/* Bytes to read, and files in the share. */
-int64_t sb_verify_units_bytes(const struct sb_verify_units *units);
-int64_t sb_verify_units_files(const struct sb_verify_units *units);
+/* Which units there are; to be made after the preflight. */
+struct sb_verify_plan *sb_verify_units_plan(const struct sb_verify_units *units);
 
 /* The next file; SB_END after the last. The entry's strings live until the next call. */
 enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry) SB_CHECKED;
