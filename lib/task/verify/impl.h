@@ -126,7 +126,8 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard) SB_CH
 enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry,
                                    bool *holds) SB_CHECKED;
 
-/* After all rows: missing shards among those in use and, by_shard, incomplete ones. */
+/* After all rows: missing shards among those in use and, by_shard, incomplete ones; and linked ones
+ * that changed since. */
 enum sb_code sb_verify_shards(struct verify *verify) SB_CHECKED;
 
 /*
@@ -140,11 +141,6 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select) SB_
 
 /* Reports that a file's bytes are not within its shard, after looking again. */
 enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry) SB_CHECKED;
-
-/* verify/sources.c: linked shards that are in use, after all rows; and the record of one. */
-enum sb_code sb_verify_sources(struct verify *verify) SB_CHECKED;
-enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard,
-                                     struct sb_linked *out) SB_CHECKED;
 
 /* verify/overlaps.c: every extent, in order of address. */
 enum sb_code sb_verify_overlaps(struct verify *verify) SB_CHECKED;

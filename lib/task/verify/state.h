@@ -60,15 +60,4 @@ enum sb_code sb_verify_state_see_index(struct sb_verify_state *state,
 enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
                                        const struct stat *now, bool index_changed) SB_CHECKED;
 
-/* *known: it is the shard that was checked last, neither changed nor appended to. */
-enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
-                                         const struct stat *now, bool *known) SB_CHECKED;
-
-/*
- * In the caller's transaction: a known shard was written by us since, in bad units: the state of
- * the others remains valid.
- */
-enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
-                                        const struct stat *now) SB_CHECKED;
-
 #endif
