@@ -84,45 +84,31 @@ struct check {
     bool all_tables;  /* were all sections' tables read, and whole? */
 };
 
-static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (sb_parity_reader_knows(&check->reader, number + i) &&
-            !sb_parity_reader_matches(&check->reader, number + i, i))
-            TRY(sb_parity_bad_add(check->bad, check->reader.section.number, number + i));
-    }
-    if (check->options->progress)
-        check->options->progress(check->options->context, (int64_t)count * check->shape->piece);
-    return SB_OK;
-}
-
-static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen)
-{
-    const struct sb_parity_check_options *options = check->options;
-    const struct sb_parity_section *section = &check->reader.section;
-    const struct sb_parity_shape *shape = check->shape;
-    int64_t from = (section->first + number) * shape->piece, to = from + shape->piece;
-
-    *chosen = sb_parity_reader_knows(&check->reader, number);
-    if (!*chosen || !options->chooses || number >= section->pieces)
-        return SB_OK;
-    return options->chooses(options->chooser, from, to < shape->size ? to : shape->size, chosen);
-}
-
-/* How many pieces from this one on are, up to `to`. */
+/* How many pieces from this one on are chosen, up to `to`. */
 static enum sb_code count_chosen(const struct check *check, uint32_t number, uint32_t to,
                                  uint32_t *count)
 {
-    bool chosen = true;
+    const struct sb_parity_check_options *options = check->options;
+    const struct sb_parity_section *section = &check->reader.section;
+    int64_t piece = check->shape->piece, size = check->shape->size;
 
-    for (*count = 0; chosen && number + *count < to; *count += chosen)
-        TRY(is_chosen(check, number + *count, &chosen));
+    for (*count = 0; number < to; number++, ++*count) {
+        int64_t from = (section->first + number) * piece, end = from + piece;
+        bool chosen = sb_parity_reader_knows(&check->reader, number);
+
+        if (chosen && options->chooses && number < section->pieces)
+            TRY(options->chooses(options->chooser, from, end < size ? end : size, &chosen));
+        if (!chosen)
+            break;
+    }
     return SB_OK;
 }
 
 /* Pieces from `from` up to, not including, `to`. */
 static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to)
 {
+    const struct sb_parity_check_options *options = check->options;
+    const struct sb_parity_reader *reader = &check->reader;
     uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / check->shape->piece);
 
     for (uint32_t number = from; number < to;) {
@@ -134,7 +120,13 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
             continue;
         }
         TRY(sb_parity_reader_read(&check->reader, number, count, &count));
-        TRY(check_read(check, number, count));
+        for (uint32_t i = 0; i < count; i++) {
+            if (sb_parity_reader_knows(reader, number + i) &&
+                !sb_parity_reader_matches(reader, number + i, i))
+                TRY(sb_parity_bad_add(check->bad, reader->section.number, number + i));
+        }
+        if (options->progress)
+            options->progress(options->context, (int64_t)count * check->shape->piece);
         number += count;
     }
     return SB_OK;

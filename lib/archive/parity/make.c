@@ -292,7 +292,7 @@ static enum sb_code write_supers(const struct output *output)
     return sb_fsync(output->fd, output->name);
 }
 
-static enum sb_code write_sections(struct output *output)
+static enum sb_code write_all(struct output *output)
 {
     int64_t sections = sb_parity_sections(&output->super.shape);
 
@@ -303,18 +303,7 @@ static enum sb_code write_sections(struct output *output)
         TRY(encode(&output->encoder, &section));
         TRY(write_section(output));
     }
-    return SB_OK;
-}
-
-static enum sb_code write_all(struct output *output, const struct sb_file *file,
-                              const struct sb_parity_options *options)
-{
-    enum sb_code code = begin(&output->encoder, file, &output->super.shape, options);
-
-    if (!code)
-        code = write_sections(output);
-    release(&output->encoder);
-    return code ? code : write_supers(output);
+    return write_supers(output);
 }
 
 static enum sb_code refuse_change(const struct sb_file *file, const struct stat *before)
@@ -345,8 +334,11 @@ void sb_parity_adopt(int fd, const struct stat *of)
 static enum sb_code make(struct output *output, const struct sb_file *file,
                          const struct stat *before, const struct sb_parity_options *options)
 {
-    enum sb_code code = write_all(output, file, options);
+    enum sb_code code = begin(&output->encoder, file, &output->super.shape, options);
 
+    if (!code)
+        code = write_all(output);
+    release(&output->encoder);
     if (!code)
         code = refuse_change(file, before);
     if (!code && options->proved)

@@ -91,13 +91,6 @@ bool sb_protect_is_current(const struct sb_parity_super *super, const struct sta
     return st->st_size <= super->shape.size && sb_protect_has_time(super, st);
 }
 
-/* In WAL mode commits are not counted; the change to it was one. */
-static bool is_whole(const unsigned char *head)
-{
-    return is_counted(head) || (memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
-                                head[SQLITE_VERSION] == SQLITE_WAL);
-}
-
 /* Damage hardly spoils both numbers in the same way. */
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head)
@@ -109,7 +102,11 @@ enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
     if (get_number(head + SQLITE_COUNTER) == (uint32_t)noted ||
         get_number(head + SQLITE_VALID_AT) == (uint32_t)noted)
         return SB_COMMIT_SAME;
-    return is_whole(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
+    /* In WAL mode commits are not counted; the change to it was one. */
+    if (is_counted(head) || (memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
+                             head[SQLITE_VERSION] == SQLITE_WAL))
+        return SB_COMMIT_OTHER;
+    return SB_COMMIT_LOST;
 }
 
 enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const struct sb_file *file,

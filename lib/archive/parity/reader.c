@@ -7,20 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t pages_most(const struct sb_parity_shape *shape)
-{
-    return (size_t)shape->words * (shape->data + shape->parity) / SB_PARITY_PAGE_SUMS + 1;
-}
-
 enum sb_code sb_parity_reader_begin(struct sb_parity_reader *reader, const struct sb_parity *parity,
                                     const struct sb_file *file)
 {
     const struct sb_parity_shape *shape = &parity->super.shape;
+    size_t sums = (size_t)shape->words * (shape->data + shape->parity);
 
     *reader = (struct sb_parity_reader){.parity = parity, .file = file};
-    reader->sums =
-        calloc((size_t)shape->words * (shape->data + shape->parity), sizeof(*reader->sums));
-    reader->pages = calloc(pages_most(shape), sizeof(*reader->pages));
+    reader->sums = calloc(sums, sizeof(*reader->sums));
+    reader->pages = calloc(sums / SB_PARITY_PAGE_SUMS + 1, sizeof(*reader->pages));
     reader->bytes = malloc(SB_PARITY_READ_BYTES);
     reader->whole = calloc(SB_PARITY_READ_BYTES / SB_PARITY_PIECE_LEAST, sizeof(*reader->whole));
     return reader->sums && reader->pages && reader->bytes && reader->whole ? SB_OK

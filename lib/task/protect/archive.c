@@ -34,21 +34,18 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Shard 0, or its parity file. */
-static bool has_shards(const char *index)
+bool sb_protect_is_index(const char *path)
 {
     CLEANUP(sb_buf_release) struct sb_buf shard = {0};
     struct stat st;
 
-    return !sb_buf_add(&shard, index, sb_index_base_size(index)) &&
-           !sb_buf_add_text(&shard, "-shard-00000") &&
-           (lstat(shard.data, &st) == 0 ||
-            (!sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && is_file(shard.data)));
-}
-
-bool sb_protect_is_index(const char *path)
-{
-    return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
+    /* Has it shard 0, or the parity file of that? */
+    if (!sb_buf_add(&shard, path, sb_index_base_size(path)) &&
+        !sb_buf_add_text(&shard, "-shard-00000") &&
+        (lstat(shard.data, &st) == 0 ||
+         (!sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && is_file(shard.data))))
+        return true;
+    return is_file(path) && sb_begins_like_index(path);
 }
 
 /* Can this be what protects a shard that is missing? A foreign file of the name is not. */

@@ -46,26 +46,18 @@ static size_t base_size(const char *path)
     return base ? base : sb_index_base_size(path);
 }
 
-/* Of two directories files of one name may go to one parity_dir: the CRC32C of the path of the
- * archive, or the file; 0 beside it. */
-static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin)
-{
-    CLEANUP(sb_freep) char *whole = NULL;
-
-    *origin = 0;
-    if (!parity_dir)
-        return SB_OK;
-    TRY(sb_protect_find_origin(&whole, path));
-    *origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base_size(path));
-    return SB_OK;
-}
-
 enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
 {
     const char *name = sb_base_name(path);
     size_t base = base_size(path);
+    CLEANUP(sb_freep) char *whole = NULL;
 
-    TRY(find_origin(path, parity_dir, &before->origin));
+    before->origin = 0;
+    /* Of two directories files of one name may go to one parity_dir. */
+    if (parity_dir) {
+        TRY(sb_protect_find_origin(&whole, path));
+        before->origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base);
+    }
     sb_buf_clear(&before->name);
     if ((parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir)) ||
         sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,

@@ -121,15 +121,6 @@ static enum sb_code find_age(const char *file, const char *index,
     return same ? sb_protect_has_tail(file, name, older) : SB_OK;
 }
 
-/* The time of the parity file is recorded in an older index. */
-static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older)
-{
-    TRY(find_age(file, work->path, work->options, older));
-    if (!*older)
-        return SB_OK;
-    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec);
-}
-
 /* It belongs to, and may be read by, whom its parity file does. */
 static enum sb_code name_it(const struct remake *remake)
 {
@@ -183,12 +174,18 @@ static enum sb_code open_empty(struct remake *remake)
 
 static enum sb_code fill(struct remake *remake)
 {
+    const struct sb_protected *work = &remake->work;
+
     TRY(open_empty(remake));
     TRY(make_bytes(remake));
-    if (remake->work.options->dry_run)
+    if (work->options->dry_run)
         return SB_OK;
     if (remake->index)
-        TRY(record_age(remake->made.path, &remake->work, &remake->older));
+        TRY(find_age(remake->made.path, work->path, work->options, &remake->older));
+    /* The time of the parity file is recorded in an older index. */
+    if (remake->older)
+        TRY(sb_remade_record(remake->made.path,
+                             sb_protect_noted_time(&work->parity->super).tv_sec));
     TRY(name_it(remake));
     return remake->index ? sb_settle_remade(&remake->hold) : SB_OK;
 }
@@ -373,27 +370,21 @@ static enum sb_code bring_back_shards(struct shards *shards)
     return shards->code;
 }
 
-static enum sb_code bring_back(const char *path, const struct sb_protect_options *options)
-{
-    struct shards shards = {.index = path, .options = options};
-
-    TRY(bring_back_file(path, options));
-    TRY(walk(&shards, look));
-    if (shards.any && bring_back_shards(&shards))
-        TRY(leave(path, options));
-    return SB_OK;
-}
-
 /* The file that is there, or was: of old archives the index has another name. */
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options)
 {
     CLEANUP(sb_freep) char *old = sb_own_name(path, SB_OLD_INDEX);
-    bool is_old;
+    struct shards shards = {.index = path, .options = options};
 
     if (!old)
         return sb_error()->code;
-    is_old = is_missing(path) &&
-             (!is_missing(old) || (!sb_protect_has_parity(path, options->parity_dir) &&
-                                   sb_protect_has_parity(old, options->parity_dir)));
-    return bring_back(is_old ? old : path, options);
+    if (is_missing(path) &&
+        (!is_missing(old) || (!sb_protect_has_parity(path, options->parity_dir) &&
+                              sb_protect_has_parity(old, options->parity_dir))))
+        shards.index = old;
+    TRY(bring_back_file(shards.index, options));
+    TRY(walk(&shards, look));
+    if (shards.any && bring_back_shards(&shards))
+        return leave(shards.index, options);
+    return SB_OK;
 }

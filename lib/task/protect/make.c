@@ -46,17 +46,6 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
                    work->path);
 }
 
-static enum sb_code refuse_replaced(const struct sb_protected *work)
-{
-    bool named;
-
-    TRY(sb_is_named(work->file->fd, work->path, &named));
-    if (named)
-        return SB_OK;
-    return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
-                   work->path);
-}
-
 /* Removes what a killed run left under the name of a parity file that is made, and refuses what
  * none did. The name goes to the buffer. */
 static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary)
@@ -103,25 +92,18 @@ static enum sb_code choose_words(const struct sb_protected *work, struct sb_pari
     return sb_parity_redundancy(per_mille, &wanted->data, &wanted->parity);
 }
 
-/* No parity file stays of a file that was removed while it was made. */
-static enum sb_code refuse_removed(const struct sb_protected *work)
-{
-    struct stat st;
-
-    if (lstat(work->path, &st) == 0 || errno != ENOENT)
-        return SB_OK;
-    (void)unlink(work->name.data);
-    return sb_fail(SB_CHANGED, "%s: was removed by another process just now", work->path);
-}
-
 /* What the parity file notes of the file. */
 static enum sb_code note_file(const struct sb_protected *work, unsigned char *user)
 {
     unsigned char head[SB_PROTECT_HEAD];
     struct stat st;
+    bool named;
 
     TRY(let_time_pass(work, &st));
-    TRY(refuse_replaced(work));
+    TRY(sb_is_named(work->file->fd, work->path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
+                       work->path);
     TRY(sb_protect_read_head(work->file, head));
     sb_protect_note(user, &st, head);
     if (work->origin)
@@ -148,6 +130,7 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
     const struct sb_protect_options *options = work->options;
     unsigned char user[SB_PARITY_USER];
     CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
+    struct stat st;
     struct sb_parity_options wanted = {
         .path = work->name.data,
         .threads = options->threads,
@@ -165,7 +148,11 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
     wanted.temporary = temporary.data;
     TRY(note_file(work, user));
     TRY(prove_and_make(work, &wanted));
-    TRY(refuse_removed(work));
+    /* No parity file stays of a file that was removed while it was made. */
+    if (lstat(work->path, &st) && errno == ENOENT) {
+        (void)unlink(work->name.data);
+        return sb_fail(SB_CHANGED, "%s: was removed by another process just now", work->path);
+    }
     sb_report(options->notify, SB_NOTE, "written", wanted.path, "written");
     return SB_OK;
 }
@@ -214,19 +201,10 @@ static enum sb_code leave(struct sb_protected *work)
     return SB_OK;
 }
 
-/* The parity file is all that is left of the later one. */
-static enum sb_code refuse_older(const struct sb_protected *work)
-{
-    bool older;
-
-    TRY(sb_protected_is_older(work, &older));
-    return older ? sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older) : SB_OK;
-}
-
 enum sb_code sb_protect_update(struct sb_protected *work)
 {
     struct sb_parity_options wanted = {0};
-    bool current, same_words;
+    bool current, same_words, older = false;
     enum sb_code code;
 
     TRY(sb_protected_open(work, false));
@@ -237,8 +215,11 @@ enum sb_code sb_protect_update(struct sb_protected *work)
         return code;
     TRY(choose_words(work, &wanted));
     TRY(sb_protect_is_same(&work->parity->super, work->file, &current));
+    /* The parity file is all that is left of the later one. */
     if (!current && sb_protect_is_index(work->path))
-        TRY(refuse_older(work));
+        TRY(sb_protected_is_older(work, &older));
+    if (older)
+        return sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older);
     if (!current || work->options->anew)
         return sb_protect_write_parity(work);
     same_words = work->parity->super.shape.data == wanted.data &&

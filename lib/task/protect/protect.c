@@ -113,16 +113,6 @@ static enum sb_code refuse_kind(const char *path, const struct stat *st)
     return sb_fail(SB_FORMAT, "%s: is no regular file", path);
 }
 
-static enum sb_code refuse_names(const struct sb_protected *work, const struct stat *st)
-{
-    if (st->st_nlink <= 1 || work->options->hard_links)
-        return SB_OK;
-    return sb_fail(SB_FORMAT,
-                   "%s: has %ju names (hard links), and would change under all of them; "
-                   "'shardbox protect --repair --hard-links' allows it",
-                   work->path, (uintmax_t)st->st_nlink);
-}
-
 enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
                                 const struct sb_protect_options *options)
 {
@@ -155,7 +145,12 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
         return sb_fail_errno(errno, "%s: cannot be opened", work->path);
     TRY(sb_file_take(&work->file, fd, work->path));
     TRY(refuse_kind(work->path, &work->file->st));
-    return to_write ? refuse_names(work, &work->file->st) : SB_OK;
+    if (!to_write || work->file->st.st_nlink <= 1 || work->options->hard_links)
+        return SB_OK;
+    return sb_fail(SB_FORMAT,
+                   "%s: has %ju names (hard links), and would change under all of them; "
+                   "'shardbox protect --repair --hard-links' allows it",
+                   work->path, (uintmax_t)work->file->st.st_nlink);
 }
 
 enum sb_code sb_protected_open_parity(struct sb_protected *work)

@@ -88,24 +88,19 @@ static enum sb_code take_lost(void *context, int64_t offset, size_t size)
     return SB_OK;
 }
 
-static enum sb_code is_allowed(const struct repair *repair, int64_t offset, const void *made,
-                               size_t size, bool *allowed)
-{
-    const struct sb_protect_guard *guard = repair->work->guard;
-    unsigned char there[SB_PARITY_PIECE_MOST];
-    size_t got;
-
-    TRY(sb_file_read(repair->work->file, there, size, offset, &got));
-    return guard->allows(guard->context, offset, made, there, got, size, allowed);
-}
-
 static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct repair *repair = context;
+    struct sb_file *file = repair->work->file;
+    const struct sb_protect_guard *guard = repair->work->guard;
+    unsigned char there[SB_PARITY_PIECE_MOST];
     bool allowed = true;
+    size_t got;
 
-    if (repair->work->guard)
-        TRY(is_allowed(repair, offset, bytes, size, &allowed));
+    if (guard) {
+        TRY(sb_file_read(file, there, size, offset, &got));
+        TRY(guard->allows(guard->context, offset, bytes, there, got, size, &allowed));
+    }
     repair->contradicted |= !allowed;
     repair->can |= allowed;
     if (!repair->last || !allowed)
@@ -114,9 +109,7 @@ static enum sb_code take_mended(void *context, int64_t offset, const void *bytes
     if (repair->keep_size && is_past_end(repair, offset, size))
         return take_lost(context, offset, size);
     add_run(repair, MENDED, offset, size);
-    if (!repair->writes)
-        return SB_OK;
-    return sb_rewrite_add(&repair->rewrite, repair->work->file, offset, bytes, size);
+    return repair->writes ? sb_rewrite_add(&repair->rewrite, file, offset, bytes, size) : SB_OK;
 }
 
 static enum sb_code run_pass(struct repair *repair)
@@ -231,28 +224,23 @@ static enum sb_code refuse_another(const struct repair *repair)
                    work->path);
 }
 
-/* Of a file that has lost its first bytes: may it be another one? So much differs where it is in a
- * later state, or of another kind. */
-static bool differs_much(const struct repair *repair)
-{
-    const struct sb_parity_shape *shape = &repair->work->parity->super.shape;
-    int64_t pieces = (shape->size + shape->piece - 1) / shape->piece;
-
-    return repair->bad->data > SPARED_PIECES || repair->bad->data * 2 > pieces;
-}
-
 /* Is what differs to be repaired? SB_CHANGED: no. */
 static enum sb_code judge_damage(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+    int64_t bad = repair->bad->data;
     enum verdict verdict = judge(repair);
     bool damaged = verdict == IT_IS_DAMAGE;
 
+    /* So much differs where a file that has lost its first bytes is in a later state, or another
+     * one. */
     if (damaged && repair->commit == SB_COMMIT_LOST && !work->options->trust &&
-        differs_much(repair) && !sb_protect_is_current(&work->parity->super, &work->file->st))
+        (bad > SPARED_PIECES || bad * 2 > sb_parity_pieces(&super->shape)) &&
+        !sb_protect_is_current(super, &work->file->st))
         return fail_changed(repair);
     /* A longer file was written to since. */
-    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= work->parity->super.shape.size)
+    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size)
         TRY(sb_prove_own(work, &damaged));
     return damaged ? refuse_another(repair) : fail_changed(repair);
 }

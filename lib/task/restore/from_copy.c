@@ -123,29 +123,22 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
     return code == SB_END ? SB_OK : code;
 }
 
-/* In the second pass: by the full name of the links' target in the copy. */
-static enum sb_code take_target(struct sequence *sequence, struct sb_member *member)
-{
-    const struct sb_entry *entry = &member->entry;
-    const char *problem;
-
-    if (sb_naming_clean(entry->path, entry->path_size, false, &sequence->target, &problem))
-        return sb_fail_memory();
-    return problem ? SB_OK
-                   : give_all(sequence, sequence->target.data, sequence->target.size, member);
-}
-
 static enum sb_code take_member(struct sequence *sequence, struct sb_member *member)
 {
     const struct sb_entry *entry = &member->entry;
-    const char *name;
+    struct sb_buf *target = &sequence->target;
+    const char *name, *problem;
     size_t size;
     enum sb_code code;
 
     if (entry->type == SB_DIR || member->special || (sequence->by_target && member->hard_link))
         return SB_OK;
-    if (sequence->by_target)
-        return take_target(sequence, member);
+    /* In the second pass: by the full name of the links' target in the copy. */
+    if (sequence->by_target) {
+        if (sb_naming_clean(entry->path, entry->path_size, false, target, &problem))
+            return sb_fail_memory();
+        return problem ? SB_OK : give_all(sequence, target->data, target->size, member);
+    }
     code =
         sb_restore_copy_name(sequence->restore->copy, entry->path, entry->path_size, &name, &size);
     if (code)

@@ -248,16 +248,6 @@ enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units)
     return SB_OK;
 }
 
-/* An archive that has no parity file at all is none that is protected. */
-static bool is_protected(const struct sb_restore_again *again)
-{
-    bool any = again->result->files > 0 || again->result->changed > 0;
-
-    for (size_t i = 0; i < again->count; i++)
-        any = any || again->files[i].why != missing;
-    return any;
-}
-
 enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
 {
     const struct sb_protect_options options = {.act = SB_PROTECT_UPDATE,
@@ -266,8 +256,13 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
                                                .threads = again->threads,
                                                .dry_run = again->dry_run,
                                                .notify = again->notify};
+    bool any = false;
 
-    for (size_t i = 0; i < again->count && is_protected(again); i++) {
+    /* An archive that has no parity file at all is none that is protected. */
+    for (size_t i = 0; i < again->count; i++)
+        any |= again->files[i].why != missing || again->result->files > 0 ||
+               again->result->changed > 0;
+    for (size_t i = 0; any && i < again->count; i++) {
         const struct sb_restore_parity_file *file = &again->files[i];
 
         if (sb_protect(file->path, &options)) {
