@@ -65,27 +65,21 @@ static enum sb_code writer_options(const struct bag_check *check,
     return SB_OK;
 }
 
-/* The repaired bag must not replace the damaged one, which may hold more than could be saved. */
-static enum sb_code refuse_itself(const struct bag_check *check)
-{
-    const char *output = check->options->repair_to->path;
-
-    for (size_t i = 0; i < check->spec.count; i++) {
-        if (sb_convert_replaces(output, check->spec.paths[i]))
-            return sb_fail(SB_INVALID,
-                           "%s: is what is to be repaired, or a part of it; choose another output",
-                           output);
-    }
-    return SB_OK;
-}
-
 static enum sb_code open_writer(struct bag_check *check)
 {
+    const struct sb_bag_writer_options *wanted = check->options->repair_to;
     struct sb_bag_writer_options options;
 
-    if (!check->options->repair_to)
+    if (!wanted)
         return SB_OK;
-    TRY(refuse_itself(check));
+    /* The repaired bag must not replace the damaged one, which may hold more than could be saved.
+     */
+    for (size_t i = 0; i < check->spec.count; i++) {
+        if (sb_convert_replaces(wanted->path, check->spec.paths[i]))
+            return sb_fail(SB_INVALID,
+                           "%s: is what is to be repaired, or a part of it; choose another output",
+                           wanted->path);
+    }
     TRY(writer_options(check, &options));
     return sb_bag_writer_open(&check->writer, &options);
 }

@@ -433,17 +433,6 @@ static void sort(struct bag_batch *batch, int (*order)(const void *, const void 
         qsort(batch->items, batch->count, sizeof(*batch->items), order);
 }
 
-static void count_bytes(struct bag_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct bag_item *item = &batch->items[i];
-
-        sb_count_up(&batch->bytes_passed, item->offset >= 0 ? item->size : 0);
-        if (item->state == BAG_ITEM_SOUND && !batch->check->options->quick)
-            sb_count_up(&batch->bytes_read, item->size);
-    }
-}
-
 enum sb_code sb_bag_batch_check(struct bag_batch *batch)
 {
     size_t end;
@@ -462,7 +451,13 @@ enum sb_code sb_bag_batch_check(struct bag_batch *batch)
     if (code)
         return code;
     sort(batch, by_sequence);
-    count_bytes(batch);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct bag_item *item = &batch->items[i];
+
+        sb_count_up(&batch->bytes_passed, item->offset >= 0 ? item->size : 0);
+        if (item->state == BAG_ITEM_SOUND && !batch->check->options->quick)
+            sb_count_up(&batch->bytes_read, item->size);
+    }
     return SB_OK;
 }
 

@@ -137,26 +137,6 @@ static bool may_have_frames(const struct bag_check *check, const struct bag_file
            sb_compression_of(options->compression, file->path) == SB_COMPRESSION_ZSTD;
 }
 
-/* The path beside which a temporary file may be made. */
-static const char *beside(const struct bag_check *check, const struct bag_file *file)
-{
-    const struct sb_verify_bag_options *options = check->options;
-
-    if (options->repair_to)
-        return options->repair_to->path;
-    return options->shown_as ? "." : file->path;
-}
-
-static enum sb_code open_walked(struct bag_check *check, const struct bag_file *file)
-{
-    int fd;
-
-    if (check->walked_limits)
-        return SB_OK;
-    TRY(sb_temp_file(&fd, beside(check, file)));
-    return sb_file_take(&check->walked_limits, fd, "temporary file");
-}
-
 /*
  * Walks over frames of zstd by their headers alone (RFC 8878, 3.1.1), so that a frame of any size
  * needs no memory. It does not check whether they decode.
@@ -261,7 +241,15 @@ static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *fi
 
     if (!may_have_frames(check, file) || sb_file_open(&bytes, file->path, "bag"))
         return SB_OK;
-    TRY(open_walked(check, file));
+    if (!check->walked_limits) {
+        const struct sb_verify_bag_options *options = check->options;
+        int fd;
+
+        TRY(sb_temp_file(&fd, options->repair_to  ? options->repair_to->path
+                              : options->shown_as ? "."
+                                                  : file->path));
+        TRY(sb_file_take(&check->walked_limits, fd, "temporary file"));
+    }
     TRY(walk_frames(bytes, check->walked_limits, check->walked_size, &frames, &end));
     if (frames == 0 || end <= file->bytes)
         return SB_OK;

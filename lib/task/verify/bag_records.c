@@ -36,14 +36,6 @@ static void place(const struct bag_check *check, struct bag_item *item)
     item->state = item->index < files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
 }
 
-static bool is_chosen(const struct bag_check *check, const struct bag_item *item)
-{
-    const struct sb_verify_choice *choice = check->options->choice;
-
-    return !choice || !choice->has_shards ||
-           (item->file >= choice->first_shard && item->file <= choice->last_shard);
-}
-
 /* A single number that does not exist is reported, and the rest is done. */
 static enum sb_code next_run(struct records *records)
 {
@@ -60,6 +52,7 @@ static enum sb_code fill(void *context, void *slot)
     struct records *records = context;
     struct bag_batch *batch = slot;
     struct sb_record_run *run = &records->run;
+    const struct sb_verify_choice *choice = records->check->options->choice;
     size_t most = sb_pace_limit(&records->pace, records->batch_records);
 
     batch->count = 0;
@@ -74,7 +67,8 @@ static enum sb_code fill(void *context, void *slot)
 
         *item = (struct bag_item){.number = run->first, .sequence = (uint32_t)batch->count};
         place(records->check, item);
-        batch->count += is_chosen(records->check, item);
+        batch->count += !choice || !choice->has_shards ||
+                        (item->file >= choice->first_shard && item->file <= choice->last_shard);
         run->first += run->step;
         run->count--;
     }
@@ -145,17 +139,6 @@ static enum sb_code drain(void *context, void *slot)
     return SB_OK;
 }
 
-/* All records, or those of the share. */
-static struct sb_record_run all_records(const struct bag_check *check)
-{
-    const struct sb_verify_choice *choice = check->options->choice;
-    struct sb_record_run run = {.step = 1, .count = check->places};
-
-    if (choice && choice->share.count > 0)
-        sb_share_run(choice->share, check->places, &run.first, &run.count);
-    return run;
-}
-
 /* As many records in a batch as make up one read. */
 static size_t batch_records(const struct bag_check *check)
 {
@@ -172,15 +155,17 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
     struct records records = {
         .check = check,
         .from = choice,
+        .run = {.step = 1, .count = choice ? 0 : check->places},
         .batch_records = batch_records(check),
         .pace = sb_pace_of(check->options->threads),
     };
+    const struct sb_verify_choice *part = check->options->choice;
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct bag_batch *batches = calloc(slots, sizeof(*batches));
     enum sb_code code = batches ? SB_OK : sb_fail_memory();
 
-    if (!choice)
-        records.run = all_records(check);
+    if (!choice && part && part->share.count > 0)
+        sb_share_run(part->share, check->places, &records.run.first, &records.run.count);
     for (unsigned i = 0; !code && i < slots; i++)
         code = sb_bag_batch_init(&batches[i], check);
     if (!code)

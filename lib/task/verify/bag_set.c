@@ -257,16 +257,6 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
     return report_writer(check, path, spec.data, beside.temporary, beside.first.data);
 }
 
-/* Looks for leftovers of writers of this file. */
-static enum sb_code look_at_file(struct bag_check *check, const char *path)
-{
-    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
-
-    TRY(sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary));
-    return report_writer(check, path, path, access(temporary.data, F_OK) == 0,
-                         sb_base_name(temporary.data));
-}
-
 enum sb_code sb_verify_bag_sets(struct bag_check *check)
 {
     struct stretch stretch;
@@ -276,8 +266,15 @@ enum sb_code sb_verify_bag_sets(struct bag_check *check)
         TRY(report_missing(check, &stretch));
         if (stretch.name.shards > 0)
             TRY(look_at_set(check, &stretch));
-        for (uint32_t k = stretch.first; k < stretch.end; k++)
-            TRY(look_at_file(check, check->spec.paths[k]));
+        /* Leftovers of writers of each file. */
+        for (uint32_t k = stretch.first; k < stretch.end; k++) {
+            const char *path = check->spec.paths[k];
+            CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
+
+            TRY(sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary));
+            TRY(report_writer(check, path, path, access(temporary.data, F_OK) == 0,
+                              sb_base_name(temporary.data)));
+        }
     }
     return SB_OK;
 }

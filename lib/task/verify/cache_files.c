@@ -110,16 +110,6 @@ static enum sb_code note_time(void *context, const char *path, const char *name,
     return sb_buf_set(newest->path, path, strlen(path)) ? sb_fail_memory() : SB_OK;
 }
 
-/* The time of the most recently written file of the cache, and its path, relative to the directory.
- */
-static enum sb_code find_newest(struct sb_cache_check *check, int64_t *time, struct sb_buf *path)
-{
-    struct newest newest = {.time = time, .path = path};
-
-    *time = 0;
-    return each_in_cache(check->dir, note_time, &newest);
-}
-
 static enum sb_code count_segment(void *context, const char *path, const char *name,
                                   const struct stat *st)
 {
@@ -145,16 +135,17 @@ enum sb_code sb_cache_is_same(struct sb_cache_check *check)
  * future is the clock of another machine, and does not show that a job has ended. */
 static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level level, bool *young)
 {
-    int64_t min_age = check->options->min_age, newest, age;
+    int64_t min_age = check->options->min_age, written = 0, age;
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    struct newest newest = {.time = &written, .path = &path};
 
     *young = false;
     if (check->options->force)
         return SB_OK;
-    TRY(find_newest(check, &newest, &path));
+    TRY(each_in_cache(check->dir, note_time, &newest));
     if (path.size == 0)
         return SB_OK;
-    age = time(NULL) - newest;
+    age = time(NULL) - written;
     *young = age < min_age;
     if (*young && age < 0)
         sb_report(check->notify, level, "young", check->dir,

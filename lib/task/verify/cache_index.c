@@ -191,15 +191,6 @@ static enum sb_code read_index(struct index_check *index,
     return code;
 }
 
-static int64_t count_wrong(const struct index_check *index)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < index->capacity; i++)
-        count += index->wrong[i] && !(index->wrong[i] & 1);
-    return count;
-}
-
 static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t missing,
                              struct sb_buf *text)
 {
@@ -218,10 +209,14 @@ static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t m
 
 static enum sb_code judge_all(struct index_check *index)
 {
-    int64_t wrong = count_wrong(index), missing = index->check->counts->keys - index->right;
+    int64_t wrong = 0, missing = index->check->counts->keys - index->right;
     CLEANUP(sb_buf_release) struct sb_buf text = {0};
-    enum sb_code code = wrong > 0 ? read_index(index, find_first) : SB_OK;
+    enum sb_code code = SB_OK;
 
+    for (size_t i = 0; i < index->capacity; i++)
+        wrong += index->wrong[i] && !(index->wrong[i] & 1);
+    if (wrong > 0)
+        code = read_index(index, find_first);
     if (code && code != SB_END)
         return code;
     if (describe(index, wrong, missing, &text))

@@ -74,14 +74,6 @@ static enum sb_code add_field(struct schema *schema, const char *name, const cha
     return field->name && field->type ? SB_OK : sb_fail_memory();
 }
 
-static enum sb_code add_tensor(struct schema *schema, const char *name)
-{
-    TRY(sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
-                sizeof(*schema->tensors)));
-    schema->tensors[schema->tensor_count] = strdup(name ? name : "");
-    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory();
-}
-
 /* PyArrow has used several words for a type, and torchcachex reads them all: the usual one. */
 static const char *usual_word(const char *type)
 {
@@ -163,7 +155,12 @@ static enum sb_code take_structure(struct schema *schema, sqlite3_stmt *row)
 
 static enum sb_code take_tensor(struct schema *schema, sqlite3_stmt *row)
 {
-    return add_tensor(schema, text_of(row, 0));
+    const char *name = text_of(row, 0);
+
+    TRY(sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
+                sizeof(*schema->tensors)));
+    schema->tensors[schema->tensor_count] = strdup(name ? name : "");
+    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory();
 }
 
 static enum sb_code take_presence(struct schema *schema, sqlite3_stmt *row)
@@ -233,12 +230,6 @@ static enum sb_code read_segment(struct schema *schema, const char *path)
     if (schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
     return SB_OK;
-}
-
-static bool has_tensor(const struct schema *schema, const char *name)
-{
-    return schema->tensor_count > 0 &&
-           bsearch(&name, schema->tensors, schema->tensor_count, sizeof(*schema->tensors), by_text);
 }
 
 /* What all segments are compared with. */
@@ -319,13 +310,16 @@ static enum sb_code compare_fields(struct sb_cache_check *check, const char *pat
 static void compare_tensors(struct sb_cache_check *check, const char *path,
                             const struct sb_cache_segment *segment, const struct wanted *wanted)
 {
+    const struct schema *schema = &wanted->schema;
     size_t arrays = 0;
 
     for (size_t i = 0; i < segment->field_count; i++) {
         const struct sb_cache_field *field = &segment->fields[i];
 
         arrays += !field->blob;
-        if (has_tensor(&wanted->schema, field->name) == !field->blob)
+        if ((schema->tensor_count > 0 &&
+             bsearch(&field->name, schema->tensors, schema->tensor_count, sizeof(*schema->tensors),
+                     by_text)) == !field->blob)
             continue;
         report(check, path, "'%s' is %s, but tensor_keys of " NAME " says otherwise", field->name,
                field->blob ? "a blob" : "a tensor");
@@ -357,23 +351,12 @@ static void compare_structure(struct sb_cache_check *check, const char *path,
         compare_tensors(check, path, segment, wanted);
 }
 
-static enum sb_code compare(struct sb_cache_check *check, const char *path,
-                            const struct sb_cache_segment *segment, const struct schema *here,
-                            const struct wanted *wanted)
-{
-    int64_t before = check->result->defects;
-
-    TRY(compare_fields(check, path, here, wanted));
-    if (wanted->json && check->result->defects == before)
-        compare_structure(check, path, segment, wanted);
-    return SB_OK;
-}
-
 static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
                                   struct wanted *wanted)
 {
     struct sb_cache_segment segment;
     struct schema here = {0};
+    int64_t before;
     const char *path;
     enum sb_code code = sb_cache_segment(check->cache, number, &segment);
 
@@ -386,8 +369,11 @@ static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
         wanted->origin = path;
         return SB_OK;
     }
+    before = check->result->defects;
     if (!code)
-        code = compare(check, path, &segment, &here, wanted);
+        code = compare_fields(check, path, &here, wanted);
+    if (!code && wanted->json && check->result->defects == before)
+        compare_structure(check, path, &segment, wanted);
     release_schema(&here);
     /* It was found sound a moment ago: whoever reads it next will report it. */
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT ? SB_OK : code;

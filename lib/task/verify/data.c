@@ -14,15 +14,6 @@ struct data {
     int64_t passed; /* bytes, sound or not */
 };
 
-static enum sb_code next_entry(struct data *data, struct sb_entry *entry)
-{
-    if (data->units)
-        return sb_verify_units_next(data->units, entry);
-    if (data->select)
-        return sb_select_next(data->select, entry);
-    return sb_cursor_next(data->cursor, entry);
-}
-
 /* Skips a file whose shard is missing, or ends before its bytes do. */
 static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry)
 {
@@ -68,7 +59,9 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent)
     enum sb_code code = data->ended ? SB_END : SB_OK;
 
     while (code == SB_OK && !wanted) {
-        code = next_entry(data, &entry);
+        code = data->units    ? sb_verify_units_next(data->units, &entry)
+               : data->select ? sb_select_next(data->select, &entry)
+                              : sb_cursor_next(data->cursor, &entry);
         if (code == SB_OK)
             code = is_wanted(data->verify, &entry, &wanted);
     }

@@ -23,16 +23,6 @@ static bool shares_lawfully(const struct verify *verify, const struct sb_entry *
            a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
 }
 
-static enum sb_code hold(struct holder *holder, const struct sb_entry *entry)
-{
-    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory();
-    holder->entry = *entry;
-    holder->entry.path = holder->name.data;
-    holder->any = true;
-    return SB_OK;
-}
-
 /* Compares both ends, because files that were moved meanwhile come out of order. */
 static bool touch(const struct sb_entry *a, const struct sb_entry *b)
 {
@@ -86,7 +76,12 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
         TRY(doubt_overlap(verify, held, entry));
     if (touches && entry->offset + entry->size <= held->offset + held->size)
         return SB_OK;
-    return hold(holder, entry);
+    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
+        return sb_fail_memory();
+    holder->entry = *entry;
+    holder->entry.path = holder->name.data;
+    holder->any = true;
+    return SB_OK;
 }
 
 enum sb_code sb_verify_overlaps(struct verify *verify)

@@ -109,20 +109,6 @@ static enum sb_code get_statement(struct sb_verify_plan *plan, enum statement wh
     return SB_OK;
 }
 
-static enum sb_code open_database(struct sb_verify_plan *plan, struct sb_archive *archive)
-{
-    enum sb_code code;
-
-    if (plan->choice->state) {
-        code = sb_verify_state_open(&plan->state, plan->choice->state, archive);
-        plan->db = plan->state.db;
-        return code;
-    }
-    code = sb_database_open_private(&plan->own, sb_archive_index_path(archive));
-    plan->db = plan->own;
-    return code ? code : sb_database_run(plan->db, SB_VERIFY_STATE_UNITS);
-}
-
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
                                  struct sb_archive *archive)
 {
@@ -141,7 +127,14 @@ enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_ve
                        "%s: its index has no order of addresses, by which parts of it could be "
                        "read; 'shardbox upgrade' makes one",
                        sb_archive_path(archive));
-    return open_database(plan, archive);
+    if (choice->state) {
+        TRY(sb_verify_state_open(&plan->state, choice->state, archive));
+        plan->db = plan->state.db;
+        return SB_OK;
+    }
+    TRY(sb_database_open_private(&plan->own, sb_archive_index_path(archive)));
+    plan->db = plan->own;
+    return sb_database_run(plan->db, SB_VERIFY_STATE_UNITS);
 }
 
 void sb_verify_plan_free(struct sb_verify_plan *plan)
@@ -340,57 +333,34 @@ static const char candidates_text[] =
     " WHERE p.mine)"
     " WHERE bad OR checked < ?2 ORDER BY bad DESC, checked, rank, shard, unit";
 
-/* Bad units come first; the others by rank if the time is limited, else by address. */
-static int64_t turn_of(const struct sb_verify_plan *plan, bool bad)
-{
-    if (bad)
-        return 0;
-    return plan->choice->state && plan->choice->max_seconds > 0 ? plan->chosen + 1 : 1;
-}
-
-static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
-                                sqlite3_stmt *choose)
-{
-    bool bad = sqlite3_column_int(unit, 3) != 0;
-    int64_t turn = turn_of(plan, bad);
-
-    plan->chosen++;
-    plan->bad_left += bad;
-    sb_count_up(&plan->chosen_bytes, sqlite3_column_int64(unit, 2));
-    return SB_RUN(choose, turn, sqlite3_column_int64(unit, 0), sqlite3_column_int64(unit, 1), bad);
-}
-
-/* Is the unit over the budget? The first one never is, nor one that was bad. */
-static bool is_too_much(const struct sb_verify_plan *plan, int64_t most, sqlite3_stmt *unit)
-{
-    return plan->chosen > 0 && !sqlite3_column_int(unit, 3) &&
-           (plan->chosen_bytes >= most ||
-            sqlite3_column_int64(unit, 2) > most - plan->chosen_bytes);
-}
-
-static enum sb_code choose_from(struct sb_verify_plan *plan, sqlite3_stmt *candidates,
-                                sqlite3_stmt *choose)
-{
-    int64_t most = budget(plan);
-    enum sb_code code = SB_OK;
-
-    while (sb_database_row(candidates, &code)) {
-        if (is_too_much(plan, most, candidates))
-            return SB_OK;
-        code = choose_unit(plan, candidates, choose);
-    }
-    return code;
-}
-
 static enum sb_code choose_units(struct sb_verify_plan *plan)
 {
-    int64_t max_age = plan->choice->max_age;
+    const struct sb_verify_choice *choice = plan->choice;
+    bool by_rank = choice->state && choice->max_seconds > 0;
+    int64_t most = budget(plan);
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *choose = NULL, *candidates = NULL;
+    enum sb_code code = SB_OK;
 
     TRY(SB_PREPARE(plan->db, {&candidates, candidates_text},
                    {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"}));
-    SB_BIND(candidates, plan->began, max_age > 0 ? plan->began - max_age : INT64_MAX);
-    return choose_from(plan, candidates, choose);
+    SB_BIND(candidates, plan->began,
+            choice->max_age > 0 ? plan->began - choice->max_age : INT64_MAX);
+    while (sb_database_row(candidates, &code)) {
+        int64_t bytes = sqlite3_column_int64(candidates, 2), turn = by_rank ? plan->chosen + 1 : 1;
+        bool bad = sqlite3_column_int(candidates, 3) != 0;
+
+        /* The first one is never too much, nor one that was bad. */
+        if (plan->chosen > 0 && !bad &&
+            (plan->chosen_bytes >= most || bytes > most - plan->chosen_bytes))
+            break;
+        plan->chosen++;
+        plan->bad_left += bad;
+        sb_count_up(&plan->chosen_bytes, bytes);
+        /* Bad units come first; the others by rank if the time is limited, else by address. */
+        code = SB_RUN(choose, bad ? 0 : turn, sqlite3_column_int64(candidates, 0),
+                      sqlite3_column_int64(candidates, 1), bad);
+    }
+    return code;
 }
 
 /* The time is over. What was known to be bad still is. */

@@ -142,19 +142,6 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     return sb_verify_bounds(verify, entry);
 }
 
-/* A file without bytes must have the checksum of no bytes. */
-static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry)
-{
-    if (!(entry->has & SB_HAS_CRC))
-        return SB_OK;
-    if (entry->crc32c == 0) {
-        verify->result->files_read++;
-        return SB_OK;
-    }
-    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry),
-                                "is empty, but its CRC32C in the index is %08x", entry->crc32c);
-}
-
 static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
 {
     struct verify *verify = pass->verify;
@@ -167,7 +154,16 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
     if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
         TRY(sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
                                  "has no checksum"));
-    return entry->size > 0 ? check_bounds(pass, entry) : check_empty(verify, entry);
+    if (entry->size > 0)
+        return check_bounds(pass, entry);
+    /* A file without bytes must have the checksum of no bytes. */
+    if (!(entry->has & SB_HAS_CRC))
+        return SB_OK;
+    verify->result->files_read += entry->crc32c == 0;
+    if (entry->crc32c == 0)
+        return SB_OK;
+    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry),
+                                "is empty, but its CRC32C in the index is %08x", entry->crc32c);
 }
 
 static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry)

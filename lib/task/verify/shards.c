@@ -64,21 +64,12 @@ static bool follow_link(const struct verify *verify, const char *path)
     return true;
 }
 
-static enum sb_code see_link(struct verify *verify, uint32_t shard, struct shard_info *info,
-                             const char *path)
-{
-    struct sb_linked linked;
-    enum sb_code code = get_linked(verify, shard, &linked);
-
-    info->linked = follow_link(verify, path) || linked.recorded;
-    return sb_verify_index_failed(verify, code);
-}
-
 /* Looks in the file system. */
 static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_info *info)
 {
     bool again = info->state != SHARD_UNSEEN;
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    struct sb_linked linked;
     struct stat status;
     enum sb_code code;
 
@@ -89,7 +80,11 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     TRY(find_path(verify, shard, &path));
     info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
     info->size = code == SB_OK ? status.st_size : 0;
-    return again ? SB_OK : see_link(verify, shard, info, path.data);
+    if (again)
+        return SB_OK;
+    code = get_linked(verify, shard, &linked);
+    info->linked = follow_link(verify, path.data) || linked.recorded;
+    return sb_verify_index_failed(verify, code);
 }
 
 enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct shard_info **out)
@@ -345,19 +340,23 @@ static enum sb_code check_end(struct verify *verify, uint32_t shard)
                                 (long long)info->size, (long long)info->needed);
 }
 
-enum sb_code sb_verify_shard_ends(struct verify *verify)
+static enum sb_code check_ends(struct verify *verify)
 {
     const struct sb_verify_choice *choice = &verify->options->choice;
     int64_t shard = choice->has_shards ? choice->first_shard : 0;
     int64_t last = choice->has_shards ? choice->last_shard : SB_SHARD_MAX;
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && shard >= 0 && shard <= last) {
-        code = find_used(verify, shard, last, &shard);
-        if (code == SB_OK && shard >= 0)
-            code = check_end(verify, (uint32_t)shard++);
-        if (code == SB_OK && sb_interrupted())
-            code = sb_fail_interrupt();
+    while (shard <= last) {
+        TRY(find_used(verify, shard, last, &shard));
+        if (shard < 0)
+            break;
+        TRY(check_end(verify, (uint32_t)shard++));
+        TRY(sb_heed_interrupt());
     }
-    return sb_verify_index_failed(verify, code);
+    return SB_OK;
+}
+
+enum sb_code sb_verify_shard_ends(struct verify *verify)
+{
+    return sb_verify_index_failed(verify, check_ends(verify));
 }

@@ -102,17 +102,6 @@ static enum sb_code take(struct sb_verify_state *state, const char *file)
     return SB_OK;
 }
 
-static enum sb_code connect(struct sb_verify_state *state, const char *file)
-{
-    struct stat st;
-    enum sb_code code;
-
-    if (fstat(state->fd, &st))
-        return sb_fail_errno(errno, "%s", file);
-    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE);
-    return code == SB_FORMAT ? fail_foreign(file) : code;
-}
-
 static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
@@ -209,14 +198,18 @@ static enum sb_code compare_archive(struct sb_verify_state *state, const char *f
 static enum sb_code begin(struct sb_verify_state *state, const char *file,
                           struct sb_archive *archive)
 {
+    struct stat st;
+    enum sb_code code;
     bool is_new;
 
+    if (fstat(state->fd, &st))
+        return sb_fail_errno(errno, "%s", file);
+    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE);
+    if (code)
+        return code == SB_FORMAT ? fail_foreign(file) : code;
     TRY(sb_database_run(state->db, "BEGIN IMMEDIATE"));
     TRY(vet(state, file, &is_new));
-    if (is_new)
-        TRY(make(state, archive));
-    else
-        TRY(compare_archive(state, file, archive));
+    TRY(is_new ? make(state, archive) : compare_archive(state, file, archive));
     TRY(sb_database_run(state->db,
                         "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)"));
     return sb_database_run(state->db, "COMMIT");
@@ -229,8 +222,6 @@ enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *fil
 
     *state = (struct sb_verify_state){.fd = -1};
     code = take(state, file);
-    if (code == SB_OK)
-        code = connect(state, file);
     if (code == SB_OK)
         code = begin(state, file, archive);
     return code == SB_OK ? SB_OK : sb_verify_state_failed(state);
