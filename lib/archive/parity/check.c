@@ -1,7 +1,5 @@
 #include "archive/parity/check.h"
 
-#include "archive/parity/reader.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

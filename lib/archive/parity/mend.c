@@ -3,7 +3,6 @@
  * read in the order of the disk.
  */
 #include "archive/parity/check.h"
-#include "archive/parity/reader.h"
 #include "core/buf.h"
 #include "core/crc32c.h"
 #include "core/rs/rs.h"

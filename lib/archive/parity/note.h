@@ -38,8 +38,8 @@ bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat 
 /* Does nothing say that the file changed? Its end may be missing. */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
 
-/* Is this file the one that is protected, as far as can be known? Of an SQLite file its commits
- * decide, of others size and time. Says so by what it has got also after a failure. */
+/* Is this file the one that is protected? Of an SQLite file its commits decide, of others size and
+ * time. Set also after a failure, by what it has got. */
 enum sb_code sb_protect_is_same(const struct sb_parity_super *super, const struct sb_file *file,
                                 bool *same) SB_CHECKED;
 

@@ -1,7 +1,7 @@
 #include "archive/parity/check.h"
 #include "archive/parity/pieces.h"
+#include "task/protect/before.h"
 #include "task/protect/impl.h"
-#include "task/protect/rewrite.h"
 
 #include <inttypes.h>
 #include <string.h>

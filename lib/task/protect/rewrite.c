@@ -1,4 +1,4 @@
-#include "task/protect/rewrite.h"
+#include "task/protect/before.h"
 
 #include "core/io.h"
 

@@ -1,4 +1,4 @@
-#include "task/restore/copy.h"
+#include "task/restore/impl.h"
 
 #include "archive/archive.h"
 #include "archive/content.h"

@@ -1,4 +1,4 @@
-#include "task/restore/list.h"
+#include "task/restore/impl.h"
 
 #include "archive/database.h"
 

@@ -1,9 +1,10 @@
-#include "task/restore/target.h"
+#include "task/restore/impl.h"
 
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/io.h"
-#include "task/protect/rewrite.h"
+#include "core/open_files.h"
+#include "task/protect/before.h"
 
 #include <errno.h>
 #include <fcntl.h>

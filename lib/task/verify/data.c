@@ -3,7 +3,6 @@
 #include "core/number.h"
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
-#include "task/verify/units.h"
 
 struct data {
     struct verify *verify;

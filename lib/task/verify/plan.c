@@ -7,7 +7,6 @@
 #include "core/little_endian.h"
 #include "core/number.h"
 #include "core/time.h"
-#include "task/verify/state.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

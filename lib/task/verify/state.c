@@ -1,4 +1,4 @@
-#include "task/verify/state.h"
+#include "task/verify/plan.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
@@ -6,7 +6,6 @@
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/time.h"
-#include "task/verify/choice.h"
 
 #include <errno.h>
 #include <fcntl.h>

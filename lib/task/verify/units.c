@@ -1,5 +1,3 @@
-#include "task/verify/units.h"
-
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
 

@@ -5,7 +5,6 @@
 #include "store/unmatched.h"
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
-#include "task/verify/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* lib/task/restore_piece.h */
-#include "task/restore/copy.h"
 #include "check.h"
+#include "task/restore/impl.h"
 
 #include "core/crc32c.h"
 #include "core/io.h"

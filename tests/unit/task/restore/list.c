@@ -1,6 +1,6 @@
 /* lib/task/restore_list.h */
-#include "task/restore/list.h"
 #include "check.h"
+#include "task/restore/impl.h"
 
 #define MANY 3000
 
