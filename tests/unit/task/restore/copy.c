@@ -1,4 +1,4 @@
-/* lib/task/restore_piece.h */
+/* lib/task/restore/copy.c: the bytes of a file on their way. */
 #include "check.h"
 #include "task/restore/impl.h"
 

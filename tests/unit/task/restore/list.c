@@ -1,4 +1,4 @@
-/* lib/task/restore_list.h */
+/* lib/task/restore/list.c */
 #include "check.h"
 #include "task/restore/impl.h"
 
