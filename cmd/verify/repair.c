@@ -5,7 +5,6 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "task/protect/before.h"
-#include "task/protect/lost.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "verify/run.h"

@@ -5,7 +5,6 @@
  */
 #include "archive/parity/check.h"
 #include "archive/parity/make.h"
-#include "archive/parity/mend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

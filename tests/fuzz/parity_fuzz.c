@@ -10,7 +10,6 @@
  */
 #include "archive/parity/check.h"
 #include "archive/parity/make.h"
-#include "archive/parity/mend.h"
 #include "core/crc32c.h"
 #include "core/little_endian.h"
 #include "require.h"

@@ -1,7 +1,5 @@
 #include "archive/parity/check.h"
 
-#include "archive/parity/reader.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +16,7 @@ static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *
     int64_t capacity = (int64_t)shape->words * shape->data * shape->piece;
     int64_t sections = sb_parity_sections(shape);
     int64_t most = file_size / capacity + SECTIONS_SPARE;
-    struct sb_parity_bad *bad;
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
 
     *out = NULL;
     if (sections > SECTIONS_SPARE)
@@ -30,14 +28,13 @@ static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *
     bad = calloc(1, sizeof(*bad));
     if (!bad)
         return sb_fail_memory();
-    *bad = (struct sb_parity_bad){
-        .parity = parity, .sections = sections, .rest = SB_PARITY_COPIES - parity->whole};
+    bad->parity = parity;
+    bad->rest = SB_PARITY_COPIES - parity->whole;
     bad->bits = calloc((size_t)sections + 1, sizeof(*bad->bits));
-    if (!bad->bits) {
-        free(bad);
+    if (!bad->bits)
         return sb_fail_memory();
-    }
-    *out = bad;
+    bad->sections = sections;
+    *out = TAKE(bad);
     return SB_OK;
 }
 
@@ -76,6 +73,7 @@ bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t
 }
 
 struct check {
+    const struct sb_parity_shape *shape;
     struct sb_parity_reader reader;
     struct sb_parity_bad *bad;
     const struct sb_parity_check_options *options;
@@ -84,47 +82,32 @@ struct check {
     bool all_tables;  /* were all sections' tables read, and whole? */
 };
 
-static enum sb_code check_read(struct check *check, uint32_t number, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (sb_parity_reader_knows(&check->reader, number + i) &&
-            !sb_parity_reader_matches(&check->reader, number + i, i))
-            TRY(sb_parity_bad_add(check->bad, check->reader.section.number, number + i));
-    }
-    if (check->options->progress)
-        check->options->progress(check->options->context,
-                                 (int64_t)count * check->reader.parity->super.shape.piece);
-    return SB_OK;
-}
-
-static enum sb_code is_chosen(const struct check *check, uint32_t number, bool *chosen)
-{
-    const struct sb_parity_check_options *options = check->options;
-    const struct sb_parity_section *section = &check->reader.section;
-    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
-    int64_t from = (section->first + number) * shape->piece, to = from + shape->piece;
-
-    *chosen = sb_parity_reader_knows(&check->reader, number);
-    if (!*chosen || !options->chooses || number >= section->pieces)
-        return SB_OK;
-    return options->chooses(options->chooser, from, to < shape->size ? to : shape->size, chosen);
-}
-
-/* How many pieces from this one on are, up to `to`. */
+/* How many pieces from this one on are chosen, up to `to`. */
 static enum sb_code count_chosen(const struct check *check, uint32_t number, uint32_t to,
                                  uint32_t *count)
 {
-    bool chosen = true;
+    const struct sb_parity_check_options *options = check->options;
+    const struct sb_parity_section *section = &check->reader.section;
+    int64_t piece = check->shape->piece, size = check->shape->size;
 
-    for (*count = 0; chosen && number + *count < to; *count += chosen)
-        TRY(is_chosen(check, number + *count, &chosen));
+    for (*count = 0; number < to; number++, ++*count) {
+        int64_t from = (section->first + number) * piece, end = from + piece;
+        bool chosen = sb_parity_reader_knows(&check->reader, number);
+
+        if (chosen && options->chooses && number < section->pieces)
+            TRY(options->chooses(options->chooser, from, end < size ? end : size, &chosen));
+        if (!chosen)
+            break;
+    }
     return SB_OK;
 }
 
 /* Pieces from `from` up to, not including, `to`. */
 static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to)
 {
-    uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / check->reader.parity->super.shape.piece);
+    const struct sb_parity_check_options *options = check->options;
+    const struct sb_parity_reader *reader = &check->reader;
+    uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / check->shape->piece);
 
     for (uint32_t number = from; number < to;) {
         uint32_t count, end = to - number > most ? number + most : to;
@@ -135,38 +118,36 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
             continue;
         }
         TRY(sb_parity_reader_read(&check->reader, number, count, &count));
-        TRY(check_read(check, number, count));
+        for (uint32_t i = 0; i < count; i++) {
+            if (sb_parity_reader_knows(reader, number + i) &&
+                !sb_parity_reader_matches(reader, number + i, i))
+                TRY(sb_parity_bad_add(check->bad, reader->section.number, number + i));
+        }
+        if (options->progress)
+            options->progress(options->context, (int64_t)count * check->shape->piece);
         number += count;
     }
     return SB_OK;
 }
 
-/* The pieces of a page that has no whole copy. */
-static void miss_page(struct check *check, uint32_t page)
-{
-    const struct sb_parity_section *section = &check->reader.section;
-    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
-    uint32_t first = page * SB_PARITY_PAGE_SUMS, end = first + SB_PARITY_PAGE_SUMS;
-    int64_t to;
-
-    check->all_tables = false;
-    if (first >= section->pieces)
-        return;
-    to = (section->first + (end < section->pieces ? end : section->pieces)) * shape->piece;
-    check->bad->unknown +=
-        (to < shape->size ? to : shape->size) - (section->first + first) * shape->piece;
-}
-
+/* The tables of the section. */
 static void check_pages(struct check *check)
 {
     const struct sb_parity_section *section = &check->reader.section;
+    const struct sb_parity_shape *shape = check->shape;
 
     for (uint32_t page = 0; page < section->pages; page++) {
         unsigned whole = check->reader.pages[page];
+        uint32_t first = page * SB_PARITY_PAGE_SUMS, end = first + SB_PARITY_PAGE_SUMS;
+        int64_t to;
 
         check->bad->rest += !(whole & SB_PARITY_FIRST_COPY) + !(whole & SB_PARITY_SECOND_COPY);
-        if (!whole)
-            miss_page(check, page);
+        check->all_tables &= whole != 0;
+        if (whole || first >= section->pieces)
+            continue;
+        to = (section->first + (end < section->pieces ? end : section->pieces)) * shape->piece;
+        check->bad->unknown +=
+            (to < shape->size ? to : shape->size) - (section->first + first) * shape->piece;
     }
     check->sum ^= sb_parity_sum(section, check->reader.sums);
 }
@@ -189,7 +170,7 @@ static enum sb_code check_section(struct check *check, int64_t number)
 
 static bool is_section_chosen(const struct check *check, int64_t number)
 {
-    const struct sb_parity_shape *shape = &check->reader.parity->super.shape;
+    const struct sb_parity_shape *shape = check->shape;
     const struct sb_parity_check_options *options = check->options;
     struct sb_parity_section section;
 
@@ -202,19 +183,24 @@ static bool is_section_chosen(const struct check *check, int64_t number)
 
 static enum sb_code check_sections(struct check *check)
 {
-    const struct sb_parity_super *super = &check->reader.parity->super;
-    int64_t first = sb_parity_section_of(&super->shape, check->from);
-    int64_t last = sb_parity_section_of(&super->shape, check->to - 1);
+    int64_t first = sb_parity_section_of(check->shape, check->from);
+    int64_t last = sb_parity_section_of(check->shape, check->to - 1);
 
     for (int64_t i = first; i <= last; i++) {
-        if (!is_section_chosen(check, i))
+        if (is_section_chosen(check, i))
+            TRY(check_section(check, i));
+        else
             check->all_tables = false;
-        else if (check_section(check, i))
-            return sb_error()->code;
     }
-    check->all_tables &= first == 0 && last == sb_parity_sections(&super->shape) - 1;
-    check->bad->of_another = check->all_tables && check->sum != super->sum;
+    check->all_tables &= first == 0 && last == sb_parity_sections(check->shape) - 1;
+    check->bad->of_another = check->all_tables && check->sum != check->reader.parity->super.sum;
     return SB_OK;
+}
+
+static void release(struct check *check)
+{
+    sb_parity_reader_release(&check->reader);
+    sb_parity_bad_free(check->bad);
 }
 
 enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity *parity,
@@ -222,10 +208,10 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
                              const struct sb_parity_check_options *options)
 {
     const struct sb_parity_shape *shape = &parity->super.shape;
-    struct check check = {.options = options, .all_tables = true};
+    CLEANUP(release)
+    struct check check = {.shape = shape, .options = options, .all_tables = true};
     int64_t size = options->to && options->to < shape->size ? options->to : shape->size;
     struct stat st;
-    enum sb_code code = SB_OK;
 
     *bad = NULL;
     check.from = options->from / shape->piece;
@@ -233,13 +219,9 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
     if (fstat(file->fd, &st))
         return sb_fail_errno(errno, "%s", file->name);
     TRY(bad_new(&check.bad, parity, st.st_size));
-    code = sb_parity_reader_begin(&check.reader, parity, file);
-    if (!code && check.from < check.to)
-        code = check_sections(&check);
-    sb_parity_reader_release(&check.reader);
-    if (code)
-        sb_parity_bad_free(check.bad);
-    else
-        *bad = check.bad;
-    return code;
+    TRY(sb_parity_reader_begin(&check.reader, parity, file));
+    if (check.from < check.to)
+        TRY(check_sections(&check));
+    *bad = TAKE(check.bad);
+    return SB_OK;
 }

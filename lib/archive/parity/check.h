@@ -1,6 +1,6 @@
 /*
  * Finds what is bad in a file and in its parity file: pieces that do not match their CRC32C, or
- * cannot be read.
+ * cannot be read; and makes those of the file as they were.
  *
  * Memory: 8 MiB, and a bit for each piece of the sections that have bad ones. Not thread-safe.
  */
@@ -41,8 +41,30 @@ enum sb_code sb_parity_check(struct sb_parity_bad **bad, const struct sb_parity 
                              const struct sb_file *file,
                              const struct sb_parity_check_options *options) SB_CHECKED;
 void sb_parity_bad_free(struct sb_parity_bad *bad); /* NULL is allowed */
+FREEP(sb_parity_bad_free, struct sb_parity_bad)
 
-/* For mend: a piece of a section by its number, of data first, then of parity. */
+struct sb_parity_mender {
+    /*
+     * The bytes of a piece, which match the CRC32C that the table has; the caller may know more of
+     * them. Pieces end with the protected file. A code other than SB_OK ends the work.
+     */
+    enum sb_code (*mended)(void *context, int64_t offset, const void *bytes, size_t size);
+    /* This piece cannot be made: its word has too many that are bad. May be NULL. */
+    enum sb_code (*lost)(void *context, int64_t offset, size_t size);
+    void *context;
+};
+
+/*
+ * Every bad piece of the file comes out by one of the two calls, in their order. What is read for
+ * that and turns out to be bad is added to `bad`, and comes out too. Reads the words that have bad
+ * pieces, and nothing else. Memory: 45 MB, for at most 32 MiB of pieces of one section. Errors are
+ * those of memory, of the system and of the calls, not of damage.
+ */
+enum sb_code sb_parity_mend(const struct sb_parity *parity, const struct sb_file *file,
+                            struct sb_parity_bad *bad,
+                            const struct sb_parity_mender *mender) SB_CHECKED;
+
+/* For mend.c: a piece of a section by its number, of data first, then of parity. */
 enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section,
                                uint32_t number) SB_CHECKED;
 bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t number);

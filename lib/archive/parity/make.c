@@ -1,42 +1,247 @@
 #include "archive/parity/make.h"
 
-#include "archive/parity/encode.h"
+#include "core/crc32c.h"
 #include "core/io.h"
+#include "core/pipeline.h"
+#include "core/rs/rs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Pages that are written at once. */
 #define PAGES 64
 
-/* The file that is read, and where its parity is written. */
-struct output {
-    const struct sb_file *file;
-    int fd;
-    const char *name; /* of fd, for messages */
-    struct sb_parity_super super;
-    struct sb_parity_encoder *encoder;
+#define BAND_BYTES ((int64_t)12 << 20) /* no row has more */
+#define READ_BYTES ((size_t)4 << 20)
+#define HUGE_PAGE  ((size_t)2 << 20)
+
+/*
+ * The parity of one section after the other, in memory, and all its CRC32Cs. Two bands of rows take
+ * turns, one being read while the other is added to the parities, so that a word takes several of
+ * its rows at once. All is at most 57 MiB.
+ */
+
+/* Parts of a band, each of some words. */
+#define PARTS_MOST 16
+
+/* Part `part` of a band. Words of one part belong to one slot at a time: there are as many slots as
+ * parts, and the slot of a band's part is filled when that of the band before was drained. */
+struct slot {
+    uint32_t band, part;
 };
 
-static enum sb_code begin_super(struct sb_parity_super *super, int64_t size,
-                                const struct sb_parity_options *options)
+_Static_assert(BAND_BYTES >= (int64_t)SB_PARITY_WORDS_MOST * SB_PARITY_PIECE_MOST,
+               "a band has at least one row");
+
+struct encoder {
+    const struct sb_file *file;
+    struct sb_parity_shape shape;
+    struct sb_parity_section section;
+    struct sb_rs *rs;
+    const struct sb_parity_options *options;
+
+    unsigned char *bands[2];
+    unsigned char *parity;
+    uint32_t *sums;
+    struct slot slots[PARTS_MOST];
+    uint32_t parts;      /* of the section's bands */
+    uint32_t rows;       /* of a band */
+    uint32_t all_rows;   /* of the section */
+    uint32_t band, part; /* filled next */
+};
+
+/* Of the words of a band when sections are as large as they get. */
+static size_t band_bytes(const struct sb_parity_shape *shape)
 {
-    TRY(sb_parity_shape(&super->shape, size, options->data, options->parity, options->words));
-    if (options->user)
-        memcpy(super->user, options->user, SB_PARITY_USER);
-    sb_parity_identify(super);
+    int64_t all = (int64_t)shape->words * shape->piece * shape->data;
+
+    return (size_t)(all < BAND_BYTES ? all : BAND_BYTES);
+}
+
+static void *allocate(size_t size)
+{
+    void *memory = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+
+    if (memory)
+        (void)madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void release(struct encoder *encoder)
+{
+    sb_rs_free(encoder->rs);
+    free(encoder->bands[0]);
+    free(encoder->bands[1]);
+    free(encoder->parity);
+    free(encoder->sums);
+}
+
+/* To be released also after a failure. */
+static enum sb_code begin(struct encoder *encoder, const struct sb_file *file,
+                          const struct sb_parity_shape *shape,
+                          const struct sb_parity_options *options)
+{
+    struct sb_parity_section largest;
+    size_t pieces;
+
+    encoder->file = file;
+    encoder->shape = *shape;
+    encoder->options = options;
+    /* Less memory for a small file. */
+    if (sb_parity_sections(shape) == 1) {
+        sb_parity_section(shape, 0, &largest);
+        encoder->shape.words = largest.words;
+    }
+    shape = &encoder->shape;
+    pieces = (size_t)shape->words * (shape->data + shape->parity);
+    encoder->bands[0] = allocate(band_bytes(shape));
+    encoder->bands[1] = allocate(band_bytes(shape));
+    encoder->parity = allocate((size_t)shape->words * shape->parity * shape->piece);
+    encoder->sums = calloc(pieces, sizeof(*encoder->sums));
+    if (!encoder->bands[0] || !encoder->bands[1] || !encoder->parity || !encoder->sums)
+        return sb_fail_memory();
+    return sb_rs_encoder(&encoder->rs, shape->data, shape->parity);
+}
+
+static enum sb_code read_bytes(const struct encoder *encoder, unsigned char *to, int64_t offset,
+                               int64_t size)
+{
+    const struct sb_parity_options *options = encoder->options;
+
+    while (size > 0) {
+        size_t part = size < (int64_t)READ_BYTES ? (size_t)size : READ_BYTES;
+        enum sb_code code = sb_file_read_exactly(encoder->file, to, part, offset);
+
+        if (code == SB_DAMAGED)
+            return sb_fail(SB_CHANGED, "%s: became shorter while it was read", encoder->file->name);
+        if (code)
+            return code;
+        if (options->read)
+            TRY(options->read(options->reader, offset, to, part));
+        if (options->progress)
+            options->progress(options->context, (int64_t)part);
+        to += part;
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+    }
     return SB_OK;
 }
+
+/* The number in the section of the first piece of a band, and how many it has. */
+static uint32_t pieces_of_band(const struct encoder *encoder, uint32_t band, uint32_t *first)
+{
+    uint32_t most = encoder->rows * encoder->section.words, left;
+
+    *first = band * most;
+    left = encoder->section.pieces - *first;
+    return left < most ? left : most;
+}
+
+static enum sb_code read_band(const struct encoder *encoder, uint32_t band)
+{
+    unsigned char *bytes = encoder->bands[band % 2];
+    uint32_t first, count = pieces_of_band(encoder, band, &first);
+    int64_t offset = (encoder->section.first + first) * encoder->shape.piece;
+    int64_t size = (int64_t)count * encoder->shape.piece, there = encoder->shape.size - offset;
+
+    if (there < size)
+        memset(bytes + there, 0, (size_t)(size - there));
+    return read_bytes(encoder, bytes, offset, there < size ? there : size);
+}
+
+static enum sb_code fill(void *context, void *slot)
+{
+    struct encoder *encoder = context;
+    struct slot *next = slot;
+
+    if (encoder->band * encoder->rows >= encoder->all_rows)
+        return SB_END;
+    if (encoder->part == 0)
+        TRY(read_band(encoder, encoder->band));
+    *next = (struct slot){.band = encoder->band, .part = encoder->part};
+    if (++encoder->part == encoder->parts) {
+        encoder->part = 0;
+        encoder->band++;
+    }
+    return SB_OK;
+}
+
+static unsigned char *parity_at(const struct encoder *encoder, uint32_t number)
+{
+    return encoder->parity + (size_t)number * encoder->shape.piece;
+}
+
+/* The rows of a band that belong to one word. */
+static void add_word(const struct encoder *encoder, uint32_t band, uint32_t word)
+{
+    uint32_t words = encoder->section.words, piece = encoder->shape.piece, first;
+    uint32_t count = pieces_of_band(encoder, band, &first), row = band * encoder->rows;
+    unsigned char *outputs[SB_RS_PIECES_MAX];
+
+    for (uint32_t i = 0; i < encoder->shape.parity; i++) {
+        outputs[i] = parity_at(encoder, i * words + word);
+        if (band == 0)
+            memset(outputs[i], 0, piece);
+    }
+    for (uint32_t i = word; i < count; i += words, row++) {
+        const unsigned char *data = encoder->bands[band % 2] + (size_t)i * piece;
+
+        encoder->sums[first + i] = sb_crc32c(0, data, piece);
+        sb_rs_add(encoder->rs, row, data, piece, outputs);
+    }
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
+{
+    const struct encoder *encoder = context;
+    const struct slot *part = slot;
+    uint32_t words = encoder->section.words;
+    uint32_t from = words * part->part / encoder->parts;
+    uint32_t to = words * (part->part + 1) / encoder->parts;
+    bool last = (part->band + 1) * encoder->rows >= encoder->all_rows;
+
+    (void)turns;
+    for (uint32_t word = from; word < to; word++) {
+        add_word(encoder, part->band, word);
+        for (uint32_t i = word; last && i < encoder->section.checks; i += words)
+            encoder->sums[encoder->section.pieces + i] =
+                sb_crc32c(0, parity_at(encoder, i), encoder->shape.piece);
+    }
+    return SB_OK;
+}
+
+/* SB_CHANGED: the file ends before the section does. */
+static enum sb_code encode(struct encoder *encoder, const struct sb_parity_section *section)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
+    size_t row = (size_t)section->words * encoder->shape.piece;
+
+    encoder->section = *section;
+    encoder->band = encoder->part = 0;
+    encoder->all_rows = (section->pieces + section->words - 1) / section->words;
+    encoder->rows = (uint32_t)(band_bytes(&encoder->shape) / row);
+    encoder->parts = section->words < PARTS_MOST ? section->words : PARTS_MOST;
+    return sb_pipeline_run(&ops, encoder, encoder->slots, sizeof(*encoder->slots), encoder->parts,
+                           encoder->options->threads);
+}
+
+/* Where the parity of the encoder's file is written. */
+struct output {
+    int fd;
+    const char *name; /* for messages */
+    struct sb_parity_super super;
+    struct encoder encoder;
+};
 
 static enum sb_code write_table(const struct output *output,
                                 const struct sb_parity_section *section, unsigned copy,
                                 unsigned char *bytes)
 {
     const struct sb_parity_shape *shape = &output->super.shape;
-    const uint32_t *sums = sb_parity_encoded_sums(output->encoder);
     int64_t offset = sb_parity_offset(shape, section->number);
 
     for (uint32_t page = 0; page < section->pages;) {
@@ -44,7 +249,7 @@ static enum sb_code write_table(const struct output *output,
         size_t size = 0;
 
         for (; page < section->pages && size < PAGES * SB_PARITY_BLOCK; page++) {
-            sb_parity_put_page(bytes + size, &output->super, section, page, sums);
+            sb_parity_put_page(bytes + size, &output->super, section, page, output->encoder.sums);
             size += SB_PARITY_BLOCK;
         }
         TRY(sb_pwrite_full(output->fd, bytes, size, at, output->name));
@@ -53,28 +258,25 @@ static enum sb_code write_table(const struct output *output,
 }
 
 /* The section that was encoded last. */
-static enum sb_code write_section(struct output *output, const struct sb_parity_section *section)
+static enum sb_code write_section(struct output *output)
 {
     const struct sb_parity_shape *shape = &output->super.shape;
+    const struct sb_parity_section *section = &output->encoder.section;
     int64_t offset = sb_parity_offset(shape, section->number);
     int64_t begin = offset + sb_parity_piece_offset(shape, section, 0);
     int64_t after = offset + sb_parity_page_offset(shape, section, 1, 0);
     size_t size = (size_t)section->checks * shape->piece;
-    unsigned char *bytes = calloc(PAGES, SB_PARITY_BLOCK);
-    enum sb_code code;
+    CLEANUP(sb_freep) unsigned char *bytes = calloc(PAGES, SB_PARITY_BLOCK);
 
     if (!bytes)
         return sb_fail_memory();
-    code =
-        sb_pwrite_full(output->fd, sb_parity_encoded(output->encoder), size, begin, output->name);
-    if (!code)
-        code = sb_pwrite_full(output->fd, bytes, (size_t)(after - begin) - size,
-                              begin + (int64_t)size, output->name);
-    for (unsigned copy = 0; !code && copy < 2; copy++)
-        code = write_table(output, section, copy, bytes);
-    output->super.sum ^= sb_parity_sum(section, sb_parity_encoded_sums(output->encoder));
-    free(bytes);
-    return code;
+    TRY(sb_pwrite_full(output->fd, output->encoder.parity, size, begin, output->name));
+    TRY(sb_pwrite_full(output->fd, bytes, (size_t)(after - begin) - size, begin + (int64_t)size,
+                       output->name));
+    for (unsigned copy = 0; copy < 2; copy++)
+        TRY(write_table(output, section, copy, bytes));
+    output->super.sum ^= sb_parity_sum(section, output->encoder.sums);
+    return SB_OK;
 }
 
 static enum sb_code write_supers(const struct output *output)
@@ -90,22 +292,18 @@ static enum sb_code write_supers(const struct output *output)
     return sb_fsync(output->fd, output->name);
 }
 
-static enum sb_code write_all(struct output *output, const struct sb_parity_options *options)
+static enum sb_code write_all(struct output *output)
 {
     int64_t sections = sb_parity_sections(&output->super.shape);
-    enum sb_code code =
-        sb_parity_encoder_new(&output->encoder, output->file, &output->super.shape, options);
 
-    for (int64_t i = 0; !code && i < sections; i++) {
+    for (int64_t i = 0; i < sections; i++) {
         struct sb_parity_section section;
 
         sb_parity_section(&output->super.shape, i, &section);
-        code = sb_parity_encode(output->encoder, &section);
-        if (!code)
-            code = write_section(output, &section);
+        TRY(encode(&output->encoder, &section));
+        TRY(write_section(output));
     }
-    sb_parity_encoder_free(output->encoder);
-    return code ? code : write_supers(output);
+    return write_supers(output);
 }
 
 static enum sb_code refuse_change(const struct sb_file *file, const struct stat *before)
@@ -132,42 +330,47 @@ void sb_parity_adopt(int fd, const struct stat *of)
         (void)!fchmod(fd, mode);
 }
 
-/* A network file system reports a failing write as late as at the closing. */
-static enum sb_code close_and_rename(int *fd, const struct sb_parity_options *options)
+/* Of the output, whose file is closed then. */
+static enum sb_code make(struct output *output, const struct sb_file *file,
+                         const struct stat *before, const struct sb_parity_options *options)
 {
-    int closed = close(*fd);
+    enum sb_code code = begin(&output->encoder, file, &output->super.shape, options);
 
-    *fd = -1;
-    if (closed)
-        return sb_fail_errno(errno, "%s: cannot close", options->path);
-    return sb_rename(options->temporary, options->path);
+    if (!code)
+        code = write_all(output);
+    release(&output->encoder);
+    if (!code)
+        code = refuse_change(file, before);
+    if (!code && options->proved)
+        code = options->proved(options->reader);
+    if (!code)
+        sb_parity_adopt(output->fd, before);
+    /* A network file system reports a failing write as late as here. */
+    if (close(output->fd) && !code)
+        code = sb_fail_errno(errno, "%s: cannot close", options->path);
+    return code ? code : sb_rename(options->temporary, options->path);
 }
 
 enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options)
 {
-    struct output output = {.file = file, .name = options->path};
+    struct output output = {.name = options->path};
+    struct sb_parity_super *super = &output.super;
     struct stat before;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (fstat(file->fd, &before))
         return sb_fail_errno(errno, "%s", file->name);
-    TRY(begin_super(&output.super, before.st_size, options));
+    TRY(sb_parity_shape(&super->shape, before.st_size, options->data, options->parity,
+                        options->words));
+    if (options->user)
+        memcpy(super->user, options->user, SB_PARITY_USER);
+    sb_parity_identify(super);
     output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (output.fd < 0 && errno == EEXIST)
         return sb_fail(SB_EXISTS, "%s: exists already", options->temporary);
     if (output.fd < 0)
         return sb_fail_errno(errno, "%s", options->temporary);
-    code = write_all(&output, options);
-    if (!code)
-        code = refuse_change(file, &before);
-    if (!code && options->proved)
-        code = options->proved(options->reader);
-    if (!code)
-        sb_parity_adopt(output.fd, &before);
-    if (!code)
-        code = close_and_rename(&output.fd, options);
-    if (output.fd >= 0)
-        close(output.fd);
+    code = make(&output, file, &before, options);
     if (code) {
         (void)unlink(options->temporary);
         return code;

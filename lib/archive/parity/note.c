@@ -1,6 +1,7 @@
 #include "archive/parity/note.h"
 
 #include "core/crc32c.h"
+#include "core/file.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/little_endian.h"
@@ -47,6 +48,14 @@ static bool is_counted(const unsigned char *head)
            memcmp(head + SQLITE_COUNTER, head + SQLITE_VALID_AT, 4) == 0;
 }
 
+enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *head)
+{
+    size_t got;
+
+    memset(head, 0, SB_PROTECT_HEAD);
+    return sb_file_read(file, head, SB_PROTECT_HEAD, 0, &got);
+}
+
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head)
 {
     memset(user, 0, SB_PARITY_USER);
@@ -82,13 +91,6 @@ bool sb_protect_is_current(const struct sb_parity_super *super, const struct sta
     return st->st_size <= super->shape.size && sb_protect_has_time(super, st);
 }
 
-/* In WAL mode commits are not counted; the change to it was one. */
-static bool is_whole(const unsigned char *head)
-{
-    return is_counted(head) || (memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
-                                head[SQLITE_VERSION] == SQLITE_WAL);
-}
-
 /* Damage hardly spoils both numbers in the same way. */
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head)
@@ -100,7 +102,32 @@ enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
     if (get_number(head + SQLITE_COUNTER) == (uint32_t)noted ||
         get_number(head + SQLITE_VALID_AT) == (uint32_t)noted)
         return SB_COMMIT_SAME;
-    return is_whole(head) ? SB_COMMIT_OTHER : SB_COMMIT_LOST;
+    /* In WAL mode commits are not counted; the change to it was one. */
+    if (is_counted(head) || (memcmp(head, sqlite_magic, sizeof(sqlite_magic)) == 0 &&
+                             head[SQLITE_VERSION] == SQLITE_WAL))
+        return SB_COMMIT_OTHER;
+    return SB_COMMIT_LOST;
+}
+
+enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const struct sb_file *file,
+                                  enum sb_protect_commit *commit)
+{
+    unsigned char head[SB_PROTECT_HEAD];
+    enum sb_code code = sb_protect_read_head(file, head);
+
+    *commit = sb_protect_commit(super, head);
+    return code;
+}
+
+enum sb_code sb_protect_is_same(const struct sb_parity_super *super, const struct sb_file *file,
+                                bool *same)
+{
+    enum sb_protect_commit commit;
+    enum sb_code code = sb_protect_commit_of(super, file, &commit);
+
+    *same = commit == SB_COMMIT_SAME ||
+            (commit != SB_COMMIT_OTHER && sb_protect_is_current(super, &file->st));
+    return code;
 }
 
 uint32_t sb_protect_commits(const unsigned char *head)

@@ -14,8 +14,13 @@
 /* Of the name of a parity file, after that of its file. */
 #define SB_PROTECT_SUFFIX "-parity"
 
+struct sb_file;
+
 /* What is looked at of the beginning of a file. */
 #define SB_PROTECT_HEAD 100
+
+/* Zeros after the file's last byte, also after a failure. */
+enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *head) SB_CHECKED;
 
 /* SB_PARITY_USER bytes. head: the first bytes of the file, zeros after the last. */
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
@@ -33,6 +38,11 @@ bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat 
 /* Does nothing say that the file changed? Its end may be missing. */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
 
+/* Is this file the one that is protected? Of an SQLite file its commits decide, of others size and
+ * time. Set also after a failure, by what it has got. */
+enum sb_code sb_protect_is_same(const struct sb_parity_super *super, const struct sb_file *file,
+                                bool *same) SB_CHECKED;
+
 /* Which state of an SQLite file this is, by the counter of its commits. */
 enum sb_protect_commit {
     SB_COMMIT_NONE,  /* none was noted: it is no such file, or one that does not count them */
@@ -43,6 +53,10 @@ enum sb_protect_commit {
 
 enum sb_protect_commit sb_protect_commit(const struct sb_parity_super *super,
                                          const unsigned char *head);
+
+/* The same of an open file; where it cannot be read, by what it has got. */
+enum sb_code sb_protect_commit_of(const struct sb_parity_super *super, const struct sb_file *file,
+                                  enum sb_protect_commit *commit) SB_CHECKED;
 
 /* How many commits an SQLite file counts, by its head, and how many are noted. */
 uint32_t sb_protect_commits(const unsigned char *head);

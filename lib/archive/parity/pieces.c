@@ -1,8 +1,8 @@
 #include "archive/parity/pieces.h"
 
 #include "archive/database.h"
-#include "archive/parity/mend.h"
 #include "archive/parity/note.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/crc32c.h"
 #include "core/io.h"
@@ -17,10 +17,18 @@
 
 #define BLOCK ((size_t)256 << 10)
 
+/* A piece that is not as it was. */
+struct piece {
+    int64_t offset;
+    int64_t size;
+    bool made;
+    int64_t at; /* where that is kept */
+};
+
 struct sb_pieces {
     const struct sb_parity *parity;
     const struct sb_file *file;
-    struct sb_piece *bad;
+    struct piece *bad;
     size_t count, capacity;
     struct sb_spool bytes; /* of those that were made */
 };
@@ -48,7 +56,7 @@ void sb_pieces_free(struct sb_pieces *pieces)
 static enum sb_code add(struct sb_pieces *pieces, int64_t offset, size_t size, bool made)
 {
     TRY(sb_grow(&pieces->bad, &pieces->capacity, pieces->count + 1, sizeof(*pieces->bad)));
-    pieces->bad[pieces->count++] = (struct sb_piece){
+    pieces->bad[pieces->count++] = (struct piece){
         .offset = offset, .size = (int64_t)size, .made = made, .at = sb_spool_size(&pieces->bytes)};
     return SB_OK;
 }
@@ -71,7 +79,7 @@ enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_che
 {
     const struct sb_parity_mender mender = {
         .mended = take_mended, .lost = take_lost, .context = pieces};
-    struct sb_parity_bad *bad = NULL;
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
     enum sb_code code = SB_OK;
 
     pieces->count = 0;
@@ -82,34 +90,13 @@ enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_che
         code = sb_parity_mend(pieces->parity, pieces->file, bad, &mender);
     if (found)
         *found = bad ? *bad : (struct sb_parity_bad){0};
-    sb_parity_bad_free(bad);
     return code;
-}
-
-const struct sb_piece *sb_pieces_next(const struct sb_pieces *pieces, size_t *i)
-{
-    return *i < pieces->count ? &pieces->bad[(*i)++] : NULL;
-}
-
-enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece, void *data)
-{
-    return sb_spool_get(&pieces->bytes, piece->at, data, (size_t)piece->size);
 }
 
 /* The first piece that ends after this byte, or the count. */
 static size_t find(const struct sb_pieces *pieces, int64_t offset)
 {
-    size_t low = 0, high = pieces->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (pieces->bad[middle].offset + pieces->bad[middle].size <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return FIRST_WHERE(i, pieces->count, pieces->bad[i].offset + pieces->bad[i].size > offset);
 }
 
 int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
@@ -117,7 +104,7 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
     int64_t lost = 0;
 
     for (size_t i = find(pieces, from); i < pieces->count && pieces->bad[i].offset < to; i++) {
-        const struct sb_piece *piece = &pieces->bad[i];
+        const struct piece *piece = &pieces->bad[i];
         int64_t begin = piece->offset > from ? piece->offset : from;
         int64_t end = piece->offset + piece->size < to ? piece->offset + piece->size : to;
 
@@ -131,7 +118,7 @@ int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to)
 static enum sb_code read_some(struct sb_pieces *pieces, void *data, size_t *size, int64_t offset)
 {
     size_t i = find(pieces, offset);
-    const struct sb_piece *piece = &pieces->bad[i];
+    const struct piece *piece = &pieces->bad[i];
     int64_t most;
 
     if (i == pieces->count || piece->offset > offset) {
@@ -166,19 +153,18 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
                             sb_each_block *each, void *context)
 {
-    unsigned char *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) unsigned char *block = malloc(BLOCK);
 
-    for (int64_t done = 0; !code && done < size;) {
+    if (!block)
+        return sb_fail_memory();
+    for (int64_t done = 0; done < size;) {
         size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
 
-        code = sb_pieces_read(pieces, block, some, offset + done);
-        if (!code)
-            code = each(context, block, some);
+        TRY(sb_pieces_read(pieces, block, some, offset + done));
+        TRY(each(context, block, some));
         done += (int64_t)some;
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code write_block(void *context, const void *data, size_t size)
@@ -186,47 +172,30 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
     return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)");
 }
 
-/* What was protected, as a file of its own, whose name the caller frees. */
-static enum sb_code write_protected(struct sb_pieces *pieces, const char *directory, char **name)
-{
-    enum sb_code code;
-    int fd;
-
-    if (asprintf(name, "%s/shardbox-XXXXXX", directory) < 0) {
-        *name = NULL;
-        return sb_fail_memory();
-    }
-    fd = mkostemp(*name, O_CLOEXEC);
-    if (fd < 0)
-        return sb_fail_errno(errno, "%s", *name);
-    code = sb_pieces_feed(pieces, 0, pieces->parity->super.shape.size, write_block, &fd);
-    close(fd);
-    return code;
-}
-
-/* The database that was protected, whose name is gone. */
+/* The database that was protected, in a file whose name is gone. */
 static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
                                    const struct sb_file *file)
 {
     const struct sb_parity_check_options all = {0};
-    char *directory = sb_temp_directory(file->name), *name = NULL;
-    struct sb_pieces *pieces = NULL;
-    enum sb_code code = directory ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *directory = sb_temp_directory(file->name), *name = NULL;
+    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
+    enum sb_code code;
+    int fd;
 
-    *out = NULL;
-    if (!code)
-        code = sb_pieces_new(&pieces, parity, file, file->name);
-    if (!code)
-        code = sb_pieces_find(pieces, &all, NULL);
-    if (!code)
-        code = write_protected(pieces, directory, &name);
+    if (!directory)
+        return sb_fail_memory();
+    TRY(sb_pieces_new(&pieces, parity, file, file->name));
+    TRY(sb_pieces_find(pieces, &all, NULL));
+    if (asprintf(&name, "%s/shardbox-XXXXXX", directory) < 0)
+        return sb_fail_memory();
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0)
+        return sb_fail_errno(errno, "%s", name);
+    code = sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd);
+    close(fd);
     if (!code)
         code = sb_database_open_as_it_is(out, name);
-    if (name)
-        unlink(name);
-    sb_pieces_free(pieces);
-    free(directory);
-    free(name);
+    unlink(name);
     return code;
 }
 
@@ -242,112 +211,90 @@ static bool is_same_row(struct sqlite3_stmt *a, struct sqlite3_stmt *b)
 static bool differ(struct sqlite3 *a, struct sqlite3 *b)
 {
     static const char rows[] = "SELECT path, shard, offset FROM main.files ORDER BY path";
-    struct sqlite3_stmt *left = NULL, *right = NULL;
-    int step = SQLITE_DONE, other = SQLITE_ROW;
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *right = NULL, *left = NULL;
+    int step, other;
 
-    if (!IGNORED(sb_database_prepare(a, &left, rows)) &&
-        !IGNORED(sb_database_prepare(b, &right, rows))) {
-        do {
-            step = sqlite3_step(left);
-            other = sqlite3_step(right);
-        } while (step == SQLITE_ROW && other == SQLITE_ROW && is_same_row(left, right));
-    }
-    sqlite3_finalize(left);
-    sqlite3_finalize(right);
+    if (IGNORED(sb_database_prepare(a, &left, rows)) ||
+        IGNORED(sb_database_prepare(b, &right, rows)))
+        return true;
+    do {
+        step = sqlite3_step(left);
+        other = sqlite3_step(right);
+    } while (step == SQLITE_ROW && other == SQLITE_ROW && is_same_row(left, right));
     return step != SQLITE_DONE || other != SQLITE_DONE;
+}
+
+static enum sb_code compare(const struct sb_parity *parity, const struct sb_file *file,
+                            bool *another)
+{
+    CLEANUP(sb_database_closep) struct sqlite3 *before = NULL, *now = NULL;
+    int64_t is_index = 0;
+
+    TRY(sb_database_open_as_it_is(&now, file->name));
+    TRY(sb_database_integer(now, "SELECT count(*) FROM sqlite_master WHERE name = 'files'", 0,
+                            &is_index));
+    if (is_index)
+        TRY(open_protected(&before, parity, file));
+    *another = is_index ? differ(now, before) : !sb_protect_is_current(&parity->super, &file->st);
+    return SB_OK;
 }
 
 enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct sb_file *file,
                                   bool *another)
 {
-    struct sqlite3 *now = NULL, *before = NULL;
-    int64_t is_index = 0;
     enum sb_code code;
 
     *another = false;
     if (sb_database_is_damaged(file->name, true))
         return SB_OK;
-    code = sb_database_open_as_it_is(&now, file->name);
-    if (!code)
-        code = sb_database_integer(now, "SELECT count(*) FROM sqlite_master WHERE name = 'files'",
-                                   0, &is_index);
-    if (!code && is_index)
-        code = open_protected(&before, parity, file);
-    if (!code)
-        *another =
-            is_index ? differ(now, before) : !sb_protect_is_current(&parity->super, &file->st);
-    sb_database_close(now);
-    sb_database_close(before);
+    code = compare(parity, file, another);
+    if (code != SB_DAMAGED)
+        return code;
     /* What cannot be read, or made, is no reason to write over what is sound. */
-    if (code == SB_DAMAGED) {
-        *another = true;
-        return SB_OK;
-    }
-    return code;
-}
-
-/* Both files; none where there is no parity file that can be used. */
-struct both {
-    struct sb_file *file;
-    struct sb_parity *parity;
-};
-
-static void close_both(struct both *both)
-{
-    sb_parity_free(both->parity);
-    sb_file_free(both->file);
-}
-
-static enum sb_code open_both(struct both *both, const char *path)
-{
-    char *name = NULL;
-    enum sb_code code;
-
-    *both = (struct both){0};
-    if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
-        return sb_fail_memory();
-    code = IGNORED(sb_parity_open(&both->parity, name));
-    free(name);
-    if (!code && sb_protect_has_note(&both->parity->super))
-        return sb_file_open(&both->file, path, "file");
-    sb_parity_free(both->parity);
-    both->parity = NULL;
+    *another = true;
     return SB_OK;
 }
 
-static enum sb_code prove(const struct both *both)
+/* Both files; none where there is no parity file that can be used. */
+static enum sb_code open_both(struct sb_parity **parity, struct sb_file **file, const char *path)
 {
-    const struct sb_parity_check_options all = {0};
-    unsigned char head[SB_PROTECT_HEAD] = {0};
-    struct sb_parity_bad *bad = NULL;
-    bool another = false;
-    size_t got;
-    enum sb_code code = sb_file_read(both->file, head, sizeof(head), 0, &got);
+    CLEANUP(sb_freep) char *name = NULL;
+    CLEANUP(sb_parity_freep) struct sb_parity *found = NULL;
 
-    if (code || sb_protect_commit(&both->parity->super, head) != SB_COMMIT_SAME)
-        return code;
-    code = sb_parity_check(&bad, both->parity, both->file, &all);
-    if (!code && bad->data > 0 && !bad->of_another)
-        code = sb_pieces_is_another(both->parity, both->file, &another);
-    if (!code && bad->data > 0 && !bad->of_another && !another)
-        code =
-            sb_fail(SB_DAMAGED,
-                    "%s: is not as it was protected, though no commit came since: it is damaged, "
-                    "and would be protected so; repair it first, with 'shardbox verify --repair'",
-                    both->file->name);
-    sb_parity_bad_free(bad);
-    return code;
+    if (asprintf(&name, "%s" SB_PROTECT_SUFFIX, path) < 0)
+        return sb_fail_memory();
+    if (IGNORED(sb_parity_open(&found, name)) || !sb_protect_has_note(&found->super))
+        return SB_OK;
+    TRY(sb_file_open(file, path, "file"));
+    *parity = TAKE(found);
+    return SB_OK;
 }
 
 enum sb_code sb_pieces_prove(const char *index)
 {
-    struct both both;
-    enum sb_code code = open_both(&both, index);
+    const struct sb_parity_check_options all = {0};
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
+    enum sb_protect_commit commit;
+    bool another;
 
-    if (!code && both.parity)
-        code = prove(&both);
-    close_both(&both);
-    return code;
+    TRY(open_both(&parity, &file, index));
+    if (!parity)
+        return SB_OK;
+    TRY(sb_protect_commit_of(&parity->super, file, &commit));
+    if (commit != SB_COMMIT_SAME)
+        return SB_OK;
+    TRY(sb_parity_check(&bad, parity, file, &all));
+    if (bad->data == 0 || bad->of_another)
+        return SB_OK;
+    TRY(sb_pieces_is_another(parity, file, &another));
+    if (another)
+        return SB_OK;
+    return sb_fail(SB_DAMAGED,
+                   "%s: is not as it was protected, though no commit came since: it is damaged, "
+                   "and would be protected so; repair it first, with 'shardbox verify --repair'",
+                   file->name);
 }
 
 /* Bytes that were made, and their CRC32C. */
@@ -369,23 +316,20 @@ enum sb_code sb_pieces_make(const char *shard, int64_t offset, int64_t size, uin
 {
     const struct sb_parity_check_options wanted = {.from = offset, .to = offset + size};
     struct made made = {.out = out};
-    struct sb_pieces *pieces = NULL;
-    struct both both;
-    enum sb_code code = open_both(&both, shard);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
+    enum sb_code code;
 
     *right = false;
     sb_spool_clear(out);
-    if (!code && both.parity) {
-        code = sb_pieces_new(&pieces, both.parity, both.file, shard);
-        if (!code)
-            code = sb_pieces_find(pieces, &wanted, NULL);
-        if (!code)
-            code = sb_pieces_feed(pieces, offset, size, keep_block, &made);
-        *right = !code && made.crc == crc32c;
-        if (code == SB_DAMAGED)
-            code = SB_OK;
-    }
-    sb_pieces_free(pieces);
-    close_both(&both);
-    return code;
+    TRY(open_both(&parity, &file, shard));
+    if (!parity)
+        return SB_OK;
+    TRY(sb_pieces_new(&pieces, parity, file, shard));
+    code = sb_pieces_find(pieces, &wanted, NULL);
+    if (!code)
+        code = sb_pieces_feed(pieces, offset, size, keep_block, &made);
+    *right = !code && made.crc == crc32c;
+    return code == SB_DAMAGED ? SB_OK : code;
 }

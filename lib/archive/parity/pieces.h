@@ -13,31 +13,16 @@
 
 struct sb_pieces;
 
-/* A piece that is not as it was. */
-struct sb_piece {
-    int64_t offset;
-    int64_t size;
-    bool made;
-    int64_t at; /* where that is kept */
-};
-
 /* Both, and the string, must outlive it. beside: of a temporary file, see sb_temp_directory. */
 enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parity,
                            const struct sb_file *file, const char *beside) SB_CHECKED;
 void sb_pieces_free(struct sb_pieces *pieces); /* NULL is allowed */
+FREEP(sb_pieces_free, struct sb_pieces)
 
 /* Makes what is bad of the bytes that the options choose; what was made before is dropped. *found,
  * which may be NULL: what was found, without the bits. */
 enum sb_code sb_pieces_find(struct sb_pieces *pieces, const struct sb_parity_check_options *options,
                             struct sb_parity_bad *found) SB_CHECKED;
-
-/* The bad ones that were found, in the order of the file; the next after the number *i, which
- * begins as 0; NULL after the last. */
-const struct sb_piece *sb_pieces_next(const struct sb_pieces *pieces, size_t *i);
-
-/* The bytes of one that was made. */
-enum sb_code sb_pieces_get(struct sb_pieces *pieces, const struct sb_piece *piece,
-                           void *data) SB_CHECKED;
 
 /* How many bytes of these, which were found, could not be made. */
 int64_t sb_pieces_lost(const struct sb_pieces *pieces, int64_t from, int64_t to);

@@ -8,10 +8,22 @@
 #ifndef SB_CORE_RS_FORMS_H
 #define SB_CORE_RS_FORMS_H
 
-#include "core/rs/field.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Tables of GF(2^8) with the polynomial 0x11d, whose generator is 2. */
+struct sb_rs_field {
+    unsigned char power[510]; /* 2^n; so long that two logarithms may be added */
+    unsigned char log[256];   /* log[0] means nothing */
+    /* factor * 0x00 ... 0x0f, then factor * 0x00, 0x10, ... 0xf0 */
+    unsigned char nibbles[256][32];
+    /*
+     * The multiplication as a matrix of bits, as GF2P8AFFINEQB takes it: byte 7 - i (from the
+     * lowest) has the bits of the other factor that decide about bit i of the product.
+     */
+    uint64_t matrix[256];
+};
 
 /* Outputs of one call. */
 #define SB_RS_ROWS 4
@@ -31,21 +43,5 @@ struct sb_rs_form {
 /* The forms of the processors that this was compiled for, best first; without name after the last.
  */
 extern const struct sb_rs_form sb_rs_simd_forms[];
-
-/* In the words of the function, with a number of rows that the compiler knows. */
-#define SB_RS_FOR_ROWS(rows, add, ...)                                                             \
-    switch (rows) {                                                                                \
-    case 1:                                                                                        \
-        add(1, __VA_ARGS__);                                                                       \
-        break;                                                                                     \
-    case 2:                                                                                        \
-        add(2, __VA_ARGS__);                                                                       \
-        break;                                                                                     \
-    case 3:                                                                                        \
-        add(3, __VA_ARGS__);                                                                       \
-        break;                                                                                     \
-    default:                                                                                       \
-        add(4, __VA_ARGS__);                                                                       \
-    }
 
 #endif

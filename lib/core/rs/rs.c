@@ -1,8 +1,12 @@
 #include "core/rs/rs.h"
 #include "core/rs/forms.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define POLYNOMIAL 0x11d
+#define ORDER      255 /* of the group of all but zero */
 
 /* Bytes of data that are added to all outputs before the next; with 4 outputs they fit into 32 KiB.
  */
@@ -11,12 +15,54 @@
 #define NOT_NEEDED UINT8_MAX
 
 struct sb_rs {
-    const struct sb_rs_field *field;
     const struct sb_rs_form *form;
     unsigned inputs, outputs;
     unsigned char place[SB_RS_PIECES_MAX]; /* of a piece among the inputs; NOT_NEEDED */
     unsigned char factors[];               /* of each input, one for each output */
 };
+
+static struct sb_rs_field tables;
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static unsigned char multiply(unsigned char a, unsigned char b)
+{
+    return a && b ? tables.power[tables.log[a] + tables.log[b]] : 0;
+}
+
+static uint64_t matrix_of(unsigned char factor)
+{
+    uint64_t matrix = 0;
+
+    for (unsigned bit = 0; bit < 8; bit++) {
+        uint64_t product = multiply(factor, (unsigned char)(1u << bit));
+
+        for (unsigned i = 0; i < 8; i++)
+            matrix |= (product >> i & 1) << (8 * (7 - i) + bit);
+    }
+    return matrix;
+}
+
+static void fill_tables(void)
+{
+    unsigned power = 1;
+
+    for (unsigned n = 0; n < ORDER; n++) {
+        tables.power[n] = tables.power[n + ORDER] = (unsigned char)power;
+        tables.log[power] = (unsigned char)n;
+        power <<= 1;
+        if (power & 0x100)
+            power ^= POLYNOMIAL;
+    }
+    for (unsigned factor = 0; factor < 256; factor++) {
+        unsigned char *row = tables.nibbles[factor];
+
+        for (unsigned n = 0; n < 16; n++) {
+            row[n] = multiply((unsigned char)factor, (unsigned char)n);
+            row[16 + n] = multiply((unsigned char)factor, (unsigned char)(n << 4));
+        }
+        tables.matrix[factor] = matrix_of((unsigned char)factor);
+    }
+}
 
 /* Two look-ups a byte; also for the last bytes of the other forms. */
 static void add_table(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
@@ -55,24 +101,18 @@ void sb_rs_use_form(struct sb_rs *rs, size_t number)
     rs->form = form_at(number);
 }
 
-static unsigned char point_of(const struct sb_rs_field *field, unsigned piece)
-{
-    return piece ? field->power[piece - 1] : 0;
-}
-
 /*
  * The logarithm of the product of (at - point) over all points but `at` itself. Subtraction is XOR.
  */
-static unsigned log_of_product(const struct sb_rs_field *field, unsigned char at,
-                               const unsigned char *points, unsigned count)
+static unsigned log_of_product(unsigned char at, const unsigned char *points, unsigned count)
 {
     unsigned sum = 0;
 
     for (unsigned i = 0; i < count; i++) {
         if (points[i] != at)
-            sum += field->log[at ^ points[i]];
+            sum += tables.log[at ^ points[i]];
     }
-    return sum % 255;
+    return sum % ORDER;
 }
 
 /*
@@ -83,18 +123,17 @@ static unsigned log_of_product(const struct sb_rs_field *field, unsigned char at
 static void fill_factors(struct sb_rs *rs, const unsigned char *inputs,
                          const unsigned char *outputs)
 {
-    const struct sb_rs_field *field = rs->field;
     unsigned above[SB_RS_PIECES_MAX] = {0};
 
     for (unsigned o = 0; o < rs->outputs; o++)
-        above[o] = log_of_product(field, outputs[o], inputs, rs->inputs);
+        above[o] = log_of_product(outputs[o], inputs, rs->inputs);
     for (unsigned i = 0; i < rs->inputs; i++) {
-        unsigned below = log_of_product(field, inputs[i], inputs, rs->inputs);
+        unsigned below = log_of_product(inputs[i], inputs, rs->inputs);
 
         for (unsigned o = 0; o < rs->outputs; o++) {
-            unsigned log = above[o] + 2 * 255 - below - field->log[outputs[o] ^ inputs[i]];
+            unsigned log = above[o] + 2 * ORDER - below - tables.log[outputs[o] ^ inputs[i]];
 
-            rs->factors[i * rs->outputs + o] = field->power[log % 255];
+            rs->factors[i * rs->outputs + o] = tables.power[log % ORDER];
         }
     }
 }
@@ -116,7 +155,7 @@ static void choose_pieces(struct sb_rs *rs, const enum sb_rs_state *states, unsi
 
     memset(rs->place, NOT_NEEDED, sizeof(rs->place));
     for (unsigned piece = 0; piece < count; piece++) {
-        unsigned char point = point_of(rs->field, piece);
+        unsigned char point = piece ? tables.power[piece - 1] : 0;
 
         if (states[piece] == SB_RS_WANTED)
             outputs[output++] = point;
@@ -154,7 +193,7 @@ enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
     rs = malloc(sizeof(*rs) + (size_t)data * wanted);
     if (!rs)
         return sb_fail_memory();
-    rs->field = sb_rs_field();
+    pthread_once(&tables_once, fill_tables);
     rs->form = form_at(0);
     rs->inputs = data;
     rs->outputs = wanted;
@@ -193,13 +232,13 @@ static void add_to_rows(const struct sb_rs *rs, const unsigned char *factors, si
 {
     size_t most = size - size % rs->form->step;
 
-    rs->form->add(rs->field, factors, rows, data, most, outputs);
+    rs->form->add(&tables, factors, rows, data, most, outputs);
     if (most < size) {
         unsigned char *rest[SB_RS_ROWS];
 
         for (size_t row = 0; row < rows; row++)
             rest[row] = outputs[row] + most;
-        add_table(rs->field, factors, rows, data + most, size - most, rest);
+        add_table(&tables, factors, rows, data + most, size - most, rest);
     }
 }
 

@@ -13,10 +13,30 @@
  */
 #define EACH_ROW _Pragma("GCC unroll 4") for (size_t row = 0; row < rows; row++)
 
+/* add_NAME is rows_NAME with a number of rows that the compiler knows. */
+#define FORM(name, ...)                                                                            \
+    __attribute__((__VA_ARGS__)) static void add_##name(                                           \
+        const struct sb_rs_field *field, const unsigned char *factors, size_t rows,                \
+        const unsigned char *data, size_t size, unsigned char *const *outputs)                     \
+    {                                                                                              \
+        switch (rows) {                                                                            \
+        case 1:                                                                                    \
+            rows_##name(1, field, factors, data, size, outputs);                                   \
+            break;                                                                                 \
+        case 2:                                                                                    \
+            rows_##name(2, field, factors, data, size, outputs);                                   \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            rows_##name(3, field, factors, data, size, outputs);                                   \
+            break;                                                                                 \
+        default:                                                                                   \
+            rows_##name(4, field, factors, data, size, outputs);                                   \
+        }                                                                                          \
+    }
+
 #if defined(__x86_64__)
 
 #define INLINE(features) __attribute__((always_inline, target(features))) static inline void
-#define FORM(features)   __attribute__((target(features))) static void
 
 /* A product is the sum of those of both halves of a byte, and PSHUFB looks these up. */
 INLINE("ssse3")
@@ -52,12 +72,7 @@ rows_ssse3(const size_t rows, const struct sb_rs_field *field, const unsigned ch
     }
 }
 
-FORM("ssse3")
-add_ssse3(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-          const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    SB_RS_FOR_ROWS(rows, rows_ssse3, field, factors, data, size, outputs);
-}
+FORM(ssse3, target("ssse3"))
 
 INLINE("avx2")
 rows_avx2(const size_t rows, const struct sb_rs_field *field, const unsigned char *factors,
@@ -92,12 +107,7 @@ rows_avx2(const size_t rows, const struct sb_rs_field *field, const unsigned cha
     }
 }
 
-FORM("avx2")
-add_avx2(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-         const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    SB_RS_FOR_ROWS(rows, rows_avx2, field, factors, data, size, outputs);
-}
+FORM(avx2, target("avx2"))
 
 /* One instruction multiplies all bytes by the matrix of bits. */
 INLINE("gfni,avx2")
@@ -122,12 +132,7 @@ rows_gfni_avx2(const size_t rows, const struct sb_rs_field *field, const unsigne
     }
 }
 
-FORM("gfni,avx2")
-add_gfni_avx2(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-              const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    SB_RS_FOR_ROWS(rows, rows_gfni_avx2, field, factors, data, size, outputs);
-}
+FORM(gfni_avx2, target("gfni,avx2"))
 
 INLINE("gfni,avx512f,avx512bw")
 rows_gfni_avx512(const size_t rows, const struct sb_rs_field *field, const unsigned char *factors,
@@ -150,12 +155,7 @@ rows_gfni_avx512(const size_t rows, const struct sb_rs_field *field, const unsig
     }
 }
 
-FORM("gfni,avx512f,avx512bw")
-add_gfni_avx512(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-                const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    SB_RS_FOR_ROWS(rows, rows_gfni_avx512, field, factors, data, size, outputs);
-}
+FORM(gfni_avx512, target("gfni,avx512f,avx512bw"))
 
 static bool has_ssse3(void)
 {
@@ -219,11 +219,7 @@ rows_neon(const size_t rows, const struct sb_rs_field *field, const unsigned cha
     }
 }
 
-static void add_neon(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-                     const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    SB_RS_FOR_ROWS(rows, rows_neon, field, factors, data, size, outputs);
-}
+FORM(neon)
 
 /* Every processor of this architecture that Linux runs on has it. */
 static bool has_neon(void)

@@ -34,72 +34,61 @@ static bool is_file(const char *path)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Shard 0, or its parity file. */
-static bool has_shards(const char *index)
-{
-    struct sb_buf shard = {0};
-    struct stat st;
-    bool has = !sb_buf_add(&shard, index, sb_index_base_size(index)) &&
-               !sb_buf_add_text(&shard, "-shard-00000") &&
-               (lstat(shard.data, &st) == 0 ||
-                (!sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && is_file(shard.data)));
-
-    sb_buf_release(&shard);
-    return has;
-}
-
 bool sb_protect_is_index(const char *path)
 {
-    return has_shards(path) || (is_file(path) && sb_begins_like_index(path));
+    CLEANUP(sb_buf_release) struct sb_buf shard = {0};
+    struct stat st;
+
+    /* Has it shard 0, or the parity file of that? */
+    if (!sb_buf_add(&shard, path, sb_index_base_size(path)) &&
+        !sb_buf_add_text(&shard, "-shard-00000") &&
+        (lstat(shard.data, &st) == 0 ||
+         (!sb_buf_add_text(&shard, SB_PROTECT_SUFFIX) && is_file(shard.data))))
+        return true;
+    return is_file(path) && sb_begins_like_index(path);
 }
 
 /* Can this be what protects a shard that is missing? A foreign file of the name is not. */
 static bool has_parity(const char *shard, const char *parity_dir)
 {
-    struct sb_parity *parity = NULL;
-    struct sb_buf name = {0};
-    bool has = IGNORED(sb_protect_find(shard, parity_dir, &name)) == SB_OK && name.size > 0 &&
-               IGNORED(sb_parity_open(&parity, name.data)) == SB_OK &&
-               sb_protect_has_note(&parity->super);
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    sb_parity_free(parity);
-    sb_buf_release(&name);
-    return has;
+    return IGNORED(sb_protect_find(shard, parity_dir, &name)) == SB_OK && name.size > 0 &&
+           IGNORED(sb_parity_open(&parity, name.data)) == SB_OK &&
+           sb_protect_has_note(&parity->super);
 }
 
 enum sb_code sb_protect_count_shards(const char *index, const char *name, uint32_t *count)
 {
-    struct sqlite3 *db = NULL;
-    enum sb_code code = sb_database_open(&db, index, SB_DB_READ);
+    CLEANUP(sb_database_closep) struct sqlite3 *db = NULL;
 
-    if (!code)
-        code = sb_shard_count_in_use(db, name, count);
-    sb_database_close(db);
-    return code;
+    TRY(sb_database_open(&db, index, SB_DB_READ));
+    return sb_shard_count_in_use(db, name, count);
 }
 
 enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has)
 {
-    struct sqlite3 *db = NULL;
+    CLEANUP(sb_database_closep) struct sqlite3 *db = NULL;
     uint32_t count = 0;
-    enum sb_code code = sb_database_open(&db, index, SB_DB_READ);
 
     *has = false;
-    if (!code)
-        code = sb_shard_count_in_use(db, name, &count);
-    for (uint32_t i = 0; !code && !*has && i < count; i++) {
-        char *shard = sb_shard_name(name, i), query[96];
+    TRY(sb_database_open(&db, index, SB_DB_READ));
+    TRY(sb_shard_count_in_use(db, name, &count));
+    for (uint32_t i = 0; !*has && i < count; i++) {
+        CLEANUP(sb_freep) char *shard = sb_shard_name(name, i);
+        char query[96];
         int64_t end = 0;
         struct stat st;
 
+        if (!shard)
+            return sb_error()->code;
         snprintf(query, sizeof(query),
                  "SELECT max(offset + size) FROM main.files WHERE shard = %u AND size > 0", i);
-        code = shard ? sb_database_integer(db, query, 0, &end) : sb_error()->code;
-        *has = shard && !code && stat(shard, &st) == 0 && st.st_size > end;
-        free(shard);
+        TRY(sb_database_integer(db, query, 0, &end));
+        *has = stat(shard, &st) == 0 && st.st_size > end;
     }
-    sb_database_close(db);
-    return code;
+    return SB_OK;
 }
 
 const char sb_protect_older[] =
@@ -109,18 +98,15 @@ const char sb_protect_older[] =
 
 enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older)
 {
-    unsigned char head[SB_PROTECT_HEAD] = {0};
-    size_t got;
-    char *name;
-    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got);
+    unsigned char head[SB_PROTECT_HEAD];
+    CLEANUP(sb_freep) char *name = NULL;
 
     *older = false;
-    if (code || !sb_protect_is_earlier(&work->parity->super, head))
-        return code;
+    TRY(sb_protect_read_head(work->file, head));
+    if (!sb_protect_is_earlier(&work->parity->super, head))
+        return SB_OK;
     name = strndup(work->path, sb_index_base_size(work->path));
-    code = name ? sb_protect_has_tail(work->path, name, older) : sb_fail_memory();
-    free(name);
-    return code;
+    return name ? sb_protect_has_tail(work->path, name, older) : sb_fail_memory();
 }
 
 /* One that cannot be opened is not: who needs it reports why. */
@@ -167,26 +153,25 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
                              void (*each)(void *context, const char *path), void *context)
 {
     bool index = sb_protect_is_index(path);
-    char *base = strndup(path, sb_index_base_size(path)), *shard = NULL;
-    enum sb_code code = base ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *base = strndup(path, sb_index_base_size(path));
     uint32_t count = index ? count_shards(path) : 0;
     struct stat st;
 
-    if (!code)
-        each(context, path);
-    for (uint32_t i = 0, none = 0; !code && index && none < LOST_MOST && i <= SB_SHARD_MAX; i++) {
+    if (!base)
+        return sb_fail_memory();
+    each(context, path);
+    for (uint32_t i = 0, none = 0; index && none < LOST_MOST && i <= SB_SHARD_MAX; i++) {
+        CLEANUP(sb_freep) char *shard = sb_shard_name(base, i);
         bool is;
 
-        shard = sb_shard_name(base, i);
-        code = shard ? SB_OK : sb_error()->code;
-        is = shard && is_to_be_protected(shard, i < count, parity_dir);
+        if (!shard)
+            return sb_error()->code;
+        is = is_to_be_protected(shard, i < count, parity_dir);
         if (is)
             each(context, shard);
-        none = shard && lstat(shard, &st) && !is ? none + 1 : 0;
-        free(shard);
+        none = lstat(shard, &st) && !is ? none + 1 : 0;
     }
-    free(base);
-    return code;
+    return SB_OK;
 }
 
 bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir)
@@ -236,11 +221,15 @@ static enum sb_code lock(const struct sb_protect_holds *holds, int fd, const cha
     return sb_fail_to_lock(number, index);
 }
 
-static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const char *index,
-                         bool whole)
+/* What is at this path may be an index: locks it. */
+static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, bool whole)
 {
+    int fd = open(index, (whole ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct stat locked, now;
 
+    if (fd < 0)
+        return sb_fail_errno(errno, "%s", index);
+    holds->fds[holds->count++] = fd;
     TRY(lock(holds, fd, index, whole));
     if (fstat(fd, &locked) || stat(index, &now) || !sb_is_same_file(&now, &locked))
         return sb_fail(SB_LOCKED, "%s: was replaced by another process just now; try again", index);
@@ -251,18 +240,6 @@ static enum sb_code hold(const struct sb_protect_holds *holds, int fd, const cha
                    "%s: a change of this archive was interrupted; finish it first, as 'shardbox "
                    "verify' does",
                    index);
-}
-
-/* What is at this path may be an index: locks it. */
-static enum sb_code hold_at(struct sb_protect_holds *holds, const char *index, bool whole)
-{
-    int flags = (whole ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    int fd = open(index, flags);
-
-    if (fd < 0)
-        return sb_fail_errno(errno, "%s", index);
-    holds->fds[holds->count++] = fd;
-    return hold(holds, fd, index, whole);
 }
 
 /* A shard's index has its name without the end, now or in old archives. */
@@ -282,23 +259,14 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
     return SB_OK;
 }
 
-static enum sb_code hold_all(struct sb_protect_holds *holds, const char *path, bool whole)
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path, bool to_read)
 {
     size_t base = sb_protect_base_of_shard(path);
-    enum sb_code code = base ? hold_of_shard(holds, path, base) : SB_OK;
 
-    return !code && sb_protect_is_index(path) ? hold_at(holds, path, whole) : code;
-}
-
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path)
-{
-    return hold_all(holds, path, true);
-}
-
-enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path)
-{
-    holds->only_reads = true;
-    return hold_all(holds, path, false);
+    holds->only_reads = to_read;
+    if (base)
+        TRY(hold_of_shard(holds, path, base));
+    return sb_protect_is_index(path) ? hold_at(holds, path, !to_read) : SB_OK;
 }
 
 void sb_protect_release(struct sb_protect_holds *holds)

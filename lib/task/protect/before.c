@@ -46,39 +46,25 @@ static size_t base_size(const char *path)
     return base ? base : sb_index_base_size(path);
 }
 
-static enum sb_code name_before(const char *path, const char *parity_dir, struct sb_buf *out)
+enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
 {
     const char *name = sb_base_name(path);
     size_t base = base_size(path);
+    CLEANUP(sb_freep) char *whole = NULL;
 
-    sb_buf_clear(out);
-    if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
-        sb_buf_add_format(out, "%.*s" SB_REPAIR_END,
+    before->origin = 0;
+    /* Of two directories files of one name may go to one parity_dir. */
+    if (parity_dir) {
+        TRY(sb_protect_find_origin(&whole, path));
+        before->origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base);
+    }
+    sb_buf_clear(&before->name);
+    if ((parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir)) ||
+        sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,
                           (int)(parity_dir ? base - (size_t)(name - path) : base),
                           parity_dir ? name : path))
         return sb_fail_memory();
     return SB_OK;
-}
-
-/* Of two directories files of one name may go to one parity_dir: the CRC32C of the path of the
- * archive, or the file; 0 beside it. */
-static enum sb_code find_origin(const char *path, const char *parity_dir, uint32_t *origin)
-{
-    char *whole;
-
-    *origin = 0;
-    if (!parity_dir)
-        return SB_OK;
-    TRY(sb_protect_find_origin(&whole, path));
-    *origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base_size(path));
-    free(whole);
-    return SB_OK;
-}
-
-enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
-{
-    TRY(find_origin(path, parity_dir, &before->origin));
-    return name_before(path, parity_dir, &before->name);
 }
 
 static enum sb_code read_exactly(int fd, void *data, size_t size, int64_t at, bool *got)
@@ -96,8 +82,9 @@ static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct re
 {
     unsigned char header[HEADER];
 
-    if (read_exactly(fd, header, HEADER, at, is) || !*is)
-        return *is ? sb_error()->code : SB_OK;
+    TRY(read_exactly(fd, header, HEADER, at, is));
+    if (!*is)
+        return SB_OK;
     *record = (struct record){.at = at + HEADER,
                               .offset = (int64_t)sb_get_u64(header + 16),
                               .size = (int64_t)sb_get_u64(header + 24),
@@ -106,8 +93,9 @@ static enum sb_code read_record(int fd, int64_t file_size, int64_t at, struct re
                               .name_size = sb_get_u32(header + 12)};
     *is = memcmp(header, magic, sizeof(magic)) == 0 && record->name_size <= NAME_MOST &&
           record->offset >= 0 && record->size >= 0 && record->size <= SIZE_MOST;
-    if (!*is || read_exactly(fd, record->name, record->name_size, record->at, is))
-        return *is ? sb_error()->code : SB_OK;
+    if (!*is)
+        return SB_OK;
+    TRY(read_exactly(fd, record->name, record->name_size, record->at, is));
     record->at += (int64_t)record->name_size;
     record->cut = record->size > file_size - record->at;
     *is = *is && sb_get_u32(header + 8) == sb_crc32c(sb_crc32c(0, header + 12, HEADER - 12),
@@ -121,24 +109,24 @@ static enum sb_code find_record(int fd, int64_t file_size, int64_t *at, struct r
 {
     char bytes[16 << 10];
     bool is = false;
-    enum sb_code code = read_record(fd, file_size, *at, record, &is);
 
-    for (int64_t from = *at; !code && !is;) {
+    TRY(read_record(fd, file_size, *at, record, &is));
+    for (int64_t from = *at; !is;) {
         const char *found;
         size_t got;
 
-        code = sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is);
-        found = code ? NULL : memmem(bytes, got, magic, sizeof(magic));
-        if (code || (!found && got < sizeof(bytes))) {
+        TRY(sb_pread_full(fd, bytes, sizeof(bytes), from, &got, what_it_is));
+        found = memmem(bytes, got, magic, sizeof(magic));
+        if (!found && got < sizeof(bytes)) {
             *at = -1;
-            return code;
+            return SB_OK;
         }
         *at = from + (found ? found - bytes : (int64_t)(got - sizeof(magic)));
         from = *at + 1;
         if (found)
-            code = read_record(fd, file_size, *at, record, &is);
+            TRY(read_record(fd, file_size, *at, record, &is));
     }
-    return code;
+    return SB_OK;
 }
 
 /* Where what is synced ends; where the head is damaged, the end of the file. */
@@ -163,20 +151,17 @@ static enum sb_code read_all(int fd, int64_t *end,
                              void (*gap)(void *context, int64_t from, int64_t to), void *context)
 {
     struct record record = {0};
-    enum sb_code code;
     int64_t synced;
     struct stat st;
 
     *end = HEAD;
     if (fstat(fd, &st))
         return sb_fail_errno(errno, "fstat");
-    code = find_end(fd, st.st_size, &synced);
-    while (!code && *end < synced) {
+    TRY(find_end(fd, st.st_size, &synced));
+    while (*end < synced) {
         int64_t at = *end;
 
-        code = find_record(fd, synced, &at, &record);
-        if (code)
-            break;
+        TRY(find_record(fd, synced, &at, &record));
         if (at < 0 || at > synced)
             at = synced;
         if (at > *end && gap)
@@ -185,12 +170,13 @@ static enum sb_code read_all(int fd, int64_t *end,
             *end = at;
             break;
         }
-        code = each ? each(context, &record) : SB_OK;
+        if (each)
+            TRY(each(context, &record));
         if (record.cut)
             break;
         *end = record.at + record.size;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
@@ -253,7 +239,8 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
         return sb_fail_errno(errno, "%s", name);
     before->is_ours = true;
     before->synced = before->size;
-    return write_head(before) ? sb_error()->code : sb_sync_directory_of(name);
+    TRY(write_head(before));
+    return sb_sync_directory_of(name);
 }
 
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
@@ -265,8 +252,8 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
 
     if (length > NAME_MOST)
         return sb_fail(SB_LIMIT, "%s: has too long a name to be repaired", path);
-    if (before->fd < 0 && open_to_add(before, path))
-        return sb_error()->code;
+    if (before->fd < 0)
+        TRY(open_to_add(before, path));
     memcpy(header, magic, sizeof(magic));
     at = sb_put_u32(header + 12, (uint32_t)length);
     at = sb_put_u64(sb_put_u64(at, (uint64_t)offset), size);
@@ -279,16 +266,12 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
     return SB_OK;
 }
 
-enum sb_code sb_before_add_commits(struct sb_before *before, const char *path, uint32_t commits)
-{
-    return sb_before_add(before, path, commits, "", "", 0);
-}
-
 enum sb_code sb_before_sync(struct sb_before *before)
 {
     if (before->fd < 0 || before->size == before->synced)
         return SB_OK;
-    return sb_fsync(before->fd, before->name.data) ? sb_error()->code : write_head(before);
+    TRY(sb_fsync(before->fd, before->name.data));
+    return write_head(before);
 }
 
 /* Of a disk that was full nothing is left. */
@@ -305,11 +288,9 @@ void sb_before_release(struct sb_before *before)
 /* What is put back. */
 struct undo {
     const char *path;
-    const char *name; /* of the file with the bytes from before */
-    uint32_t origin;
+    struct sb_before before; /* which is open to be read */
     const struct sb_notify *notify;
     bool dry_run;
-    int fd;
     struct record *records;
     size_t count, capacity;
     int64_t skipped;
@@ -344,30 +325,29 @@ static bool is_own(const struct undo *undo, const struct record *record)
 
 static enum sb_code open_target(struct undo *undo, const struct record *record)
 {
-    size_t directory = (size_t)(sb_base_name(undo->path) - undo->path);
-    struct sb_buf path = {0};
+    int flags =
+        (undo->dry_run ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     if (undo->target >= 0 && strcmp(undo->target_name, record->name) == 0)
         return SB_OK;
-    if (undo->target >= 0)
-        close(undo->target);
-    if (sb_buf_add(&path, undo->path, directory) || sb_buf_add_text(&path, record->name)) {
-        undo->target = -1;
+    sb_closep(&undo->target);
+    undo->target = -1;
+    if (sb_buf_add(&path, undo->path, (size_t)(sb_base_name(undo->path) - undo->path)) ||
+        sb_buf_add_text(&path, record->name))
         return sb_fail_memory();
-    }
-    undo->target = open(path.data, (undo->dry_run ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC |
-                                       O_NONBLOCK | O_NOCTTY);
-    sb_buf_release(&path);
+    undo->target = open(path.data, flags);
     memcpy(undo->target_name, record->name, sizeof(undo->target_name));
     return undo->target < 0 ? sb_fail_errno(errno, "%s", record->name) : SB_OK;
 }
 
-static void skip(struct undo *undo, const struct record *record, const char *why)
+static enum sb_code skip(struct undo *undo, const struct record *record, const char *why)
 {
     undo->skipped++;
     sb_report(undo->notify, SB_PROBLEM, "changed", record->name,
               "bytes %" PRId64 " to %" PRId64 " %s, and are left as they are", record->offset,
               record->offset + record->size - 1, why);
+    return SB_OK;
 }
 
 static void say_gap(void *context, int64_t from, int64_t to)
@@ -375,7 +355,7 @@ static void say_gap(void *context, int64_t from, int64_t to)
     struct undo *undo = context;
 
     undo->skipped++;
-    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->name,
+    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->before.name.data,
               "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
               from, to - 1);
 }
@@ -391,7 +371,7 @@ static enum sb_code load(struct undo *undo, const struct record *record, bool *t
             return sb_fail_memory();
     }
     TRY(read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there));
-    return read_exactly(undo->fd, undo->bytes[1].data, size, record->at, kept);
+    return read_exactly(undo->before.fd, undo->bytes[1].data, size, record->at, kept);
 }
 
 static bool is_of_database(const struct undo *undo, const struct record *record)
@@ -403,37 +383,27 @@ static enum sb_code put_back(struct undo *undo, const struct record *record)
 {
     size_t size = (size_t)record->size;
     bool there = false, kept = false;
+    enum sb_code code;
     uint32_t crc;
 
     if (record->size == 0)
         return SB_OK;
-    if (!is_own(undo, record)) {
-        skip(undo, record, "are of no file of this archive");
-        return SB_OK;
-    }
-    if (undo->database_changed && is_of_database(undo, record)) {
-        skip(undo, record, "are of a database that changed since the repair");
-        return SB_OK;
-    }
-    if (open_target(undo, record)) {
-        if (sb_error()->code != SB_NOENT)
-            return sb_error()->code;
-        skip(undo, record, "are missing");
-        return SB_OK;
-    }
+    if (!is_own(undo, record))
+        return skip(undo, record, "are of no file of this archive");
+    if (undo->database_changed && is_of_database(undo, record))
+        return skip(undo, record, "are of a database that changed since the repair");
+    code = open_target(undo, record);
+    if (code)
+        return code == SB_NOENT ? skip(undo, record, "are missing") : code;
     TRY(load(undo, record, &there, &kept));
     crc = sb_crc32c(0, undo->bytes[0].data, size);
     /* A killed run did not replace them. */
     if (there && crc == record->crc)
         return SB_OK;
-    if (!there || crc != record->by) {
-        skip(undo, record, there ? "changed since the repair" : "are missing");
-        return SB_OK;
-    }
-    if (!kept || sb_crc32c(0, undo->bytes[1].data, size) != record->crc) {
-        skip(undo, record, "were not kept as they were");
-        return SB_OK;
-    }
+    if (!there || crc != record->by)
+        return skip(undo, record, there ? "changed since the repair" : "are missing");
+    if (!kept || sb_crc32c(0, undo->bytes[1].data, size) != record->crc)
+        return skip(undo, record, "were not kept as they were");
     sb_report(undo->notify, SB_NOTE, undo->dry_run ? "would-undo" : "undone", record->name,
               "bytes %" PRId64 " to %" PRId64 " %s as they were before the repair", record->offset,
               record->offset + record->size - 1, undo->dry_run ? "would be" : "are");
@@ -463,52 +433,47 @@ static enum sb_code look_at_database(struct undo *undo)
 
 static enum sb_code undo_all(struct undo *undo)
 {
-    enum sb_code code = refuse_foreign(undo->fd, undo->name, undo->origin);
+    const char *name = undo->before.name.data;
     int64_t end;
 
-    if (!code)
-        code = read_all(undo->fd, &end, collect, say_gap, undo);
-    if (!code)
-        code = look_at_database(undo);
-    for (size_t i = undo->count; !code && i > 0; i--)
-        code = put_back(undo, &undo->records[i - 1]);
-    if (code || undo->dry_run || undo->skipped > 0)
-        return code;
-    if (unlink(undo->name))
-        return sb_fail_errno(errno, "%s: cannot be removed", undo->name);
-    return sb_sync_directory_of(undo->name);
+    TRY(refuse_foreign(undo->before.fd, name, undo->before.origin));
+    TRY(read_all(undo->before.fd, &end, collect, say_gap, undo));
+    TRY(look_at_database(undo));
+    for (size_t i = undo->count; i > 0; i--)
+        TRY(put_back(undo, &undo->records[i - 1]));
+    if (undo->dry_run || undo->skipped > 0)
+        return SB_OK;
+    if (unlink(name))
+        return sb_fail_errno(errno, "%s: cannot be removed", name);
+    return sb_sync_directory_of(name);
+}
+
+static void release(struct undo *undo)
+{
+    sb_closep(&undo->target);
+    sb_before_release(&undo->before);
+    for (unsigned i = 0; i < 2; i++)
+        sb_buf_release(&undo->bytes[i]);
+    free(undo->records);
 }
 
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify)
 {
-    struct undo undo = {.path = path, .notify = notify, .dry_run = dry_run, .fd = -1, .target = -1};
-    struct sb_protect_holds holds = {0};
-    struct sb_buf name = {0};
-    enum sb_code code = name_before(path, parity_dir, &name);
+    CLEANUP(sb_protect_release) struct sb_protect_holds holds = {0};
+    CLEANUP(release)
+    struct undo undo = {
+        .path = path, .before = SB_BEFORE_NONE, .notify = notify, .dry_run = dry_run, .target = -1};
+    const char *name;
 
-    if (!code)
-        code = find_origin(path, parity_dir, &undo.origin);
-    if (!code && !dry_run)
-        code = sb_protect_hold(&holds, path);
-    if (!code)
-        undo.fd = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    undo.name = name.data;
-    if (!code && undo.fd < 0)
-        code =
-            errno == ENOENT
-                ? sb_fail(SB_NOENT, "%s: no repair has left it; nothing can be put back", name.data)
-                : sb_fail_errno(errno, "%s", name.data);
-    if (!code)
-        code = undo_all(&undo);
-    if (undo.target >= 0)
-        close(undo.target);
-    sb_protect_release(&holds);
-    if (undo.fd >= 0)
-        close(undo.fd);
-    for (unsigned i = 0; i < 2; i++)
-        sb_buf_release(&undo.bytes[i]);
-    sb_buf_release(&name);
-    free(undo.records);
-    return code;
+    TRY(sb_before_begin(&undo.before, path, parity_dir));
+    if (!dry_run)
+        TRY(sb_protect_hold(&holds, path, false));
+    name = undo.before.name.data;
+    undo.before.fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (undo.before.fd < 0 && errno == ENOENT)
+        return sb_fail(SB_NOENT, "%s: no repair has left it; nothing can be put back", name);
+    if (undo.before.fd < 0)
+        return sb_fail_errno(errno, "%s", name);
+    return undo_all(&undo);
 }

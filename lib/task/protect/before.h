@@ -30,7 +30,9 @@
 
 #include "core/buf.h"
 #include "core/error.h"
+#include "core/file.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,14 +52,10 @@ enum sb_code sb_before_begin(struct sb_before *before, const char *path,
                              const char *parity_dir) SB_CHECKED;
 
 /* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
- * SB_INVALID: it cannot be made, or what is there is none of these. */
+ * SB_INVALID: it cannot be made, or what is there is none of these. Of no bytes: a repair of a
+ * database follows, which counts `offset` commits then; its pages go back only if it still does. */
 enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
                            const void *bytes, const void *by, size_t size) SB_CHECKED;
-
-/* A repair of a database follows, which counts so many commits then: its pages go back only if it
- * still does. */
-enum sb_code sb_before_add_commits(struct sb_before *before, const char *path,
-                                   uint32_t commits) SB_CHECKED;
 
 /* What was added is on disk. */
 enum sb_code sb_before_sync(struct sb_before *before) SB_CHECKED;
@@ -72,5 +70,37 @@ void sb_before_release(struct sb_before *before);
  */
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify) SB_CHECKED;
+
+/*
+ * Bytes of files that are replaced in place by a repair: in batches. Of each what it replaces is
+ * kept first; then it is written, synced, read back and compared. Bytes that are there
+ * already are left alone. A file keeps its time, where that is possible, so that it does not look
+ * new to others. Nobody else may write to it; where somebody does, the repair ends.
+ *
+ * Thread-safe, but for begin, end and release.
+ */
+
+struct sb_rewrite {
+    struct sb_before before;
+    pthread_mutex_t mutex;
+    unsigned char *bytes;
+    size_t used;
+    struct sb_rewrite_part *parts;
+    size_t count;
+};
+
+/* path: the file, or any of the archive whose files are written. To be released also after a
+ * failure. */
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path,
+                              const char *parity_dir) SB_CHECKED;
+void sb_rewrite_release(struct sb_rewrite *rewrite);
+
+/* The file is open to be written. bytes NULL: zeros, past its end as a hole. SB_CHANGED: somebody
+ * else writes it; SB_DAMAGED: something does not read back as it was written. */
+enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                            const void *bytes, size_t size) SB_CHECKED;
+
+/* All that was added is on disk. */
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite) SB_CHECKED;
 
 #endif

@@ -48,13 +48,6 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write) SB_CHEC
  * by sb_protect; SB_EXISTS: that of another file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 
-/* Which state of an SQLite file the open file is, by its head. */
-enum sb_code sb_protected_commit(const struct sb_protected *work,
-                                 enum sb_protect_commit *commit) SB_CHECKED;
-
-/* The length of a name without the end of a parity file's; 0: it does not end so. */
-size_t sb_protect_base_size(const char *name);
-
 /* SB_NOENT, and what to do about the parity file, if there is one. */
 enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number);
 
@@ -68,17 +61,13 @@ enum sb_code sb_protect_repair(struct sb_protected *work) SB_CHECKED;
 
 /*
  * Keeps others away while a file that may be an archive's index, or a shard, or both, is changed:
- * its writers, ours by their lock and Barecat by SQLite's, and of an index readers, too. Released
+ * its writers, ours by their lock and Barecat by SQLite's, and of an index readers, too. to_read:
+ * while it is read; readers of an index go on, and its state is one that was committed. Released
  * also after a failure. SB_LOCKED: somebody has it, or a change was interrupted; waits as the
  * context allows.
  */
-enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path) SB_CHECKED;
-
-/*
- * Likewise while such a file is read: readers of an index go on, and its state is one that was
- * committed.
- */
-enum sb_code sb_protect_hold_to_read(struct sb_protect_holds *holds, const char *path) SB_CHECKED;
+enum sb_code sb_protect_hold(struct sb_protect_holds *holds, const char *path,
+                             bool to_read) SB_CHECKED;
 void sb_protect_release(struct sb_protect_holds *holds);
 
 /* Is it an archive's index, by its beginning or by the shards beside it? */
@@ -96,5 +85,29 @@ enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has)
 
 /* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
 size_t sb_protect_base_of_shard(const char *path);
+
+/*
+ * prove.c: bytes are proved before they are protected: those of a shard by its index, while they
+ * are read; an SQLite file by SQLite, and a container by its own checks, before that.
+ */
+struct sb_prove;
+
+/*
+ * Of the open file, before its parity is made. *out is NULL: nothing knows of its bytes. Else other
+ * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or the index of a
+ * shard that had a parity file; SB_NOENT: that index is missing.
+ */
+enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work) SB_CHECKED;
+
+/* context: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
+ * damaged; then the second is SB_DAMAGED. */
+enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes,
+                           size_t size) SB_CHECKED;
+enum sb_code sb_prove_end(void *context) SB_CHECKED;
+void sb_prove_free(struct sb_prove *prove); /* NULL is allowed */
+FREEP(sb_prove_free, struct sb_prove)
+
+/* Do the checks of the file itself call it damaged? False also where it has none. */
+enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged) SB_CHECKED;
 
 #endif

@@ -1,11 +1,9 @@
-#include "task/protect/lost.h"
-
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/own/remade.h"
 #include "archive/own/settle.h"
-#include "archive/parity/mend.h"
+#include "archive/parity/check.h"
 #include "core/io.h"
 #include "store/out/temporary.h"
 #include "task/protect/impl.h"
@@ -37,13 +35,6 @@ static bool is_missing(const char *path)
     return lstat(path, &st) && errno == ENOENT;
 }
 
-/* What is not made is missed. */
-static enum sb_code take_lost(void *context, int64_t offset, size_t size)
-{
-    (void)context, (void)offset, (void)size;
-    return SB_OK;
-}
-
 static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct remake *remake = context;
@@ -59,53 +50,48 @@ static enum sb_code make_bytes(struct remake *remake)
     const struct sb_protected *work = &remake->work;
     const struct sb_parity_check_options wanted = {.progress = work->options->progress,
                                                    .context = work->options->context};
-    const struct sb_parity_mender mender = {
-        .mended = take_mended, .lost = take_lost, .context = remake};
-    struct sb_parity_bad *bad;
-    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted);
+    const struct sb_parity_mender mender = {.mended = take_mended, .context = remake};
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
+    int64_t size = work->parity->super.shape.size;
 
-    if (!code && !bad->of_another)
-        code = sb_parity_mend(work->parity, work->file, bad, &mender);
-    sb_parity_bad_free(bad);
-    if (!code && remake->bytes < work->parity->super.shape.size)
-        code = sb_fail(SB_DAMAGED,
+    TRY(sb_parity_check(&bad, work->parity, work->file, &wanted));
+    if (!bad->of_another)
+        TRY(sb_parity_mend(work->parity, work->file, bad, &mender));
+    if (remake->bytes < size)
+        return sb_fail(SB_DAMAGED,
                        "%s: is missing, and of its %" PRId64
                        " bytes its parity file can make %" PRId64 "; bring it back from a copy",
-                       work->path, work->parity->super.shape.size, remake->bytes);
-    return code;
+                       work->path, size, remake->bytes);
+    return SB_OK;
 }
 
 /* Its bytes, where its time is not that which is noted. */
-static bool has_same_bytes(const char *path, const struct sb_protect_options *options)
+static bool has_same_bytes(const char *path, const char *parity_dir)
 {
+    const struct sb_protect_options options = {.parity_dir = parity_dir};
     const struct sb_parity_check_options all = {0};
-    struct sb_parity_bad *bad = NULL;
-    struct sb_protected work;
-    bool same = IGNORED(sb_protected_begin(&work, path, options)) == SB_OK &&
-                IGNORED(sb_protected_open(&work, false)) == SB_OK &&
-                IGNORED(sb_protected_open_parity(&work)) == SB_OK &&
-                work.file->st.st_size <= work.parity->super.shape.size &&
-                IGNORED(sb_parity_check(&bad, work.parity, work.file, &all)) == SB_OK &&
-                bad->data == 0 && bad->unknown == 0 && !bad->of_another;
+    CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
 
-    sb_parity_bad_free(bad);
-    sb_protected_end(&work);
-    return same;
+    return IGNORED(sb_protected_begin(&work, path, &options)) == SB_OK &&
+           IGNORED(sb_protected_open(&work, false)) == SB_OK &&
+           IGNORED(sb_protected_open_parity(&work)) == SB_OK &&
+           work.file->st.st_size <= work.parity->super.shape.size &&
+           IGNORED(sb_parity_check(&bad, work.parity, work.file, &all)) == SB_OK &&
+           bad->data == 0 && bad->unknown == 0 && !bad->of_another;
 }
 
-static enum sb_code is_as_protected(const char *shard, const struct sb_protect_options *options,
-                                    bool *is)
+static enum sb_code is_as_protected(const char *shard, const char *parity_dir, bool *is)
 {
-    const struct sb_protect_options look = {.parity_dir = options->parity_dir};
     struct sb_protect_status status;
     struct stat st;
 
     *is = lstat(shard, &st) == 0 && S_ISLNK(st.st_mode);
     if (*is)
         return SB_OK;
-    TRY(sb_protect_look(shard, options->parity_dir, &status));
+    TRY(sb_protect_look(shard, parity_dir, &status));
     *is = status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT ||
-          (status.state == SB_PROTECT_CHANGED && has_same_bytes(shard, &look));
+          (status.state == SB_PROTECT_CHANGED && has_same_bytes(shard, parity_dir));
     return SB_OK;
 }
 
@@ -114,42 +100,29 @@ static enum sb_code is_as_protected(const char *shard, const struct sb_protect_o
 static enum sb_code find_age(const char *file, const char *index,
                              const struct sb_protect_options *options, bool *older)
 {
-    char *name = strndup(index, sb_index_base_size(index));
+    CLEANUP(sb_freep) char *name = strndup(index, sb_index_base_size(index));
     bool same = true;
     uint32_t count = 0;
-    enum sb_code code = name ? SB_OK : sb_fail_memory();
 
-    if (!code)
-        code = sb_protect_count_shards(file, name, &count);
-    for (uint32_t i = 0; !code && same && i <= count && i <= SB_SHARD_MAX; i++) {
-        char *shard = sb_shard_name(name, i);
+    if (!name)
+        return sb_fail_memory();
+    TRY(sb_protect_count_shards(file, name, &count));
+    for (uint32_t i = 0; same && i <= count && i <= SB_SHARD_MAX; i++) {
+        CLEANUP(sb_freep) char *shard = sb_shard_name(name, i);
 
-        code = shard ? SB_OK : sb_error()->code;
-        if (!code && i < count)
-            code = is_as_protected(shard, options, &same);
-        else if (!code)
+        if (!shard)
+            return sb_error()->code;
+        if (i < count)
+            TRY(is_as_protected(shard, options->parity_dir, &same));
+        else
             same = is_missing(shard);
-        free(shard);
     }
     *older = !same;
-    if (!code && same)
-        code = sb_protect_has_tail(file, name, older);
-    free(name);
-    return code;
-}
-
-/* The time of the parity file is recorded in an older index. */
-static enum sb_code record_age(const char *file, const struct sb_protected *work, bool *older)
-{
-    enum sb_code code = find_age(file, work->path, work->options, older);
-
-    if (code || !*older)
-        return code;
-    return sb_remade_record(file, sb_protect_noted_time(&work->parity->super).tv_sec);
+    return same ? sb_protect_has_tail(file, name, older) : SB_OK;
 }
 
 /* It belongs to, and may be read by, whom its parity file does. */
-static enum sb_code set_metadata(const struct remake *remake)
+static enum sb_code name_it(const struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -158,7 +131,9 @@ static enum sb_code set_metadata(const struct remake *remake)
     sb_parity_adopt(remake->made.fd, &work->parity->file->st);
     if (!remake->older && futimens(remake->made.fd, times))
         return sb_fail_errno(errno, "%s", work->path);
-    return sb_fsync(remake->made.fd, work->path);
+    TRY(sb_fsync(remake->made.fd, work->path));
+    TRY(sb_rename_new(remake->made.path, work->path));
+    return sb_sync_directory_of(work->path);
 }
 
 static void say_remade(const struct remake *remake)
@@ -180,46 +155,46 @@ static void say_remade(const struct remake *remake)
                   "was missing, and is made again as it was when it was protected, at %s", date);
 }
 
-static enum sb_code name_it(struct remake *remake)
-{
-    struct sb_protected *work = &remake->work;
-
-    TRY(set_metadata(remake));
-    TRY(sb_rename_new(remake->made.path, work->path));
-    return sb_sync_directory_of(work->path);
-}
-
 /* The empty file that is to be filled; in a dry run any that is empty. */
 static enum sb_code open_empty(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
-    bool dry_run = work->options->dry_run;
     int fd;
 
-    if (!dry_run && sb_out_temporary_make(&remake->made, work->path, work->path))
-        return sb_error()->code;
-    fd = dry_run ? open("/dev/null", O_RDONLY | O_CLOEXEC) : dup(remake->made.fd);
+    if (work->options->dry_run) {
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    } else {
+        TRY(sb_out_temporary_make(&remake->made, work->path, work->path));
+        fd = dup(remake->made.fd);
+    }
     if (fd < 0)
         return sb_fail_errno(errno, "%s", work->path);
     return sb_file_take(&work->file, fd, work->path);
 }
 
+static enum sb_code fill(struct remake *remake)
+{
+    const struct sb_protected *work = &remake->work;
+
+    TRY(open_empty(remake));
+    TRY(make_bytes(remake));
+    if (work->options->dry_run)
+        return SB_OK;
+    if (remake->index)
+        TRY(find_age(remake->made.path, work->path, work->options, &remake->older));
+    /* The time of the parity file is recorded in an older index. */
+    if (remake->older)
+        TRY(sb_remade_record(remake->made.path,
+                             sb_protect_noted_time(&work->parity->super).tv_sec));
+    TRY(name_it(remake));
+    return remake->index ? sb_settle_remade(&remake->hold) : SB_OK;
+}
+
 static enum sb_code make_again(struct remake *remake)
 {
-    struct sb_protected *work = &remake->work;
-    bool dry_run = work->options->dry_run;
-    enum sb_code code = open_empty(remake);
+    enum sb_code code = fill(remake);
 
-    if (!code)
-        code = make_bytes(remake);
-    if (!code && !dry_run && remake->index)
-        code = record_age(remake->made.path, work, &remake->older);
-    if (!code && !dry_run)
-        code = name_it(remake);
-    if (!code && !dry_run && remake->index)
-        code = sb_settle_remade(&remake->hold);
-    sb_file_free(work->file);
-    work->file = NULL;
+    sb_file_free(TAKE(remake->work.file));
     sb_out_lock_drop(&remake->made);
     return code;
 }
@@ -236,31 +211,39 @@ static enum sb_code hold_index(struct remake *remake)
     return sb_settle_forward(&remake->hold, &remake->found);
 }
 
+static enum sb_code remake_held(struct remake *remake)
+{
+    struct sb_protected *work = &remake->work;
+    const struct sb_protect_options *options = work->options;
+
+    if (is_missing(work->name.data))
+        return SB_NOENT;
+    if (!options->dry_run)
+        TRY(sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data));
+    TRY(sb_protected_open_parity(work));
+    if (remake->index && !options->dry_run)
+        TRY(hold_index(remake));
+    if (!remake->found) {
+        TRY(make_again(remake));
+        say_remade(remake);
+    }
+    if (options->result) {
+        options->result->remade += remake->index;
+        options->result->files += remake->index;
+    }
+    return SB_OK;
+}
+
 /* SB_OK, too, if that is not possible, which is reported; SB_NOENT: it has no parity file. */
 static enum sb_code remake(const char *path, bool index, const struct sb_protect_options *options)
 {
     struct remake remake = {.made = {.fd = -1}, .hold = SB_HOLD_NONE, .index = index};
-    struct sb_protected *work = &remake.work;
-    enum sb_code code = sb_protected_begin(work, path, options);
+    enum sb_code code = sb_protected_begin(&remake.work, path, options);
 
-    if (!code && is_missing(work->name.data))
-        code = SB_NOENT;
-    if (!code && !options->dry_run)
-        code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data);
     if (!code)
-        code = sb_protected_open_parity(work);
-    if (!code && index && !options->dry_run)
-        code = hold_index(&remake);
-    if (!code && !remake.found)
-        code = make_again(&remake);
-    if (!code && !remake.found)
-        say_remade(&remake);
-    if (!code && options->result) {
-        options->result->remade += index;
-        options->result->files += index;
-    }
+        code = remake_held(&remake);
     sb_hold_drop(&remake.hold, code != SB_OK);
-    sb_protected_end(work);
+    sb_protected_end(&remake.work);
     return code;
 }
 
@@ -268,33 +251,23 @@ static enum sb_code remake(const char *path, bool index, const struct sb_protect
  */
 static enum sb_code leave(const char *path, const struct sb_protect_options *options)
 {
-    bool older = false;
+    enum sb_code code = sb_error()->code;
+    bool older = false, index;
 
-    if (sb_protect_ends_work() || sb_error()->code == SB_LOCKED || sb_error()->code == SB_EXISTS)
-        return sb_error()->code;
-    if (sb_error()->code == SB_CHANGED && sb_protect_is_index(path) &&
-        !IGNORED(sb_protect_is_older(path, options->parity_dir, &older)) && older)
+    if (sb_protect_ends_work() || code == SB_LOCKED || code == SB_EXISTS)
+        return code;
+    index = code == SB_CHANGED && sb_protect_is_index(path);
+    if (index && !IGNORED(sb_protect_is_older(path, options->parity_dir, &older)) && older)
         sb_report(options->notify, SB_PROBLEM, "older", path, "%s", sb_protect_older);
-    else if (sb_error()->code == SB_CHANGED && sb_protect_is_index(path))
+    else if (index)
         sb_report(options->notify, SB_WARNING, "changed", path,
                   "changed since its parity file was made; if it is right, 'shardbox protect "
                   "--update' makes that anew; if it cannot be opened, move it away, and --repair "
                   "makes it again as it was then");
-    else if (sb_error()->code == SB_CHANGED)
-        sb_report(options->notify, SB_PROBLEM, "changed", NULL, "%s", sb_error()->text);
-    else if (sb_error()->code != SB_NOENT)
-        sb_report(options->notify, sb_error()->code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM,
-                  "parity", NULL, "%s", sb_error()->text);
+    else if (code != SB_NOENT)
+        sb_report(options->notify, code == SB_DAMAGED ? SB_WARNING : SB_PROBLEM,
+                  code == SB_CHANGED ? "changed" : "parity", NULL, "%s", sb_error()->text);
     return SB_OK;
-}
-
-static bool has_parity(const char *path, const struct sb_protect_options *options)
-{
-    struct sb_buf name = {0};
-    bool has = IGNORED(sb_protect_find(path, options->parity_dir, &name)) == SB_OK && name.size > 0;
-
-    sb_buf_release(&name);
-    return has;
 }
 
 /* Others are kept away only if there is something to do. */
@@ -320,7 +293,7 @@ static enum sb_code repair(const char *path, const struct sb_protect_options *op
 /* A run that made it again was killed, and it came back otherwise. */
 static void remove_leftover(const char *path, const struct sb_protect_options *options)
 {
-    struct sb_buf temporary = {0};
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
     struct sb_out_lock lock;
     struct stat st;
 
@@ -328,7 +301,6 @@ static void remove_leftover(const char *path, const struct sb_protect_options *o
         lstat(temporary.data, &st) == 0 &&
         IGNORED(sb_out_temporary_make(&lock, path, path)) == SB_OK)
         sb_out_lock_drop(&lock);
-    sb_buf_release(&temporary);
 }
 
 static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options)
@@ -337,7 +309,7 @@ static enum sb_code bring_back_file(const char *path, const struct sb_protect_op
 
     if (!is_missing(path))
         remove_leftover(path, options);
-    if (!has_parity(path, options))
+    if (!sb_protect_has_parity(path, options->parity_dir))
         return SB_OK;
     code =
         is_missing(path) ? remake(path, sb_protect_is_index(path), options) : repair(path, options);
@@ -356,7 +328,7 @@ struct shards {
 static bool is_missing_shard(const struct shards *shards, const char *path)
 {
     return strcmp(path, shards->index) != 0 && is_missing(path) &&
-           has_parity(path, shards->options);
+           sb_protect_has_parity(path, shards->options->parity_dir);
 }
 
 static void look(void *context, const char *path)
@@ -387,39 +359,32 @@ static enum sb_code walk(struct shards *shards, void (*each)(void *context, cons
 /* Of what a killed writer was renaming nothing is missing once that is settled. */
 static enum sb_code bring_back_shards(struct shards *shards)
 {
-    enum sb_code code = shards->options->dry_run ? SB_OK : sb_hold_settle(shards->index);
-
+    if (!shards->options->dry_run)
+        TRY(sb_hold_settle(shards->index));
     shards->any = false;
-    if (!code)
-        code = walk(shards, look);
-    if (code || !shards->any)
-        return code;
-    code = sb_protect_count_shards(shards->index, shards->index, &shards->count);
-    if (!code)
-        code = walk(shards, bring_back_shard);
-    return code ? code : shards->code;
-}
-
-static enum sb_code bring_back(const char *path, const struct sb_protect_options *options)
-{
-    struct shards shards = {.index = path, .options = options};
-
-    TRY(bring_back_file(path, options));
-    TRY(walk(&shards, look));
-    if (shards.any && bring_back_shards(&shards))
-        TRY(leave(path, options));
-    return SB_OK;
+    TRY(walk(shards, look));
+    if (!shards->any)
+        return SB_OK;
+    TRY(sb_protect_count_shards(shards->index, shards->index, &shards->count));
+    TRY(walk(shards, bring_back_shard));
+    return shards->code;
 }
 
 /* The file that is there, or was: of old archives the index has another name. */
 enum sb_code sb_protect_bring_back(const char *path, const struct sb_protect_options *options)
 {
     CLEANUP(sb_freep) char *old = sb_own_name(path, SB_OLD_INDEX);
-    bool is_old;
+    struct shards shards = {.index = path, .options = options};
 
     if (!old)
         return sb_error()->code;
-    is_old = is_missing(path) &&
-             (!is_missing(old) || (!has_parity(path, options) && has_parity(old, options)));
-    return bring_back(is_old ? old : path, options);
+    if (is_missing(path) &&
+        (!is_missing(old) || (!sb_protect_has_parity(path, options->parity_dir) &&
+                              sb_protect_has_parity(old, options->parity_dir))))
+        shards.index = old;
+    TRY(bring_back_file(shards.index, options));
+    TRY(walk(&shards, look));
+    if (shards.any && bring_back_shards(&shards))
+        return leave(shards.index, options);
+    return SB_OK;
 }

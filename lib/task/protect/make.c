@@ -4,7 +4,7 @@
 #include "core/io.h"
 #include "core/time.h"
 #include "store/out/temporary.h"
-#include "task/protect/prove.h"
+#include "task/protect/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,17 +46,6 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
                    work->path);
 }
 
-static enum sb_code refuse_replaced(const struct sb_protected *work)
-{
-    bool named;
-    enum sb_code code = sb_is_named(work->file->fd, work->path, &named);
-
-    if (code || named)
-        return code;
-    return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
-                   work->path);
-}
-
 /* Removes what a killed run left under the name of a parity file that is made, and refuses what
  * none did. The name goes to the buffer. */
 static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary)
@@ -76,25 +65,18 @@ static enum sb_code clear(const struct sb_protected *work, struct sb_buf *tempor
 static bool is_whole_index(const struct sb_protected *work)
 {
     size_t base = sb_protect_base_of_shard(work->path);
-    char *index = base ? strndup(work->path, base) : NULL;
-    bool shard = index && sb_protect_has_shard(index, work->path, work->options->parity_dir);
+    CLEANUP(sb_freep) char *index = base ? strndup(work->path, base) : NULL;
 
-    free(index);
-    return !shard && sb_protect_is_index(work->path);
-}
-
-/* An index may be lost as a whole, and nothing can be read without it. */
-static unsigned redundancy_of(const struct sb_protected *work)
-{
-    unsigned per_mille = work->options->per_mille ? work->options->per_mille : USUAL_PER_MILLE;
-
-    return per_mille < INDEX_PER_MILLE && is_whole_index(work) ? INDEX_PER_MILLE : per_mille;
+    return !(index && sb_protect_has_shard(index, work->path, work->options->parity_dir)) &&
+           sb_protect_is_index(work->path);
 }
 
 /* As they are requested, or as the open parity file has them. */
 static enum sb_code choose_words(const struct sb_protected *work, struct sb_parity_options *wanted)
 {
-    if (work->options->per_mille == 0 && work->parity) {
+    unsigned per_mille = work->options->per_mille;
+
+    if (per_mille == 0 && work->parity) {
         const struct sb_parity_shape *shape = &work->parity->super.shape;
 
         wanted->data = shape->data;
@@ -102,30 +84,27 @@ static enum sb_code choose_words(const struct sb_protected *work, struct sb_pari
         if (shape->parity >= shape->data || !is_whole_index(work))
             return SB_OK;
     }
-    return sb_parity_redundancy(redundancy_of(work), &wanted->data, &wanted->parity);
-}
-
-/* No parity file stays of a file that was removed while it was made. */
-static enum sb_code refuse_removed(const struct sb_protected *work)
-{
-    struct stat st;
-
-    if (lstat(work->path, &st) == 0 || errno != ENOENT)
-        return SB_OK;
-    (void)unlink(work->name.data);
-    return sb_fail(SB_CHANGED, "%s: was removed by another process just now", work->path);
+    if (per_mille == 0)
+        per_mille = USUAL_PER_MILLE;
+    /* An index may be lost as a whole, and nothing can be read without it. */
+    if (per_mille < INDEX_PER_MILLE && is_whole_index(work))
+        per_mille = INDEX_PER_MILLE;
+    return sb_parity_redundancy(per_mille, &wanted->data, &wanted->parity);
 }
 
 /* What the parity file notes of the file. */
 static enum sb_code note_file(const struct sb_protected *work, unsigned char *user)
 {
-    unsigned char head[SB_PROTECT_HEAD] = {0};
+    unsigned char head[SB_PROTECT_HEAD];
     struct stat st;
-    size_t got;
+    bool named;
 
     TRY(let_time_pass(work, &st));
-    TRY(refuse_replaced(work));
-    TRY(sb_file_read(work->file, head, sizeof(head), 0, &got));
+    TRY(sb_is_named(work->file->fd, work->path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
+                       work->path);
+    TRY(sb_protect_read_head(work->file, head));
     sb_protect_note(user, &st, head);
     if (work->origin)
         sb_protect_note_origin(user, work->origin);
@@ -135,23 +114,23 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
 static enum sb_code prove_and_make(const struct sb_protected *work,
                                    struct sb_parity_options *wanted)
 {
-    struct sb_prove *prove = NULL;
-    enum sb_code code = sb_prove_begin(&prove, work);
+    CLEANUP(sb_prove_freep) struct sb_prove *prove = NULL;
 
-    wanted->read = prove ? sb_prove_read : NULL;
-    wanted->reader = prove;
-    wanted->proved = prove ? sb_prove_end : NULL;
-    if (!code)
-        code = sb_parity_make(work->file, wanted);
-    sb_prove_free(prove);
-    return code;
+    TRY(sb_prove_begin(&prove, work));
+    if (prove) {
+        wanted->read = sb_prove_read;
+        wanted->proved = sb_prove_end;
+        wanted->reader = prove;
+    }
+    return sb_parity_make(work->file, wanted);
 }
 
 enum sb_code sb_protect_write_parity(struct sb_protected *work)
 {
     const struct sb_protect_options *options = work->options;
     unsigned char user[SB_PARITY_USER];
-    struct sb_buf temporary = {0};
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
+    struct stat st;
     struct sb_parity_options wanted = {
         .path = work->name.data,
         .threads = options->threads,
@@ -159,25 +138,23 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
         .progress = options->progress,
         .context = options->context,
     };
-    enum sb_code code = choose_words(work, &wanted);
 
-    if (code || options->dry_run) {
-        if (!code)
-            sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
-        return code;
+    TRY(choose_words(work, &wanted));
+    if (options->dry_run) {
+        sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
+        return SB_OK;
     }
-    code = clear(work, &temporary);
+    TRY(clear(work, &temporary));
     wanted.temporary = temporary.data;
-    if (!code)
-        code = note_file(work, user);
-    if (!code)
-        code = prove_and_make(work, &wanted);
-    if (!code)
-        code = refuse_removed(work);
-    if (!code)
-        sb_report(options->notify, SB_NOTE, "written", wanted.path, "written");
-    sb_buf_release(&temporary);
-    return code;
+    TRY(note_file(work, user));
+    TRY(prove_and_make(work, &wanted));
+    /* No parity file stays of a file that was removed while it was made. */
+    if (lstat(work->path, &st) && errno == ENOENT) {
+        (void)unlink(work->name.data);
+        return sb_fail(SB_CHANGED, "%s: was removed by another process just now", work->path);
+    }
+    sb_report(options->notify, SB_NOTE, "written", wanted.path, "written");
+    return SB_OK;
 }
 
 enum sb_code sb_protect_make(struct sb_protected *work)
@@ -186,12 +163,10 @@ enum sb_code sb_protect_make(struct sb_protected *work)
 
     TRY(sb_protected_open(work, false));
     code = sb_protected_open_parity(work);
-    if (code == SB_NOENT)
-        return sb_protect_write_parity(work);
-    if (code == SB_OK)
-        return sb_fail(SB_EXISTS, "%s: has a parity file already; --update brings it up to date",
-                       work->path);
-    return code;
+    if (code)
+        return code == SB_NOENT ? sb_protect_write_parity(work) : code;
+    return sb_fail(SB_EXISTS, "%s: has a parity file already; --update brings it up to date",
+                   work->path);
 }
 
 /* Of a file that seems to have the state which is protected. Damage must not be protected;
@@ -199,29 +174,17 @@ enum sb_code sb_protect_make(struct sb_protected *work)
 static enum sb_code compare(const struct sb_protected *work, bool *current)
 {
     struct sb_parity_check_options wanted = {0};
-    struct sb_parity_bad *bad;
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
     bool another = false;
-    enum sb_code code = sb_parity_check(&bad, work->parity, work->file, &wanted);
 
-    if (!code && bad->data > 0)
-        code = sb_pieces_is_another(work->parity, work->file, &another);
-    if (!code && bad->data > 0 && !another)
-        code = sb_fail(SB_DAMAGED, "%s: is damaged; repair it first, with --repair", work->path);
+    TRY(sb_parity_check(&bad, work->parity, work->file, &wanted));
+    if (bad->data > 0) {
+        TRY(sb_pieces_is_another(work->parity, work->file, &another));
+        if (!another)
+            return sb_fail(SB_DAMAGED, "%s: is damaged; repair it first, with --repair",
+                           work->path);
+    }
     *current = !another;
-    sb_parity_bad_free(bad);
-    return code;
-}
-
-/* Its commits say of an SQLite file which state it has, and of any other size and time. */
-static enum sb_code is_current(const struct sb_protected *work, bool *current)
-{
-    const struct sb_parity_super *super = &work->parity->super;
-    enum sb_protect_commit commit;
-
-    *current = sb_protect_is_current(super, &work->file->st);
-    TRY(sb_protected_commit(work, &commit));
-    if (commit == SB_COMMIT_SAME || commit == SB_COMMIT_OTHER)
-        *current = commit == SB_COMMIT_SAME;
     return SB_OK;
 }
 
@@ -238,40 +201,30 @@ static enum sb_code leave(struct sb_protected *work)
     return SB_OK;
 }
 
-/* The parity file is all that is left of the later one. */
-static enum sb_code refuse_older(const struct sb_protected *work)
-{
-    bool older;
-    enum sb_code code = sb_protected_is_older(work, &older);
-
-    if (code || !older)
-        return code;
-    return sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older);
-}
-
 enum sb_code sb_protect_update(struct sb_protected *work)
 {
     struct sb_parity_options wanted = {0};
-    bool current = false, same_words;
+    bool current, same_words, older = false;
     enum sb_code code;
 
     TRY(sb_protected_open(work, false));
     code = sb_protected_open_parity(work);
     if (code == SB_NOENT || code == SB_DAMAGED)
         return sb_protect_write_parity(work);
-    if (!code)
-        code = choose_words(work, &wanted);
-    if (!code)
-        code = is_current(work, &current);
-    if (!code && !current && sb_protect_is_index(work->path))
-        code = refuse_older(work);
-    if (code || !current || work->options->anew)
-        return code ? code : sb_protect_write_parity(work);
+    if (code)
+        return code;
+    TRY(choose_words(work, &wanted));
+    TRY(sb_protect_is_same(&work->parity->super, work->file, &current));
+    /* The parity file is all that is left of the later one. */
+    if (!current && sb_protect_is_index(work->path))
+        TRY(sb_protected_is_older(work, &older));
+    if (older)
+        return sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older);
+    if (!current || work->options->anew)
+        return sb_protect_write_parity(work);
     same_words = work->parity->super.shape.data == wanted.data &&
                  work->parity->super.shape.parity == wanted.parity;
     if (!same_words || !sb_protect_is_current(&work->parity->super, &work->file->st))
-        code = compare(work, &current);
-    if (code)
-        return code;
+        TRY(compare(work, &current));
     return current && same_words ? leave(work) : sb_protect_write_parity(work);
 }

@@ -13,9 +13,8 @@
 static enum sb_code name_parity(const char *path, const char *parity_dir, struct sb_buf *out)
 {
     sb_buf_clear(out);
-    if (parity_dir && (sb_buf_add_format(out, "%s/", parity_dir)))
-        return sb_fail_memory();
-    if (sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
+    if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
+        sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
         return sb_fail_memory();
     return SB_OK;
 }
@@ -23,18 +22,18 @@ static enum sb_code name_parity(const char *path, const char *parity_dir, struct
 enum sb_code sb_protect_find_origin(char **out, const char *path)
 {
     const char *name = sb_base_name(path);
-    char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup("."), *directory;
+    CLEANUP(sb_freep)
+    char *typed = name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
+    CLEANUP(sb_freep) char *directory = NULL;
 
     *out = NULL;
     if (!typed)
         return sb_fail_memory();
     directory = realpath(typed, NULL);
-    free(typed);
     if (!directory)
         return sb_fail_errno(errno, "%s", path);
     if (asprintf(out, "%s/%s", directory, name) < 0)
         *out = NULL;
-    free(directory);
     return *out ? SB_OK : sb_fail_memory();
 }
 
@@ -48,6 +47,13 @@ enum sb_code sb_protect_find(const char *path, const char *parity_dir, struct sb
     return SB_OK;
 }
 
+bool sb_protect_has_parity(const char *path, const char *parity_dir)
+{
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+
+    return IGNORED(sb_protect_find(path, parity_dir, &name)) == SB_OK && name.size > 0;
+}
+
 bool sb_protect_ends_work(void)
 {
     return sb_error()->code == SB_INVALID ||
@@ -55,80 +61,45 @@ bool sb_protect_ends_work(void)
             sb_error()->code != SB_CHANGED);
 }
 
-/* Of an SQLite file its commits decide, of others size and time. */
-static enum sb_protect_state state_of(const struct sb_file *file,
-                                      const struct sb_parity_super *super)
-{
-    unsigned char head[SB_PROTECT_HEAD] = {0};
-    bool current = sb_protect_is_current(super, &file->st);
-    size_t got;
-
-    (void)!IGNORED(sb_file_read(file, head, sizeof(head), 0, &got));
-    switch (sb_protect_commit(super, head)) {
-    case SB_COMMIT_SAME:
-        current = true;
-        break;
-    case SB_COMMIT_OTHER:
-        current = false;
-        break;
-    default:
-        break;
-    }
-    if (!current)
-        return SB_PROTECT_CHANGED;
-    return file->st.st_size < super->shape.size ? SB_PROTECT_CUT : SB_PROTECT_CURRENT;
-}
-
-static void look(const char *path, const struct sb_parity_super *super,
-                 struct sb_protect_status *out)
-{
-    const struct sb_parity_shape *shape = &super->shape;
-    struct sb_error err;
-    struct sb_file *file;
-
-    out->per_mille = (shape->parity * 1000 + shape->data / 2) / shape->data;
-    out->size = shape->size;
-    out->state = SB_PROTECT_CHANGED;
-    if (INTO(&err, sb_file_open(&file, path, "file"))) {
-        if (err.code == SB_NOENT)
-            out->state = SB_PROTECT_CUT;
-        return;
-    }
-    out->state = state_of(file, super);
-    sb_file_free(file);
-}
-
 enum sb_code sb_protect_look(const char *path, const char *parity_dir,
                              struct sb_protect_status *out)
 {
     CLEANUP(sb_freep) char *target = realpath(path, NULL);
-    struct sb_parity_super super;
     CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    struct sb_parity_super super;
+    enum sb_code code;
+    bool same;
 
     *out = (struct sb_protect_status){.state = SB_PROTECT_NONE};
     if (!target && errno == ENOMEM)
         return sb_fail_memory();
     TRY(name_parity(target ? target : path, parity_dir, &name));
-    if (sb_protect_find_super(name.data, &super))
-        look(path, &super, out);
+    if (!sb_protect_find_super(name.data, &super))
+        return SB_OK;
+    out->per_mille = (super.shape.parity * 1000 + super.shape.data / 2) / super.shape.data;
+    out->size = super.shape.size;
+    code = IGNORED(sb_file_open(&file, path, "file"));
+    out->state = code == SB_NOENT ? SB_PROTECT_CUT : SB_PROTECT_CHANGED;
+    if (code)
+        return SB_OK;
+    (void)!IGNORED(sb_protect_is_same(&super, file, &same));
+    if (same)
+        out->state = file->st.st_size < super.shape.size ? SB_PROTECT_CUT : SB_PROTECT_CURRENT;
     return SB_OK;
 }
 
 int64_t sb_protect_work(const char *path, const struct sb_protect_options *options)
 {
     bool check = options->act == SB_PROTECT_CHECK || options->act == SB_PROTECT_REPAIR;
-    struct sb_buf name = {0};
-    struct sb_error err;
-    struct stat st;
-    int64_t size = 0;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    struct stat st, parity;
 
     if (options->act == SB_PROTECT_REMOVE || lstat(path, &st) || !S_ISREG(st.st_mode))
         return 0;
-    size = st.st_size;
-    if (check && INTO(&err, name_parity(path, options->parity_dir, &name)) == SB_OK)
-        size = lstat(name.data, &st) ? 0 : size + st.st_size;
-    sb_buf_release(&name);
-    return size;
+    if (!check || IGNORED(name_parity(path, options->parity_dir, &name)))
+        return st.st_size;
+    return lstat(name.data, &parity) ? 0 : (int64_t)st.st_size + parity.st_size;
 }
 
 static enum sb_code refuse_kind(const char *path, const struct stat *st)
@@ -142,25 +113,12 @@ static enum sb_code refuse_kind(const char *path, const struct stat *st)
     return sb_fail(SB_FORMAT, "%s: is no regular file", path);
 }
 
-static enum sb_code refuse_names(const struct sb_protected *work, const struct stat *st)
-{
-    if (st->st_nlink <= 1 || work->options->hard_links)
-        return SB_OK;
-    return sb_fail(SB_FORMAT,
-                   "%s: has %ju names (hard links), and would change under all of them; "
-                   "'shardbox protect --repair --hard-links' allows it",
-                   work->path, (uintmax_t)st->st_nlink);
-}
-
 enum sb_code sb_protected_begin(struct sb_protected *work, const char *path,
                                 const struct sb_protect_options *options)
 {
-    const char *dir = options->parity_dir;
-    enum sb_code code;
-
     *work = (struct sb_protected){.path = path, .options = options, .lock = {.fd = -1}};
-    code = name_parity(path, dir, &work->name);
-    return !code && dir ? sb_protect_find_origin(&work->origin, path) : code;
+    TRY(name_parity(path, options->parity_dir, &work->name));
+    return options->parity_dir ? sb_protect_find_origin(&work->origin, path) : SB_OK;
 }
 
 void sb_protected_end(struct sb_protected *work)
@@ -171,16 +129,6 @@ void sb_protected_end(struct sb_protected *work)
     sb_out_lock_drop(&work->lock);
     sb_buf_release(&work->name);
     free(work->origin);
-}
-
-enum sb_code sb_protected_commit(const struct sb_protected *work, enum sb_protect_commit *commit)
-{
-    unsigned char head[SB_PROTECT_HEAD] = {0};
-    size_t got;
-    enum sb_code code = sb_file_read(work->file, head, sizeof(head), 0, &got);
-
-    *commit = sb_protect_commit(&work->parity->super, head);
-    return code;
 }
 
 enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
@@ -197,7 +145,12 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
         return sb_fail_errno(errno, "%s: cannot be opened", work->path);
     TRY(sb_file_take(&work->file, fd, work->path));
     TRY(refuse_kind(work->path, &work->file->st));
-    return to_write ? refuse_names(work, &work->file->st) : SB_OK;
+    if (!to_write || work->file->st.st_nlink <= 1 || work->options->hard_links)
+        return SB_OK;
+    return sb_fail(SB_FORMAT,
+                   "%s: has %ju names (hard links), and would change under all of them; "
+                   "'shardbox protect --repair --hard-links' allows it",
+                   work->path, (uintmax_t)work->file->st.st_nlink);
 }
 
 enum sb_code sb_protected_open_parity(struct sb_protected *work)
@@ -226,36 +179,29 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work)
     return SB_OK;
 }
 
-size_t sb_protect_base_size(const char *name)
-{
-    size_t size = strlen(name), end = sizeof(SB_PROTECT_SUFFIX) - 1;
-
-    return size > end && strcmp(name + size - end, SB_PROTECT_SUFFIX) == 0 ? size - end : 0;
-}
-
 /* Also one whose file is gone; and one that was just removed. */
 static bool is_parity(const char *path, enum sb_protect_act act)
 {
-    struct sb_parity *parity = NULL;
-    struct sb_error found;
-    bool is;
+    static const char suffix[] = SB_PROTECT_SUFFIX;
+    size_t size = strlen(path), end = sizeof(suffix) - 1;
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+    enum sb_code code;
 
-    if (sb_protect_base_size(path) == 0)
+    if (size <= end || strcmp(path + size - end, suffix) != 0)
         return false;
-    if (INTO(&found, sb_parity_open(&parity, path)) == SB_OK)
-        is = sb_protect_has_note(&parity->super);
-    else
-        is = found.code == SB_DAMAGED || (found.code == SB_NOENT && act == SB_PROTECT_REMOVE);
-    sb_parity_free(parity);
-    return is;
+    code = IGNORED(sb_parity_open(&parity, path));
+    if (!code)
+        return sb_protect_has_note(&parity->super);
+    return code == SB_DAMAGED || (code == SB_NOENT && act == SB_PROTECT_REMOVE);
 }
 
 static enum sb_code remove_parity(struct sb_protected *work)
 {
     const char *name = work->name.data;
+    enum sb_code code = sb_protected_open_parity(work);
 
-    if (sb_protected_open_parity(work) && sb_error()->code != SB_DAMAGED)
-        return sb_error()->code;
+    if (code && code != SB_DAMAGED)
+        return code;
     if (work->options->dry_run) {
         sb_report(work->options->notify, SB_NOTE, "would-remove", name, "would be removed");
         return SB_OK;
@@ -312,10 +258,9 @@ static enum sb_code lock(struct sb_protected *work)
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data);
     if (code || options->act == SB_PROTECT_REMOVE || work->guard)
         return code;
-    if (options->act == SB_PROTECT_REPAIR)
-        return sb_protect_hold(&work->holds, work->path);
-    return sb_protect_is_index(work->path) ? sb_protect_hold_to_read(&work->holds, work->path)
-                                           : SB_OK;
+    if (options->act == SB_PROTECT_REPAIR || sb_protect_is_index(work->path))
+        return sb_protect_hold(&work->holds, work->path, options->act != SB_PROTECT_REPAIR);
+    return SB_OK;
 }
 
 enum sb_code sb_protect(const char *path, const struct sb_protect_options *options)
@@ -351,9 +296,7 @@ enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const cha
 
     if (!code)
         code = sb_protected_open_parity(&work);
-    *out = code ? NULL : work.parity;
-    if (!code)
-        work.parity = NULL;
+    *out = code ? NULL : TAKE(work.parity);
     sb_protected_end(&work);
     return code;
 }

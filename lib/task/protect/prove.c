@@ -1,5 +1,3 @@
-#include "task/protect/prove.h"
-
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/own/own_names.h"
@@ -9,6 +7,7 @@
 #include "core/io.h"
 #include "store/feed/feed.h"
 #include "store/store.h"
+#include "task/protect/impl.h"
 #include "task/verify/bag.h"
 #include "task/verify/container.h"
 #include "task/verify/syrah.h"
@@ -56,29 +55,23 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
                                    .shard_last = shard,
                                    .extents = true,
                                    .steady = true};
-    char *name = strndup(work->path, base);
-    enum sb_code code = name ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) char *name = strndup(work->path, base);
+    enum sb_code code;
     struct stat st;
 
     *used = false;
-    if (!code && sb_archive_open(&prove->archive, name)) {
-        free(name);
-        return !work->parity && (sb_error()->code == SB_NOENT || sb_error()->code == SB_FORMAT)
-                   ? SB_OK
-                   : fail_without_index(work);
-    }
-    if (!code)
-        code = sb_shards_open(&prove->shards, prove->archive);
-    if (!code) {
-        code = sb_shards_stat(prove->shards, shard, &st);
-        *used = !code && sb_is_same_file(&st, &work->file->st);
-        if (code == SB_NOENT || code == SB_FORMAT)
-            code = SB_OK;
-    }
-    if (*used)
-        code = sb_cursor_open(&prove->cursor, prove->archive, &query);
-    free(name);
-    return code;
+    if (!name)
+        return sb_fail_memory();
+    code = sb_archive_open(&prove->archive, name);
+    if (code)
+        return !work->parity && (code == SB_NOENT || code == SB_FORMAT) ? SB_OK
+                                                                        : fail_without_index(work);
+    TRY(sb_shards_open(&prove->shards, prove->archive));
+    code = sb_shards_stat(prove->shards, shard, &st);
+    if (code)
+        return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
+    *used = sb_is_same_file(&st, &work->file->st);
+    return *used ? sb_cursor_open(&prove->cursor, prove->archive, &query) : SB_OK;
 }
 
 /* The next file with bytes and a CRC32C. */
@@ -103,23 +96,19 @@ static enum sb_code next_file(struct sb_prove *prove)
 
 static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base)
 {
-    struct sb_prove *prove = calloc(1, sizeof(*prove));
-    enum sb_code code = prove ? SB_OK : sb_fail_memory();
-    bool used = false;
+    CLEANUP(sb_prove_freep) struct sb_prove *prove = calloc(1, sizeof(*prove));
+    bool used;
 
-    if (!code) {
-        prove->work = work;
-        code = sb_protect_hold_to_read(&prove->holds, work->path);
-    }
-    if (!code)
-        code = open_archive(prove, base, &used);
-    if (!code && used)
-        code = next_file(prove);
-    if (!code && used)
-        *out = prove;
-    else
-        sb_prove_free(prove);
-    return code;
+    if (!prove)
+        return sb_fail_memory();
+    prove->work = work;
+    TRY(sb_protect_hold(&prove->holds, work->path, true));
+    TRY(open_archive(prove, base, &used));
+    if (!used)
+        return SB_OK;
+    TRY(next_file(prove));
+    *out = TAKE(prove);
+    return SB_OK;
 }
 
 void sb_prove_free(struct sb_prove *prove)
@@ -148,22 +137,20 @@ static void judge_file(struct sb_prove *prove)
 static enum sb_code read_alone(struct sb_prove *prove)
 {
     const struct sb_entry *entry = &prove->entry;
-    unsigned char *bytes = malloc(BLOCK);
-    enum sb_code code = bytes ? SB_OK : sb_fail_memory();
+    CLEANUP(sb_freep) unsigned char *bytes = malloc(BLOCK);
 
+    if (!bytes)
+        return sb_fail_memory();
     prove->crc = 0;
-    for (int64_t done = 0; !code && done < entry->size;) {
+    for (int64_t done = 0; done < entry->size; done += (int64_t)BLOCK) {
         int64_t left = entry->size - done;
-        size_t got = 0, size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
+        size_t got, size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
 
-        code = sb_file_read(prove->work->file, bytes, size, entry->offset + done, &got);
+        TRY(sb_file_read(prove->work->file, bytes, size, entry->offset + done, &got));
         prove->crc = sb_crc32c(prove->crc, bytes, got);
-        done += (int64_t)size;
     }
-    free(bytes);
-    if (!code)
-        judge_file(prove);
-    return code ? code : next_file(prove);
+    judge_file(prove);
+    return next_file(prove);
 }
 
 enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, size_t size)
@@ -171,13 +158,12 @@ enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, siz
     struct sb_prove *prove = context;
     const struct sb_entry *entry = &prove->entry;
     int64_t end = offset + (int64_t)size, at = offset;
-    enum sb_code code = SB_OK;
 
-    while (!code && !prove->ended && entry->offset < end) {
+    while (!prove->ended && entry->offset < end) {
         int64_t from = entry->offset > at ? entry->offset : at, to = entry->offset + entry->size;
 
         if (entry->offset + prove->done < at) {
-            code = read_alone(prove);
+            TRY(read_alone(prove));
             continue;
         }
         to = to < end ? to : end;
@@ -188,24 +174,23 @@ enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes, siz
         if (to < entry->offset + entry->size)
             return SB_OK;
         judge_file(prove);
-        code = next_file(prove);
+        TRY(next_file(prove));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_prove_end(void *context)
 {
     struct sb_prove *prove = context;
-    enum sb_code code = SB_OK;
 
     /* What is left lies past the end. */
-    while (!code && !prove->ended) {
+    while (!prove->ended) {
         prove->crc = ~prove->entry.crc32c;
         judge_file(prove);
-        code = next_file(prove);
+        TRY(next_file(prove));
     }
-    if (code || prove->damaged == 0)
-        return code;
+    if (prove->damaged == 0)
+        return SB_OK;
     return sb_fail(SB_DAMAGED,
                    "%s: damage would be protected; repair it first, with 'shardbox verify "
                    "--repair' or from a copy",
@@ -292,12 +277,11 @@ enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged)
     *damaged = false;
     if (sb_protect_base_of_shard(work->path) > 0)
         return SB_OK;
-    if (work->parity && sb_protected_commit(work, &commit))
-        return sb_error()->code;
-    if (commit == SB_COMMIT_LOST || sb_begins_like_index(work->path))
-        *damaged = commit == SB_COMMIT_LOST || sb_database_is_damaged(work->path, false);
-    else
+    if (work->parity)
+        TRY(sb_protect_commit_of(&work->parity->super, work->file, &commit));
+    if (commit != SB_COMMIT_LOST && !sb_begins_like_index(work->path))
         return check_container(work, damaged);
+    *damaged = commit == SB_COMMIT_LOST || sb_database_is_damaged(work->path, false);
     return SB_OK;
 }
 

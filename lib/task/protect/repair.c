@@ -1,7 +1,7 @@
-#include "archive/parity/mend.h"
+#include "archive/parity/check.h"
 #include "archive/parity/pieces.h"
-#include "task/protect/prove.h"
-#include "task/protect/rewrite.h"
+#include "task/protect/before.h"
+#include "task/protect/impl.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -88,24 +88,19 @@ static enum sb_code take_lost(void *context, int64_t offset, size_t size)
     return SB_OK;
 }
 
-static enum sb_code is_allowed(const struct repair *repair, int64_t offset, const void *made,
-                               size_t size, bool *allowed)
-{
-    const struct sb_protect_guard *guard = repair->work->guard;
-    unsigned char there[SB_PARITY_PIECE_MOST];
-    size_t got;
-
-    TRY(sb_file_read(repair->work->file, there, size, offset, &got));
-    return guard->allows(guard->context, offset, made, there, got, size, allowed);
-}
-
 static enum sb_code take_mended(void *context, int64_t offset, const void *bytes, size_t size)
 {
     struct repair *repair = context;
+    struct sb_file *file = repair->work->file;
+    const struct sb_protect_guard *guard = repair->work->guard;
+    unsigned char there[SB_PARITY_PIECE_MOST];
     bool allowed = true;
+    size_t got;
 
-    if (repair->work->guard && is_allowed(repair, offset, bytes, size, &allowed))
-        return sb_error()->code;
+    if (guard) {
+        TRY(sb_file_read(file, there, size, offset, &got));
+        TRY(guard->allows(guard->context, offset, bytes, there, got, size, &allowed));
+    }
     repair->contradicted |= !allowed;
     repair->can |= allowed;
     if (!repair->last || !allowed)
@@ -114,9 +109,7 @@ static enum sb_code take_mended(void *context, int64_t offset, const void *bytes
     if (repair->keep_size && is_past_end(repair, offset, size))
         return take_lost(context, offset, size);
     add_run(repair, MENDED, offset, size);
-    if (!repair->writes)
-        return SB_OK;
-    return sb_rewrite_add(&repair->rewrite, repair->work->file, offset, bytes, size);
+    return repair->writes ? sb_rewrite_add(&repair->rewrite, file, offset, bytes, size) : SB_OK;
 }
 
 static enum sb_code run_pass(struct repair *repair)
@@ -131,40 +124,41 @@ static enum sb_code run_pass(struct repair *repair)
 static enum verdict judge(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
-    const struct sb_parity_super *super = &work->parity->super;
 
     /* Of an index a later commit has rows that only it knows. */
-    if (work->options->trust &&
-        (repair->commit != SB_COMMIT_OTHER || !sb_protect_is_index(work->path)))
-        return IT_IS_DAMAGE;
-    switch (repair->commit) {
-    case SB_COMMIT_OTHER:
+    if (repair->commit == SB_COMMIT_OTHER &&
+        (!work->options->trust || sb_protect_is_index(work->path)))
         return IT_IS_A_CHANGE;
-    case SB_COMMIT_SAME:
-    case SB_COMMIT_LOST:
+    if (work->options->trust || repair->commit != SB_COMMIT_NONE ||
+        sb_protect_is_current(&work->parity->super, &work->file->st))
         return IT_IS_DAMAGE;
-    default:
-        return sb_protect_is_current(super, &work->file->st) ? IT_IS_DAMAGE : IT_MAY_BE_DAMAGE;
-    }
+    return IT_MAY_BE_DAMAGE;
+}
+
+/* The second pass, which writes if that is requested. */
+static enum sb_code write_pieces(struct repair *repair)
+{
+    const struct sb_protected *work = repair->work;
+
+    if (!repair->writes)
+        return run_pass(repair);
+    TRY(sb_rewrite_begin(&repair->rewrite, work->path, work->options->parity_dir));
+    if (repair->commit != SB_COMMIT_NONE)
+        TRY(sb_before_add(&repair->rewrite.before, work->path,
+                          sb_protect_noted_commits(&work->parity->super), "", "", 0));
+    TRY(run_pass(repair));
+    return sb_rewrite_end(&repair->rewrite);
 }
 
 static enum sb_code write_what_can(struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
     const struct sb_protect_options *options = work->options;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     repair->last = true;
     repair->writes = options->act == SB_PROTECT_REPAIR && !options->dry_run && repair->can;
-    if (repair->writes)
-        code = sb_rewrite_begin(&repair->rewrite, work->path, options->parity_dir);
-    if (!code && repair->writes && repair->commit != SB_COMMIT_NONE)
-        code = sb_before_add_commits(&repair->rewrite.before, work->path,
-                                     sb_protect_noted_commits(&work->parity->super));
-    if (!code)
-        code = run_pass(repair);
-    if (!code && repair->writes)
-        code = sb_rewrite_end(&repair->rewrite);
+    code = write_pieces(repair);
     sb_rewrite_release(&repair->rewrite);
     if (code)
         return code;
@@ -217,12 +211,11 @@ static enum sb_code fail_changed(const struct repair *repair)
 static enum sb_code refuse_another(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
-    bool another;
+    bool another = false;
 
-    if (repair->commit != SB_COMMIT_SAME || repair->bad->data == 0 ||
-        (work->options->trust && !sb_protect_is_index(work->path)))
-        return SB_OK;
-    TRY(sb_pieces_is_another(work->parity, work->file, &another));
+    if (repair->commit == SB_COMMIT_SAME && repair->bad->data > 0 &&
+        (!work->options->trust || sb_protect_is_index(work->path)))
+        TRY(sb_pieces_is_another(work->parity, work->file, &another));
     if (!another)
         return SB_OK;
     return sb_fail(SB_CHANGED,
@@ -231,30 +224,24 @@ static enum sb_code refuse_another(const struct repair *repair)
                    work->path);
 }
 
-/* Of a file that has lost its first bytes: may it be another one? So much differs where it is in a
- * later state, or of another kind. */
-static bool differs_much(const struct repair *repair)
-{
-    const struct sb_parity_shape *shape = &repair->work->parity->super.shape;
-    int64_t pieces = (shape->size + shape->piece - 1) / shape->piece;
-
-    return repair->bad->data > SPARED_PIECES || repair->bad->data * 2 > pieces;
-}
-
 /* Is what differs to be repaired? SB_CHANGED: no. */
 static enum sb_code judge_damage(const struct repair *repair)
 {
     const struct sb_protected *work = repair->work;
+    const struct sb_parity_super *super = &work->parity->super;
+    int64_t bad = repair->bad->data;
     enum verdict verdict = judge(repair);
     bool damaged = verdict == IT_IS_DAMAGE;
 
+    /* So much differs where a file that has lost its first bytes is in a later state, or another
+     * one. */
     if (damaged && repair->commit == SB_COMMIT_LOST && !work->options->trust &&
-        differs_much(repair) && !sb_protect_is_current(&work->parity->super, &work->file->st))
+        (bad > SPARED_PIECES || bad * 2 > sb_parity_pieces(&super->shape)) &&
+        !sb_protect_is_current(super, &work->file->st))
         return fail_changed(repair);
     /* A longer file was written to since. */
-    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= work->parity->super.shape.size &&
-        sb_prove_own(work, &damaged))
-        return sb_error()->code;
+    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size)
+        TRY(sb_prove_own(work, &damaged));
     return damaged ? refuse_another(repair) : fail_changed(repair);
 }
 
@@ -285,8 +272,7 @@ static enum sb_code tend_parity(struct repair *repair)
         sb_report(options->notify, SB_NOTE, "would-repair", work->name.data, "would be made again");
         return SB_OK;
     }
-    sb_file_free(work->file);
-    work->file = NULL;
+    sb_file_free(TAKE(work->file));
     TRY(sb_protected_open(work, false));
     return sb_protect_write_parity(work);
 }
@@ -338,27 +324,29 @@ static enum sb_code run(struct repair *repair)
     return SB_OK;
 }
 
+static void release(struct repair *repair)
+{
+    sb_parity_bad_free(repair->bad);
+}
+
 enum sb_code sb_protect_repair(struct sb_protected *work)
 {
     bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
-    struct repair repair = {.work = work};
-    enum sb_code code;
+    CLEANUP(release) struct repair repair = {.work = work};
+    const struct sb_parity_super *super;
 
     TRY(sb_protected_open(work, to_write));
-    code = sb_protected_open_parity(work);
-    if (!code)
-        code = sb_protected_commit(work, &repair.commit);
+    TRY(sb_protected_open_parity(work));
+    super = &work->parity->super;
+    TRY(sb_protect_commit_of(super, work->file, &repair.commit));
     /* It cannot be the one that is protected, and is not read. */
-    if (!code && judge(&repair) == IT_IS_A_CHANGE)
+    if (judge(&repair) == IT_IS_A_CHANGE)
         return fail_changed(&repair);
-    repair.changed = !code && work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
-    if (!code)
-        code = run(&repair);
+    repair.changed = work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
+    TRY(run(&repair));
     /* It may have been a later state. */
-    if (!code && repair.writes && repair.commit == SB_COMMIT_LOST &&
-        sb_protect_is_index(work->path) &&
-        !sb_protect_is_current(&work->parity->super, &work->file->st))
-        work->remade = sb_protect_noted_time(&work->parity->super).tv_sec;
-    sb_parity_bad_free(repair.bad);
-    return code;
+    if (repair.writes && repair.commit == SB_COMMIT_LOST && sb_protect_is_index(work->path) &&
+        !sb_protect_is_current(super, &work->file->st))
+        work->remade = sb_protect_noted_time(super).tv_sec;
+    return SB_OK;
 }

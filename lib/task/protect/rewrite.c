@@ -1,4 +1,4 @@
-#include "task/protect/rewrite.h"
+#include "task/protect/before.h"
 
 #include "core/io.h"
 
@@ -97,11 +97,6 @@ static enum sb_code refuse_changes(const struct sb_rewrite *rewrite)
     return SB_OK;
 }
 
-static bool is_last_of_file(const struct sb_rewrite *rewrite, size_t i)
-{
-    return i + 1 == rewrite->count || rewrite->parts[i + 1].file != rewrite->parts[i].file;
-}
-
 /* The kernel's copy is dropped where it can be, so that the disk itself is read. */
 static enum sb_code sync_file(const struct sb_rewrite_part *part)
 {
@@ -128,22 +123,27 @@ static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_re
                    part->file->name, part->offset);
 }
 
-static enum sb_code write_batch(struct sb_rewrite *rewrite)
+static enum sb_code write_parts(struct sb_rewrite *rewrite)
 {
-    enum sb_code code = refuse_changes(rewrite);
-
-    if (!code)
-        code = keep_before(rewrite);
-    for (size_t i = 0; !code && i < rewrite->count; i++) {
+    TRY(refuse_changes(rewrite));
+    TRY(keep_before(rewrite));
+    for (size_t i = 0; i < rewrite->count; i++) {
         const struct sb_rewrite_part *part = &rewrite->parts[i];
 
-        code = sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
-                              part->file->name);
-        if (!code && is_last_of_file(rewrite, i))
-            code = sync_file(part);
+        TRY(sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
+                           part->file->name));
+        if (i + 1 == rewrite->count || rewrite->parts[i + 1].file != part->file)
+            TRY(sync_file(part));
     }
-    for (size_t i = 0; !code && i < rewrite->count; i++)
-        code = compare(rewrite, &rewrite->parts[i]);
+    for (size_t i = 0; i < rewrite->count; i++)
+        TRY(compare(rewrite, &rewrite->parts[i]));
+    return SB_OK;
+}
+
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite)
+{
+    enum sb_code code = write_parts(rewrite);
+
     forget(rewrite);
     return code;
 }
@@ -158,9 +158,8 @@ static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, i
     TRY(read_there(&part, there, &got));
     if (got == size && memcmp(there, bytes, size) == 0)
         return SB_OK;
-    if ((rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES) &&
-        write_batch(rewrite))
-        return sb_error()->code;
+    if (rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES)
+        TRY(sb_rewrite_end(rewrite));
     if (fstat(file->fd, &part.st))
         return sb_fail_errno(errno, "%s", file->name);
     part.at = rewrite->used;
@@ -169,15 +168,6 @@ static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, i
     rewrite->parts[rewrite->count++] = part;
     sb_file_ref(file);
     return SB_OK;
-}
-
-/* Nothing is there that it would replace. */
-static enum sb_code add_hole(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
-                             size_t size)
-{
-    TRY(write_batch(rewrite));
-    TRY(sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name));
-    return sb_fsync(file->fd, file->name);
 }
 
 /* How many zeros from the offset on need not be written, as the file has a hole there. */
@@ -199,40 +189,36 @@ static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, 
                               size_t size)
 {
     static const unsigned char zeros[PART_BYTES];
-    enum sb_code code = SB_OK;
     struct stat st;
 
-    while (!code && size > 0) {
+    while (size > 0) {
         size_t some = skip_hole(file, offset, size);
 
-        if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset)
-            return add_hole(rewrite, file, offset, size);
+        /* Past the end nothing is there that a hole would replace. */
+        if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset) {
+            TRY(sb_rewrite_end(rewrite));
+            TRY(sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name));
+            return sb_fsync(file->fd, file->name);
+        }
         if (some == 0) {
             some = size < PART_BYTES ? size : PART_BYTES;
-            code = add_part(rewrite, file, offset, zeros, some);
+            TRY(add_part(rewrite, file, offset, zeros, some));
         }
         offset += (int64_t)some;
         size -= some;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
                         const unsigned char *bytes, size_t size)
 {
-    enum sb_code code = SB_OK;
-
     if (!bytes)
         return add_zeros(rewrite, file, offset, size);
-    while (!code && size > 0) {
-        size_t some = size < PART_BYTES ? size : PART_BYTES;
-
-        code = add_part(rewrite, file, offset, bytes, some);
-        bytes += some;
-        offset += (int64_t)some;
-        size -= some;
-    }
-    return code;
+    for (size_t done = 0; done < size; done += PART_BYTES)
+        TRY(add_part(rewrite, file, offset + (int64_t)done, bytes + done,
+                     size - done < PART_BYTES ? size - done : PART_BYTES));
+    return SB_OK;
 }
 
 enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
@@ -244,9 +230,4 @@ enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, in
     code = add(rewrite, file, offset, bytes, size);
     pthread_mutex_unlock(&rewrite->mutex);
     return code;
-}
-
-enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite)
-{
-    return write_batch(rewrite);
 }

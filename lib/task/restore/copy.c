@@ -1,8 +1,9 @@
-#include "task/restore/copy.h"
+#include "task/restore/impl.h"
 
 #include "archive/archive.h"
 #include "archive/content.h"
 #include "archive/database.h"
+#include "core/crc32c.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/name.h"
@@ -16,6 +17,38 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+void sb_restore_piece_release(struct sb_restore_piece *piece)
+{
+    sb_spool_release(&piece->bytes);
+}
+
+void sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size)
+{
+    sb_spool_clear(&piece->bytes);
+    piece->expected = size;
+    piece->crc = 0;
+    piece->lost = false;
+}
+
+enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size)
+{
+    struct sb_restore_piece *piece = context;
+    enum sb_code code;
+
+    if ((int64_t)size > piece->expected - sb_spool_size(&piece->bytes))
+        return sb_fail(SB_LIMIT, "has more than %lld bytes", (long long)piece->expected);
+    code = sb_spool_add(&piece->bytes, data, size);
+    piece->lost = code != SB_OK;
+    if (!code)
+        piece->crc = sb_crc32c_block(piece->crc, data, size);
+    return code;
+}
+
+bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uint32_t crc32c)
+{
+    return piece->expected >= 0 && sb_spool_size(&piece->bytes) == size && piece->crc == crc32c;
+}
 
 struct sb_restore_copy {
     const char *path;
@@ -55,14 +88,10 @@ void sb_restore_copy_free(struct sb_restore_copy *copy)
 /* Opening the index of the archive a second time would drop its locks, and would be of no use. */
 static enum sb_code refuse_itself(const char *path, const struct sb_archive *archive)
 {
-    const struct stat *index = sb_archive_index_stat(archive);
+    CLEANUP(sb_freep) char *file = IGNORED(sb_index_file(path));
     struct stat st;
-    char *file = IGNORED(sb_index_file(path));
-    bool same =
-        file && stat(file, &st) == 0 && st.st_dev == index->st_dev && st.st_ino == index->st_ino;
 
-    free(file);
-    if (!same)
+    if (!file || stat(file, &st) || !sb_is_same_file(&st, sb_archive_index_stat(archive)))
         return SB_OK;
     return sb_fail(SB_INVALID,
                    "%s: is the archive itself, or has the same index; another copy is needed",
@@ -106,8 +135,7 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
                                   const char *prefix, const struct sb_archive *archive,
                                   const struct sb_notify *notify)
 {
-    struct sb_restore_copy *copy = calloc(1, sizeof(*copy));
-    enum sb_code code;
+    CLEANUP(sb_restore_copy_freep) struct sb_restore_copy *copy = calloc(1, sizeof(*copy));
 
     *out = NULL;
     if (!copy)
@@ -116,16 +144,10 @@ enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path
     copy->dir = -1;
     copy->notify_to = notify;
     copy->notify = (struct sb_notify){.call = report_as_note, .context = copy};
-    code = refuse_itself(path, archive);
-    if (code == SB_OK)
-        code = take_prefix(copy, prefix);
-    if (code == SB_OK)
-        code = open_kind(copy);
-    if (code) {
-        sb_restore_copy_free(copy);
-        return code;
-    }
-    *out = copy;
+    TRY(refuse_itself(path, archive));
+    TRY(take_prefix(copy, prefix));
+    TRY(open_kind(copy));
+    *out = TAKE(copy);
     return SB_OK;
 }
 

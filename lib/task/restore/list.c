@@ -1,4 +1,4 @@
-#include "task/restore/list.h"
+#include "task/restore/impl.h"
 
 #include "archive/database.h"
 
@@ -24,13 +24,13 @@ static const char *const sql[QUERIES] = {
     [DAMAGE] = "INSERT OR IGNORE INTO damaged VALUES (?1)",
     [IS_DAMAGED] = "SELECT 1 FROM damaged WHERE path = ?1",
     [NEXT_DAMAGED] = "SELECT path FROM damaged ORDER BY path",
-    [ADD] = "INSERT INTO wanted (path, is_link, shard, offset, size, crc32c, state)"
+    [ADD] = "INSERT INTO wanted (is_link, shard, offset, size, crc32c, path, state)"
             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
     [NEXT] = "SELECT " COLUMNS " FROM wanted WHERE id > ?1 AND state BETWEEN ?2 AND ?3"
              " ORDER BY id LIMIT 1",
-    [FIND] = "SELECT " COLUMNS " FROM wanted WHERE path = ?1 AND id > ?2 AND state < ?3"
+    [FIND] = "SELECT " COLUMNS " FROM wanted WHERE path = ?3 AND id > ?1 AND state < ?2"
              " ORDER BY id LIMIT 1",
-    [FIND_TARGET] = "SELECT " COLUMNS " FROM wanted WHERE target = ?1 AND id > ?2 AND state < ?3"
+    [FIND_TARGET] = "SELECT " COLUMNS " FROM wanted WHERE target = ?3 AND id > ?1 AND state < ?2"
                     " ORDER BY id LIMIT 1",
     [SET] = "UPDATE wanted SET state = ?2 WHERE id = ?1",
     [LINK] = "UPDATE wanted SET target = ?2 WHERE id = ?1",
@@ -127,12 +127,8 @@ enum sb_code sb_restore_list_add(struct sb_restore_list *list, const struct sb_e
 {
     sqlite3_stmt *query = list->queries[ADD];
 
-    bind_name(query, 1, entry->path, entry->path_size);
-    sqlite3_bind_int(query, 2, entry->type == SB_LINK);
-    sqlite3_bind_int64(query, 3, entry->shard);
-    sqlite3_bind_int64(query, 4, entry->offset);
-    sqlite3_bind_int64(query, 5, entry->size);
-    sqlite3_bind_int64(query, 6, entry->crc32c);
+    SB_BIND(query, entry->type == SB_LINK, entry->shard, entry->offset, entry->size, entry->crc32c);
+    bind_name(query, 6, entry->path, entry->path_size);
     list->open++;
     return sb_database_step(query);
 }
@@ -166,9 +162,7 @@ enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
     sqlite3_stmt *query = list->queries[NEXT];
 
     sqlite3_reset(query);
-    sqlite3_bind_int64(query, 1, after);
-    sqlite3_bind_int(query, 2, (int)least);
-    sqlite3_bind_int(query, 3, (int)most);
+    SB_BIND(query, after, (int)least, (int)most);
     return take_item(list, query, item);
 }
 
@@ -178,21 +172,16 @@ enum sb_code sb_restore_list_find(struct sb_restore_list *list, const char *name
     sqlite3_stmt *query = list->queries[by_target ? FIND_TARGET : FIND];
 
     sqlite3_reset(query);
-    bind_name(query, 1, name, size);
-    sqlite3_bind_int64(query, 2, after);
-    sqlite3_bind_int(query, 3, SB_RESTORE_WRITTEN);
+    SB_BIND(query, after, SB_RESTORE_WRITTEN);
+    bind_name(query, 3, name, size);
     return take_item(list, query, item);
 }
 
 enum sb_code sb_restore_list_set(struct sb_restore_list *list, int64_t id,
                                  enum sb_restore_state state)
 {
-    sqlite3_stmt *query = list->queries[SET];
-
-    sqlite3_bind_int64(query, 1, id);
-    sqlite3_bind_int(query, 2, (int)state);
     list->open -= state == SB_RESTORE_WRITTEN;
-    return sb_database_step(query);
+    return SB_RUN(list->queries[SET], id, (int)state);
 }
 
 enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, const char *target,

@@ -63,10 +63,8 @@ static enum sb_code mend_item(struct shard *shard, const struct sb_restore_item 
     }
     if (!restore->options->dry_run) {
         sb_restore_target_mark(restore->target, item->shard, SB_SHARD_READY);
-        code = sb_pieces_feed(shard->pieces, item->offset, item->size, sb_restore_put_block, &put);
+        TRY(sb_pieces_feed(shard->pieces, item->offset, item->size, sb_restore_put_block, &put));
     }
-    if (code)
-        return code;
     sb_restore_passed(restore, item->size);
     return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN);
 }
@@ -117,12 +115,9 @@ static enum sb_code mend_shard(struct shard *shard, int64_t after)
     enum sb_code code;
 
     while (!(code = find_batch(shard, after, &last, &from, &to))) {
-        code = sb_pieces_find(shard->pieces,
-                              &(struct sb_parity_check_options){.from = from, .to = to}, NULL);
-        if (!code)
-            code = mend_batch(shard, after, last);
-        if (code)
-            return code;
+        TRY(sb_pieces_find(shard->pieces, &(struct sb_parity_check_options){.from = from, .to = to},
+                           NULL));
+        TRY(mend_batch(shard, after, last));
         after = last;
     }
     return code == SB_END ? sb_restore_target_sync(shard->restore->target) : code;
@@ -149,25 +144,27 @@ static enum sb_code open_shard(struct shard *shard)
     code = sb_file_open(&shard->file, shard->path, "shard");
     if (!code)
         code = sb_protect_open(&shard->parity, shard->path, restore->options->parity_dir);
-    if (!code)
-        return sb_pieces_new(&shard->pieces, shard->parity, shard->file, restore->hold.path);
-    return code == SB_NOENT ? SB_OK : leave(shard);
+    if (code)
+        return code == SB_NOENT ? SB_OK : leave(shard);
+    return sb_pieces_new(&shard->pieces, shard->parity, shard->file, restore->hold.path);
+}
+
+static void close_shard(struct shard *shard)
+{
+    sb_pieces_free(shard->pieces);
+    sb_parity_free(shard->parity);
+    sb_file_free(shard->file);
+    free(shard->path);
 }
 
 static enum sb_code mend(struct sb_restore *restore, uint32_t number, int64_t after)
 {
-    struct shard shard = {.restore = restore, .number = number};
+    CLEANUP(close_shard) struct shard shard = {.restore = restore, .number = number};
     enum sb_code code = open_shard(&shard);
 
     if (!code && shard.pieces)
         code = mend_shard(&shard, after);
-    if (code == SB_CHANGED || code == SB_DAMAGED)
-        code = leave(&shard);
-    sb_pieces_free(shard.pieces);
-    sb_parity_free(shard.parity);
-    sb_file_free(shard.file);
-    free(shard.path);
-    return code;
+    return code == SB_CHANGED || code == SB_DAMAGED ? leave(&shard) : code;
 }
 
 enum sb_code sb_restore_parity(struct sb_restore *restore)

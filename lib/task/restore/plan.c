@@ -117,41 +117,36 @@ static enum sb_code plan_shard(struct pass *pass, uint32_t shard)
                              .shard_first = shard,
                              .shard_last = shard,
                              .steady = true};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, pass->restore->archive, &query);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_cursor_open(&cursor, pass->restore->archive, &query));
     while (!(code = sb_cursor_next(cursor, &entry))) {
         if (!entry.defect && entry.size > 0)
-            code = see(pass, &entry);
-        if (code)
-            break;
+            TRY(see(pass, &entry));
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? settle(pass) : code;
 }
 
 static enum sb_code plan_writable(struct sb_restore *restore, uint32_t shard)
 {
     struct pass pass = {.restore = restore, .capacity = sb_restore_target_limit(restore->target)};
-    char *path;
+    CLEANUP(sb_freep) char *path = NULL;
     enum sb_code code = sb_restore_target_look(restore->target, shard, &pass.size);
 
-    if (code && code != SB_INVALID)
-        return code;
     if (code == SB_OK) {
         code = plan_shard(&pass, shard);
         sb_buf_release(&pass.path);
         return code;
     }
+    if (code != SB_INVALID)
+        return code;
     path = sb_shard_name(sb_restore_target_base(restore->target), shard);
     if (!path)
         return sb_error()->code;
     sb_report(restore->notify, SB_PROBLEM, "linked", path, "its files are not restored: it %s",
               sb_error()->text);
-    free(path);
     return SB_OK;
 }
 
@@ -159,49 +154,40 @@ static enum sb_code is_in_use(struct sb_restore *restore, uint32_t shard, bool *
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .shard_first = shard, .shard_last = shard};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, restore->archive, &query);
+    enum sb_code code;
 
     *in_use = false;
-    while (code == SB_OK && !*in_use) {
-        code = sb_cursor_next(cursor, &entry);
-        *in_use = code == SB_OK && (entry.defect || entry.size > 0);
-    }
-    sb_cursor_free(cursor);
-    return code == SB_END ? SB_OK : code;
-}
-
-static void report_made(const struct sb_restore *restore, uint32_t first, uint32_t last)
-{
-    const char *path = sb_archive_path(restore->archive);
-
-    if (first == last)
-        sb_report(restore->notify, SB_WARNING, "shard", path,
-                  "shard %u, which no file uses, was missing, and is made anew", first);
-    else
-        sb_report(restore->notify, SB_WARNING, "shard", path,
-                  "shards %u to %u, which no file uses, were missing, and are made anew", first,
-                  last);
+    TRY(sb_cursor_open(&cursor, restore->archive, &query));
+    while (!*in_use && !(code = sb_cursor_next(cursor, &entry)))
+        *in_use = entry.defect || entry.size > 0;
+    return *in_use || code == SB_END ? SB_OK : code;
 }
 
 /* Up to the next one in use: verify reports a run of them once. */
 static enum sb_code fill_hole(struct sb_restore *restore, uint32_t shard)
 {
+    const char *path = sb_archive_path(restore->archive);
     uint32_t first = shard;
     enum sb_code code = SB_OK;
     bool in_use = false;
 
-    while (code == SB_OK && shard <= SB_SHARD_MAX &&
-           sb_restore_target_is_missing(restore->target, shard)) {
+    while (shard <= SB_SHARD_MAX && sb_restore_target_is_missing(restore->target, shard)) {
         code = is_in_use(restore, shard, &in_use);
+        if (!code && !in_use)
+            code = sb_restore_target_ready(restore->target, shard);
         if (code || in_use)
             break;
-        code = sb_restore_target_ready(restore->target, shard);
-        shard += code == SB_OK;
+        shard++;
     }
-    if (shard > first)
-        report_made(restore, first, shard - 1);
+    if (shard == first + 1)
+        sb_report(restore->notify, SB_WARNING, "shard", path,
+                  "shard %u, which no file uses, was missing, and is made anew", first);
+    else if (shard > first)
+        sb_report(restore->notify, SB_WARNING, "shard", path,
+                  "shards %u to %u, which no file uses, were missing, and are made anew", first,
+                  shard - 1);
     return code;
 }
 

@@ -3,8 +3,8 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/shards.h"
-#include "core/array.h"
 #include "core/file_lock.h"
+#include "core/io.h"
 #include "core/number.h"
 #include "task/restore/impl.h"
 
@@ -15,32 +15,22 @@
 
 static bool is_damage_of_file(const struct sb_defect *defect)
 {
-    static const char *const kinds[] = {"checksum", "unreadable", "bounds"};
-
-    for (size_t i = 0; defect->path && i < ARRAY_SIZE(kinds); i++) {
-        if (strcmp(defect->kind, kinds[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void note_damage(struct sb_restore *restore, const struct sb_defect *defect)
-{
-    struct sb_error err;
-
-    if (restore->failed.code == SB_OK &&
-        INTO(&err, sb_restore_list_damage(restore->list, defect->path, defect->path_size)))
-        restore->failed = err;
+    return defect->path &&
+           (strcmp(defect->kind, "checksum") == 0 || strcmp(defect->kind, "unreadable") == 0 ||
+            strcmp(defect->kind, "bounds") == 0);
 }
 
 /* Records what verify finds, and passes it on. */
 static void found(void *context, const struct sb_defect *defect)
 {
     struct sb_restore *restore = context;
+    struct sb_error err;
 
     if (is_damage_of_file(defect)) {
         restore->result->damaged++;
-        note_damage(restore, defect);
+        if (!restore->failed.code &&
+            INTO(&err, sb_restore_list_damage(restore->list, defect->path, defect->path_size)))
+            restore->failed = err;
     } else if (strcmp(defect->kind, "shard") == 0 && defect->shard >= 0 &&
                defect->shard <= SB_SHARD_MAX) {
         sb_restore_target_mark(restore->target, (uint32_t)defect->shard, SB_SHARD_DEFECT);
@@ -82,28 +72,23 @@ static enum sb_code prepare(struct sb_restore *restore)
 {
     const struct sb_restore_options *options = restore->options;
     const char *index = sb_archive_index_path(restore->archive);
-    char *base;
-    enum sb_code code;
+    CLEANUP(sb_freep) char *base = NULL;
 
-    code = sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true);
-    if (code == SB_OK && !restore->hold.file)
-        code = sb_fail_errno(ENOENT, "%s", restore->hold.path);
-    if (code)
-        return code;
+    TRY(sb_hold_find(&restore->hold, sb_archive_path(restore->archive), true));
+    if (!restore->hold.file)
+        return sb_fail_errno(ENOENT, "%s", restore->hold.path);
     if (!options->dry_run && access(restore->hold.file, W_OK))
         return sb_fail_errno(errno, "%s", restore->hold.file);
     base = strndup(index, sb_index_base_size(index));
     if (!base)
         return sb_fail_memory();
-    code = sb_restore_target_new(&restore->target, base, options->parity_dir,
-                                 sb_archive_database(restore->archive));
-    free(base);
-    if (code == SB_OK)
-        code = sb_restore_list_new(&restore->list, restore->hold.path);
-    if (code == SB_OK && options->copy)
-        code = sb_restore_copy_open(&restore->copy, options->copy, options->prefix,
-                                    restore->archive, restore->notify);
-    return code;
+    TRY(sb_restore_target_new(&restore->target, base, options->parity_dir,
+                              sb_archive_database(restore->archive)));
+    TRY(sb_restore_list_new(&restore->list, restore->hold.path));
+    if (!options->copy)
+        return SB_OK;
+    return sb_restore_copy_open(&restore->copy, options->copy, options->prefix, restore->archive,
+                                restore->notify);
 }
 
 static void release(struct sb_restore *restore)
@@ -121,63 +106,29 @@ static void release(struct sb_restore *restore)
 enum sb_code sb_restore_lock(struct sb_restore *restore)
 {
     static const struct sb_hold_options options = {.keeps_mode = true};
-    enum sb_code code;
 
     if (restore->locked)
         return SB_OK;
-    code = sb_hold_take(&restore->hold);
-
-    if (code == SB_OK)
-        code = sb_hold_open(&restore->hold, &restore->db, &options);
-    restore->locked = code == SB_OK;
-    return code == SB_OK ? sb_archive_still_current(restore->archive) : code;
-}
-
-enum sb_code sb_restore_give(struct sb_restore *restore, const struct sb_restore_item *item,
-                             struct sb_restore_piece *piece, bool complete)
-{
-    if (!complete || !sb_restore_piece_is(piece, item->size, item->crc32c))
-        return sb_restore_list_set(restore->list, item->id, SB_RESTORE_OTHER);
-    if (!restore->options->dry_run)
-        TRY(sb_restore_target_ready(restore->target, item->shard));
-    if (!restore->options->dry_run)
-        TRY(sb_restore_target_put(restore->target, item->shard, item->offset, piece));
-    sb_restore_passed(restore, item->size);
-    return sb_restore_list_set(restore->list, item->id, SB_RESTORE_WRITTEN);
-}
-
-static enum sb_code take_from_copy(struct sb_restore *restore)
-{
-    if (sb_restore_list_open(restore->list) == 0)
-        return SB_OK;
-    return sb_restore_copy_in_sequence(restore->copy) ? sb_restore_sequence(restore)
-                                                      : sb_restore_named(restore);
+    TRY(sb_hold_take(&restore->hold));
+    TRY(sb_hold_open(&restore->hold, &restore->db, &options));
+    restore->locked = true;
+    return sb_archive_still_current(restore->archive);
 }
 
 static enum sb_code restore_files(struct sb_restore *restore)
 {
     bool dry_run = restore->options->dry_run;
-    enum sb_code code = dry_run ? SB_OK : sb_restore_lock(restore);
 
-    if (code == SB_OK)
-        code = sb_restore_plan(restore);
-    if (code == SB_OK && !dry_run)
-        code = sb_restore_holes(restore);
-    if (code == SB_OK && restore->options->protect)
-        code = sb_restore_parity(restore);
-    if (code == SB_OK && restore->copy)
-        code = take_from_copy(restore);
-    return code || dry_run ? code : sb_restore_target_sync(restore->target);
-}
-
-static void count_restored(struct sb_restore *restore, const struct sb_restore_item *item)
-{
-    restore->result->restored++;
-    sb_count_up(&restore->result->bytes, item->size);
-    if (restore->options->dry_run)
-        sb_report(restore->notify, SB_NOTE, "would-restore", item->path, "would be restored");
-    else
-        sb_report(restore->notify, SB_NOTE, "restored", item->path, "restored");
+    if (!dry_run)
+        TRY(sb_restore_lock(restore));
+    TRY(sb_restore_plan(restore));
+    if (!dry_run)
+        TRY(sb_restore_holes(restore));
+    if (restore->options->protect)
+        TRY(sb_restore_parity(restore));
+    if (restore->copy)
+        TRY(sb_restore_from_copy(restore));
+    return dry_run ? SB_OK : sb_restore_target_sync(restore->target);
 }
 
 static void report_item(struct sb_restore *restore, const struct sb_restore_item *item)
@@ -203,7 +154,12 @@ static void report_item(struct sb_restore *restore, const struct sb_restore_item
                   "not restored: %s has other bytes under this name", copy);
         break;
     case SB_RESTORE_WRITTEN:
-        count_restored(restore, item);
+        restore->result->restored++;
+        sb_count_up(&restore->result->bytes, item->size);
+        if (restore->options->dry_run)
+            sb_report(notify, SB_NOTE, "would-restore", item->path, "would be restored");
+        else
+            sb_report(notify, SB_NOTE, "restored", item->path, "restored");
         break;
     }
 }
@@ -217,16 +173,6 @@ static enum sb_code report(struct sb_restore *restore)
                                          SB_RESTORE_WRITTEN, &item)))
         report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
-}
-
-/* Shards that verify found missing and that exist now. */
-static int64_t count_made(const struct sb_restore *restore)
-{
-    int64_t made = 0;
-
-    for (uint32_t i = 0; sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &i); i++)
-        made += sb_restore_target_is(restore->target, i, SB_SHARD_READY);
-    return made;
 }
 
 static enum sb_code restore_found(struct sb_restore *restore,
@@ -245,24 +191,42 @@ static enum sb_code restore_found(struct sb_restore *restore,
     }
     TRY(restore_files(restore));
     TRY(report(restore));
-    if (!restore->options->dry_run)
-        result->left -= result->restored + restore->gone + count_made(restore);
+    if (restore->options->dry_run)
+        return SB_OK;
+    result->left -= result->restored + restore->gone;
+    /* Shards that verify found missing and that exist now. */
+    for (shard = 0; sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard); shard++)
+        result->left -= sb_restore_target_is(restore->target, shard, SB_SHARD_READY);
     return SB_OK;
 }
 
-static void forget(struct sb_restore_again *again)
+static enum sb_code run(struct sb_restore *restore, const struct sb_verify_options *verify,
+                        struct sb_verify_result *verified)
 {
-    for (size_t i = 0; i < again->count; i++)
-        free(again->files[i].path);
-    free(again->files);
-}
+    const struct sb_restore_options *options = restore->options;
+    const struct sb_verify_events noted = {
+        .context = restore, .found = found, .progress = progress, .unit_read = unit_read};
+    enum sb_code code;
 
-static bool is_tended(const struct sb_verify_options *verify,
-                      const struct sb_restore_options *options,
-                      const struct sb_verify_result *verified)
-{
-    return options->protect && !options->files_only && !(verified->remedies & SB_REMEDY_INDEX) &&
-           verify->path_count == 0;
+    if (verify->quick)
+        return sb_fail(SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
+                       sb_archive_path(restore->archive));
+    if (!options->dry_run && sb_archive_is_unlocked(restore->archive))
+        return sb_fail_without_locks(sb_archive_index_path(restore->archive));
+    TRY(prepare(restore));
+    code = sb_verify(restore->archive, verify, &noted, restore->notify, verified);
+    restore->result->left = verified->defects;
+    if (code)
+        return code;
+    if (restore->failed.code) {
+        *sb_error() = restore->failed;
+        return restore->failed.code;
+    }
+    TRY(restore_found(restore, verified));
+    if (!options->protect || options->files_only || (verified->remedies & SB_REMEDY_INDEX) ||
+        verify->path_count > 0)
+        return SB_OK;
+    return sb_restore_tend(restore, verified->progress.units > 0);
 }
 
 enum sb_code sb_verify_and_restore(struct sb_archive *archive,
@@ -285,33 +249,69 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
                   .dry_run = options->dry_run,
                   .result = options->protect},
     };
-    const struct sb_verify_events noted = {
-        .context = &restore, .found = found, .progress = progress, .unit_read = unit_read};
+    struct sb_restore_again *again = &restore.again;
     enum sb_code code;
 
     *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
     *result = (struct sb_restore_result){0};
-    if (verify->quick)
-        code = sb_fail(SB_INVALID, "%s: what is not read cannot be found damaged, and restored",
-                       sb_archive_path(archive));
-    else if (!options->dry_run && sb_archive_is_unlocked(archive))
-        code = sb_fail_without_locks(sb_archive_index_path(archive));
-    else
-        code = prepare(&restore);
-    if (code == SB_OK)
-        code = sb_verify(archive, verify, &noted, options->notify, verified);
-    if (code == SB_OK && restore.failed.code) {
-        *sb_error() = restore.failed;
-        code = sb_error()->code;
-    }
-    result->left = verified->defects;
-    if (code == SB_OK)
-        code = restore_found(&restore, verified);
-    if (code == SB_OK && is_tended(verify, options, verified))
-        code = sb_restore_tend(&restore, verified->progress.units > 0);
+    code = run(&restore, verify, verified);
     release(&restore);
-    if (code == SB_OK)
-        code = sb_restore_remake_parity(&restore.again);
-    forget(&restore.again);
+    if (!code)
+        code = sb_restore_remake_parity(again);
+    for (size_t i = 0; i < again->count; i++)
+        free(again->files[i].path);
+    free(again->files);
     return code;
+}
+
+static void look(void *context, const char *path)
+{
+    *(bool *)context |= sb_protect_has_parity(path, NULL);
+}
+
+/* What is found is repaired, and what is not comes in the report of that. */
+static void found_first(void *context, const struct sb_defect *defect)
+{
+    (void)context, (void)defect;
+}
+
+static enum sb_code repair_first(const char *path, const struct sb_notify *notify)
+{
+    const struct sb_verify_options verify = {.threads = sb_default_threads()};
+    const struct sb_verify_events events = {.found = found_first};
+    struct sb_protect_result protected = {0};
+    struct sb_restore_options options = {
+        .protect = &protected, .files_only = true, .threads = verify.threads, .notify = notify};
+    struct sb_verify_result verified;
+    struct sb_restore_result result;
+    struct sb_archive *archive;
+
+    TRY(sb_archive_open(&archive, path));
+    TRY(sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result));
+    if (result.restored < result.damaged)
+        return sb_fail(SB_DAMAGED,
+                       "%s: has damaged files, which its parity files could still help, but not "
+                       "once files are moved; bring them back with 'shardbox verify --repair' or "
+                       "--repair-from, or remove them",
+                       path);
+    return SB_OK;
+}
+
+enum sb_code sb_restore_first(const char *path, const struct sb_notify *notify)
+{
+    bool any = false, older = false;
+    CLEANUP(sb_freep) char *index = sb_index_file(path);
+    enum sb_code code = index ? sb_protect_walk(index, NULL, look, &any) : sb_error()->code;
+
+    /* Who opens it says what is wrong. */
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    if (!any)
+        return SB_OK;
+    code = sb_protect_is_older(index, NULL, &older);
+    if (code)
+        return code == SB_NOENT ? SB_OK : code;
+    if (older)
+        return sb_fail(SB_INVALID, "%s: %s", index, sb_protect_older);
+    return repair_first(path, notify);
 }

@@ -1,9 +1,10 @@
-#include "task/restore/target.h"
+#include "task/restore/impl.h"
 
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/io.h"
-#include "task/protect/rewrite.h"
+#include "core/open_files.h"
+#include "task/protect/before.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,28 +77,29 @@ bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit
 static enum sb_code refuse_missing(struct sb_restore_target *target, uint32_t shard)
 {
     struct sb_linked linked;
-    enum sb_code code = sb_linked_get(target->db, shard, &linked);
 
-    if (code || !linked.watched)
-        return code;
+    TRY(sb_linked_get(target->db, shard, &linked));
+    if (!linked.watched)
+        return SB_OK;
     return sb_fail(SB_INVALID, "is another archive's, and is not there; bring it back");
 }
 
 static enum sb_code refuse_link(const char *path)
 {
-    char *leads_to = realpath(path, NULL);
+    CLEANUP(sb_freep) char *leads_to = realpath(path, NULL);
 
-    sb_fail(SB_INVALID, "is a symbolic link to %s; repair the archive that it belongs to",
-            leads_to ? leads_to : "a file that is not there");
-    free(leads_to);
-    return SB_INVALID;
+    return sb_fail(SB_INVALID, "is a symbolic link to %s; repair the archive that it belongs to",
+                   leads_to ? leads_to : "a file that is not there");
 }
 
-static enum sb_code refuse(struct sb_restore_target *target, uint32_t shard, const char *path,
-                           int64_t *size)
+enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size)
 {
+    CLEANUP(sb_freep) char *path = sb_shard_name(target->base, shard);
     struct stat st;
 
+    *size = 0;
+    if (!path)
+        return sb_error()->code;
     if (lstat(path, &st)) {
         if (errno == ENOENT)
             return refuse_missing(target, shard);
@@ -118,37 +120,24 @@ static enum sb_code refuse(struct sb_restore_target *target, uint32_t shard, con
     return SB_OK;
 }
 
-enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard, int64_t *size)
-{
-    CLEANUP(sb_freep) char *path = sb_shard_name(target->base, shard);
-
-    *size = 0;
-    if (!path)
-        return sb_error()->code;
-    return refuse(target, shard, path, size);
-}
-
 bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard)
 {
-    char *path = IGNORED(sb_shard_name(target->base, shard));
+    CLEANUP(sb_freep) char *path = IGNORED(sb_shard_name(target->base, shard));
     struct stat st;
-    bool missing = path && lstat(path, &st) && errno == ENOENT &&
-                   IGNORED(refuse_missing(target, shard)) == SB_OK;
 
-    free(path);
-    return missing;
+    return path && lstat(path, &st) && errno == ENOENT &&
+           IGNORED(refuse_missing(target, shard)) == SB_OK;
 }
 
 int64_t sb_restore_target_limit(const struct sb_restore_target *target)
 {
-    char *base = strdup(target->base);
+    CLEANUP(sb_freep) char *base = strdup(target->base);
     struct statvfs fs;
-    int64_t capacity = INT64_MAX;
+    int64_t capacity;
 
-    if (base && statvfs(dirname(base), &fs) == 0 && fs.f_blocks > 0 &&
+    if (!base || statvfs(dirname(base), &fs) || fs.f_blocks == 0 ||
         __builtin_mul_overflow(fs.f_blocks, fs.f_frsize, &capacity))
-        capacity = INT64_MAX;
-    free(base);
+        return INT64_MAX;
     return capacity;
 }
 
@@ -171,8 +160,8 @@ static enum sb_code open_shard(const char *path, int flags, int *fd)
 
 enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard)
 {
+    CLEANUP(sb_freep) char *path = NULL;
     enum sb_code code;
-    char *path;
     int fd;
 
     if (sb_restore_target_is(target, shard, SB_SHARD_READY))
@@ -182,16 +171,16 @@ enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t 
         return sb_error()->code;
     code = open_shard(path, 0, &fd);
     if (code == SB_NOENT) {
-        code = open_shard(path, O_CREAT | O_EXCL, &fd);
-        if (code == SB_OK && (code = sb_sync_directory_of(path)))
+        TRY(open_shard(path, O_CREAT | O_EXCL, &fd));
+        code = sb_sync_directory_of(path);
+        if (code)
             close(fd);
     }
-    if (code == SB_OK) {
-        sb_restore_target_mark(target, shard, SB_SHARD_READY);
-        close(fd);
-    }
-    free(path);
-    return code;
+    if (code)
+        return code;
+    sb_restore_target_mark(target, shard, SB_SHARD_READY);
+    close(fd);
+    return SB_OK;
 }
 
 /* Opens a shard for writing, unless it is open; the caller becomes a holder. */
@@ -215,22 +204,12 @@ static enum sb_code hold(struct sb_restore_target *target, uint32_t shard, struc
 enum sb_code sb_restore_put_block(void *context, const void *data, size_t size)
 {
     struct sb_restore_put *put = context;
-    struct sb_file *file;
-    enum sb_code code = hold(put->target, put->shard, &file);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
 
-    if (code == SB_OK)
-        code = sb_rewrite_add(&put->target->rewrite, file, put->offset, data, size);
-    sb_file_free(file);
+    TRY(hold(put->target, put->shard, &file));
+    TRY(sb_rewrite_add(&put->target->rewrite, file, put->offset, data, size));
     put->offset += (int64_t)size;
-    return code;
-}
-
-enum sb_code sb_restore_target_put(struct sb_restore_target *target, uint32_t shard, int64_t offset,
-                                   struct sb_restore_piece *piece)
-{
-    struct sb_restore_put put = {.target = target, .shard = shard, .offset = offset};
-
-    return sb_restore_piece_feed(piece, sb_restore_put_block, &put);
+    return SB_OK;
 }
 
 enum sb_code sb_restore_target_sync(struct sb_restore_target *target)

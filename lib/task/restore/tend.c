@@ -2,6 +2,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/remade.h"
 #include "archive/parity/parity.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "task/protect/protect.h"
 #include "task/restore/impl.h"
@@ -40,24 +41,16 @@ static enum sb_code go_to(struct guard *guard, int64_t at)
                                    .shard_last = guard->shard,
                                    .extents = true,
                                    .steady = true};
-    enum sb_code code = SB_OK;
 
     if (!guard->cursor || at < guard->at) {
-        sb_cursor_free(guard->cursor);
-        guard->cursor = NULL;
-        code = sb_cursor_open(&guard->cursor, guard->restore->archive, &query);
-        if (!code)
-            code = next_entry(guard);
+        sb_cursor_free(TAKE(guard->cursor));
+        TRY(sb_cursor_open(&guard->cursor, guard->restore->archive, &query));
+        TRY(next_entry(guard));
     }
-    while (!code && !guard->ended && guard->entry.offset + guard->entry.size <= at)
-        code = next_entry(guard);
+    while (!guard->ended && guard->entry.offset + guard->entry.size <= at)
+        TRY(next_entry(guard));
     guard->at = at;
-    return code;
-}
-
-static bool has_checksum(const struct sb_entry *entry)
-{
-    return entry->has & SB_HAS_CRC;
+    return SB_OK;
 }
 
 /* Are there bytes without a checksum? In a shard that changed only those of files count. A file is
@@ -65,22 +58,22 @@ static bool has_checksum(const struct sb_entry *entry)
 static enum sb_code chooses(void *context, int64_t from, int64_t to, bool *chosen)
 {
     struct guard *guard = context;
+    const struct sb_entry *entry = &guard->entry;
     int64_t at = from;
-    enum sb_code code = go_to(guard, from);
 
     *chosen = false;
-    while (!code && !guard->ended && guard->entry.offset < to) {
-        int64_t end = guard->entry.offset + guard->entry.size;
+    TRY(go_to(guard, from));
+    while (!guard->ended && entry->offset < to) {
+        int64_t end = entry->offset + entry->size;
 
-        *chosen =
-            *chosen || !has_checksum(&guard->entry) || (guard->current && guard->entry.offset > at);
+        *chosen |= !(entry->has & SB_HAS_CRC) || (guard->current && entry->offset > at);
         at = end > at ? end : at;
         if (end >= to)
             break;
-        code = next_entry(guard);
+        TRY(next_entry(guard));
     }
-    *chosen = *chosen || (guard->current && at < to);
-    return code;
+    *chosen |= guard->current && at < to;
+    return SB_OK;
 }
 
 /* Bytes that match their checksums prove that a piece which was made is not an old one. */
@@ -88,51 +81,42 @@ static enum sb_code allows(void *context, int64_t from, const unsigned char *mad
                            const unsigned char *there, size_t got, size_t size, bool *allowed)
 {
     struct guard *guard = context;
+    const struct sb_entry *entry = &guard->entry;
     int64_t to = from + (int64_t)size;
-    enum sb_code code = go_to(guard, from);
 
     *allowed = true;
-    while (!code && !guard->ended && guard->entry.offset < to && *allowed) {
-        int64_t begin = guard->entry.offset > from ? guard->entry.offset : from;
-        int64_t file_end = guard->entry.offset + guard->entry.size;
-        int64_t end = file_end < to ? file_end : to;
+    TRY(go_to(guard, from));
+    while (!guard->ended && entry->offset < to && *allowed) {
+        int64_t begin = entry->offset > from ? entry->offset : from;
+        int64_t file_end = entry->offset + entry->size, end = file_end < to ? file_end : to;
 
-        if (has_checksum(&guard->entry))
+        if (entry->has & SB_HAS_CRC)
             *allowed =
                 end - from <= (int64_t)got &&
                 memcmp(made + (begin - from), there + (begin - from), (size_t)(end - begin)) == 0;
         if (file_end >= to)
             break;
-        code = next_entry(guard);
+        TRY(next_entry(guard));
     }
-    return code;
+    return SB_OK;
 }
 
 static int compare(const void *a, const void *b)
 {
     const struct sb_restore_unit *x = a, *y = b;
 
-    if (x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    return x->shard != y->shard ? COMPARE(x->shard, y->shard) : COMPARE(x->number, y->number);
 }
 
 /* Of the units, which are sorted, one with bytes of a shard from `from` up to `to`? */
 static bool was_read(const struct sb_restore *restore, uint32_t shard, int64_t from, int64_t to)
 {
     const struct sb_restore_unit first = {.shard = shard, .number = from / SB_VERIFY_UNIT};
-    size_t low = 0, high = restore->unit_count;
+    const struct sb_restore_unit *units = restore->units;
+    size_t at = FIRST_WHERE(i, restore->unit_count, compare(&units[i], &first) >= 0);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(&restore->units[middle], &first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < restore->unit_count && restore->units[low].shard == shard &&
-           restore->units[low].number <= (to - 1) / SB_VERIFY_UNIT;
+    return at < restore->unit_count && units[at].shard == shard &&
+           units[at].number <= (to - 1) / SB_VERIFY_UNIT;
 }
 
 static bool chooses_section(void *context, int64_t from, int64_t to)
@@ -148,26 +132,26 @@ static const char missing[] = "was missing", damaged[] = "was damaged",
 static enum sb_code make_again(struct sb_restore *restore, const char *path, const char *why)
 {
     struct sb_restore_again *again = &restore->again;
-    char *copy = strdup(path);
+    CLEANUP(sb_freep) char *copy = strdup(path);
 
-    if (!copy ||
-        sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files))) {
-        free(copy);
+    if (!copy)
         return sb_fail_memory();
-    }
-    again->files[again->count++] = (struct sb_restore_parity_file){.path = copy, .why = why};
+    TRY(sb_grow(&again->files, &again->capacity, again->count + 1, sizeof(*again->files)));
+    again->files[again->count++] = (struct sb_restore_parity_file){.path = TAKE(copy), .why = why};
     return SB_OK;
 }
 
 /* That one has none is no reason to leave the others; nor is a foreign file of that name. */
 static enum sb_code leave(struct sb_restore *restore, const char *path)
 {
+    enum sb_code code = sb_error()->code;
+
     if (sb_protect_ends_work())
-        return sb_error()->code;
-    if (sb_error()->code != SB_CHANGED)
+        return code;
+    if (code != SB_CHANGED)
         restore->options->protect->without++;
-    if (sb_error()->code == SB_NOENT || sb_error()->code == SB_DAMAGED)
-        return make_again(restore, path, sb_error()->code == SB_NOENT ? missing : damaged);
+    if (code == SB_NOENT || code == SB_DAMAGED)
+        return make_again(restore, path, code == SB_NOENT ? missing : damaged);
     sb_report(restore->notify, SB_PROBLEM, "parity", NULL, "%s", sb_error()->text);
     return SB_OK;
 }
@@ -180,7 +164,32 @@ static bool is_current(const char *path, const char *parity_dir)
            (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT);
 }
 
-/* Others are kept away only if there is something to do. */
+/* Checks a shard, and repairs it: others are kept away only if there is something to do. */
+static enum sb_code check_and_repair(struct sb_restore *restore, const char *path,
+                                     struct sb_protect_guard *guard)
+{
+    const struct sb_restore_options *how = restore->options;
+    struct sb_protect_result found = {0};
+    struct sb_protect_options options = {.act = SB_PROTECT_CHECK,
+                                         .trust = how->trust,
+                                         .parity_dir = how->parity_dir,
+                                         .result = &found};
+
+    TRY(sb_protect_guarded(path, &options, guard));
+    if (found.pieces == 0) {
+        how->protect->files += found.files;
+        how->protect->changed += found.changed;
+        return SB_OK;
+    }
+    options.act = SB_PROTECT_REPAIR;
+    options.dry_run = how->dry_run;
+    options.result = how->protect;
+    options.notify = restore->notify;
+    if (!how->dry_run)
+        TRY(sb_restore_lock(restore));
+    return sb_protect_guarded(path, &options, guard);
+}
+
 static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
                          bool by_units)
 {
@@ -192,25 +201,8 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
                                      .chooses_section = by_units ? chooses_section : NULL,
                                      .allows = allows,
                                      .context = &guard};
-    struct sb_protect_result found = {0};
-    struct sb_protect_options options = {.act = SB_PROTECT_CHECK,
-                                         .trust = how->trust,
-                                         .parity_dir = how->parity_dir,
-                                         .result = &found};
-    enum sb_code code = sb_protect_guarded(path, &options, &calls);
+    enum sb_code code = check_and_repair(restore, path, &calls);
 
-    if (!code && found.pieces == 0) {
-        how->protect->files += found.files;
-        how->protect->changed += found.changed;
-    } else if (!code) {
-        options.act = SB_PROTECT_REPAIR;
-        options.dry_run = how->dry_run;
-        options.result = how->protect;
-        options.notify = restore->notify;
-        code = how->dry_run ? SB_OK : sb_restore_lock(restore);
-        if (!code)
-            code = sb_protect_guarded(path, &options, &calls);
-    }
     sb_cursor_free(guard.cursor);
     if (code)
         return leave(restore, path);
@@ -232,24 +224,17 @@ static enum sb_code tend_index(struct sb_restore *restore)
     return make_again(restore, path, older);
 }
 
-static bool is_file(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units)
 {
     uint32_t count;
-    enum sb_code code = sb_archive_shard_count(restore->archive, &count);
 
+    TRY(sb_archive_shard_count(restore->archive, &count));
     if (restore->unit_count > 1)
         qsort(restore->units, restore->unit_count, sizeof(*restore->units), compare);
-    if (!code)
-        code = tend_index(restore);
-    for (uint32_t i = 0; !code && i < count; i++) {
-        char *path;
+    TRY(tend_index(restore));
+    for (uint32_t i = 0; i < count; i++) {
+        CLEANUP(sb_freep) char *path = NULL;
+        struct stat st;
 
         if (by_units && !was_read(restore, i, 0, INT64_MAX))
             continue;
@@ -257,21 +242,10 @@ enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units)
         if (!path)
             return sb_error()->code;
         /* A link is tended with the archive that the file belongs to. */
-        if (is_file(path))
-            code = tend(restore, path, i, by_units);
-        free(path);
+        if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+            TRY(tend(restore, path, i, by_units));
     }
-    return code;
-}
-
-/* An archive that has no parity file at all is none that is protected. */
-static bool is_protected(const struct sb_restore_again *again)
-{
-    bool any = again->result->files > 0 || again->result->changed > 0;
-
-    for (size_t i = 0; i < again->count; i++)
-        any = any || again->files[i].why != missing;
-    return any;
+    return SB_OK;
 }
 
 enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
@@ -282,8 +256,13 @@ enum sb_code sb_restore_remake_parity(struct sb_restore_again *again)
                                                .threads = again->threads,
                                                .dry_run = again->dry_run,
                                                .notify = again->notify};
+    bool any = false;
 
-    for (size_t i = 0; i < again->count && is_protected(again); i++) {
+    /* An archive that has no parity file at all is none that is protected. */
+    for (size_t i = 0; i < again->count; i++)
+        any |= again->files[i].why != missing || again->result->files > 0 ||
+               again->result->changed > 0;
+    for (size_t i = 0; any && i < again->count; i++) {
         const struct sb_restore_parity_file *file = &again->files[i];
 
         if (sb_protect(file->path, &options)) {

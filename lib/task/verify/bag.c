@@ -65,27 +65,21 @@ static enum sb_code writer_options(const struct bag_check *check,
     return SB_OK;
 }
 
-/* The repaired bag must not replace the damaged one, which may hold more than could be saved. */
-static enum sb_code refuse_itself(const struct bag_check *check)
-{
-    const char *output = check->options->repair_to->path;
-
-    for (size_t i = 0; i < check->spec.count; i++) {
-        if (sb_convert_replaces(output, check->spec.paths[i]))
-            return sb_fail(SB_INVALID,
-                           "%s: is what is to be repaired, or a part of it; choose another output",
-                           output);
-    }
-    return SB_OK;
-}
-
 static enum sb_code open_writer(struct bag_check *check)
 {
+    const struct sb_bag_writer_options *wanted = check->options->repair_to;
     struct sb_bag_writer_options options;
 
-    if (!check->options->repair_to)
+    if (!wanted)
         return SB_OK;
-    TRY(refuse_itself(check));
+    /* The repaired bag must not replace the damaged one, which may hold more than could be saved.
+     */
+    for (size_t i = 0; i < check->spec.count; i++) {
+        if (sb_convert_replaces(wanted->path, check->spec.paths[i]))
+            return sb_fail(SB_INVALID,
+                           "%s: is what is to be repaired, or a part of it; choose another output",
+                           wanted->path);
+    }
     TRY(writer_options(check, &options));
     return sb_bag_writer_open(&check->writer, &options);
 }
@@ -104,16 +98,6 @@ static enum sb_code check_records(struct bag_check *check)
     return sb_verify_bag_records(check, choice);
 }
 
-static void judge_strictly(struct bag_check *check)
-{
-    struct sb_verify_bag_result *result = check->result;
-
-    if (check->options->strict && result->unchecked > 0)
-        sb_verify_bag_report(check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
-                             (long long)result->unchecked, (long long)result->records,
-                             "records have no checksum");
-}
-
 static enum sb_code run(struct bag_check *check)
 {
     TRY(sb_verify_bag_files(check));
@@ -129,17 +113,15 @@ static enum sb_code run(struct bag_check *check)
 
 static enum sb_code check_bag(struct bag_check *check, const char *spec)
 {
-    enum sb_code code = sb_spec_expand(&check->spec, spec);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_spec_expand(&check->spec, spec));
     check->bytes = 0;
     check->file_count = (uint32_t)check->spec.count;
     check->files = calloc(check->spec.count + 1, sizeof(*check->files));
     code = check->files ? run(check) : sb_fail_memory();
     sb_bag_writer_free(check->writer);
-    sb_file_free(check->walked_limits);
-    check->walked_limits = NULL;
+    sb_file_free(TAKE(check->walked_limits));
     free(check->files);
     sb_spec_release(&check->spec);
     return code;
@@ -190,6 +172,9 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         TRY(check_bag(&check, bags.paths[i]));
         compare_counts(&check, bags.paths[i], &first, &records);
     }
-    judge_strictly(&check);
+    if (options->strict && result->unchecked > 0)
+        sb_verify_bag_report(&check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
+                             (long long)result->unchecked, (long long)result->records,
+                             "records have no checksum");
     return SB_OK;
 }

@@ -1,12 +1,20 @@
 #include "task/verify/bag_impl.h"
 
 #include "core/buf.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define MAGIC            0xFD2FB528u
+#define MAGIC_SIZE       4
+#define BLOCK_HEADER     3
+#define BLOCK_MAX        (128u << 10)
+#define CHECKSUM_SIZE    4
+#define LIMITS_AT_A_TIME 4096
 
 enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file)
 {
@@ -42,16 +50,15 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
 /* Reads 8 bytes of a file; false if it does not have them. */
 static bool read_limit(const char *path, int64_t offset, int64_t *out)
 {
-    struct sb_file *file;
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
     uint64_t value;
-    bool done;
 
-    if (offset < 0 || IGNORED(sb_file_open(&file, path, "bag")))
+    *out = 0;
+    if (offset < 0 || IGNORED(sb_file_open(&file, path, "bag")) ||
+        IGNORED(sb_file_read_exactly(file, &value, sizeof(value), offset)))
         return false;
-    done = !IGNORED(sb_file_read_exactly(file, &value, sizeof(value), offset));
-    sb_file_free(file);
-    *out = done ? (int64_t)le64toh(value) : 0;
-    return done;
+    *out = (int64_t)le64toh(value);
+    return true;
 }
 
 /* Bytes of a file with separate limits that no limit reaches: an append or a writer was killed. */
@@ -59,7 +66,7 @@ static enum sb_code look_past(struct bag_check *check, int64_t number)
 {
     const struct bag_file *file = &check->files[number];
     const int64_t limits_size = file->records * (int64_t)sizeof(uint64_t);
-    struct sb_buf limits = {0};
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
     int64_t last = 0, tail = 0, after;
 
     if (sb_limits_name(file->path, &limits))
@@ -67,20 +74,21 @@ static enum sb_code look_past(struct bag_check *check, int64_t number)
     if (file->records > 0)
         (void)read_limit(limits.data, limits_size - (int64_t)sizeof(uint64_t), &last);
     after = file->bytes - last;
-    if (last >= 0 && after > 0 && after == limits_size &&
+    if (last < 0 || after <= 0)
+        return SB_OK;
+    if (after == limits_size &&
         read_limit(file->path, file->bytes - (int64_t)sizeof(uint64_t), &tail) && tail == last)
         sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
             "its limits are at its tail too, as a writer leaves it that was killed "
             "in the end; remove %s",
             limits.data);
-    else if (last >= 0 && after > 0)
+    else
         sb_verify_bag_report(
             check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
             "has %lld bytes after its %lld records, as a writer leaves them that was "
             "killed; %s is what counts",
             (long long)after, (long long)file->records, limits.data);
-    sb_buf_release(&limits);
     return SB_OK;
 }
 
@@ -129,41 +137,122 @@ static bool may_have_frames(const struct bag_check *check, const struct bag_file
            sb_compression_of(options->compression, file->path) == SB_COMPRESSION_ZSTD;
 }
 
-/* The path beside which a temporary file may be made. */
-static const char *beside(const struct bag_check *check, const struct bag_file *file)
-{
-    const struct sb_verify_bag_options *options = check->options;
+/*
+ * Walks over frames of zstd by their headers alone (RFC 8878, 3.1.1), so that a frame of any size
+ * needs no memory. It does not check whether they decode.
+ */
+struct walk {
+    const struct sb_file *file;
+    int64_t at; /* of the window */
+    size_t held;
+    unsigned char window[64 << 10];
+};
 
-    if (options->repair_to)
-        return options->repair_to->path;
-    return options->shown_as ? "." : file->path;
+/* `size` bytes at an offset; SB_END if the file ends before them. */
+static enum sb_code peek(struct walk *walk, int64_t offset, size_t size,
+                         const unsigned char **bytes)
+{
+    enum sb_code code = SB_OK;
+
+    if (offset > walk->file->st.st_size - (int64_t)size)
+        return SB_END;
+    if (offset < walk->at || offset + (int64_t)size > walk->at + (int64_t)walk->held) {
+        walk->at = offset;
+        code = sb_file_read(walk->file, walk->window, sizeof(walk->window), offset, &walk->held);
+        if (!code && walk->held < size)
+            code = SB_END;
+    }
+    *bytes = walk->window + (offset - walk->at);
+    return code;
 }
 
-static enum sb_code open_walked(struct bag_check *check, const struct bag_file *file)
+/* The descriptor says which fields follow it: window, dictionary, content size. */
+static int64_t header_size(unsigned char descriptor)
 {
-    int fd;
+    static const int dictionary[] = {0, 1, 2, 4}, content[] = {0, 2, 4, 8};
+    bool single_segment = descriptor & 0x20;
+    int content_flag = descriptor >> 6;
 
-    if (check->walked_limits)
-        return SB_OK;
-    TRY(sb_temp_file(&fd, beside(check, file)));
-    return sb_file_take(&check->walked_limits, fd, "temporary file");
+    return MAGIC_SIZE + 1 + !single_segment + dictionary[descriptor & 3] +
+           (content_flag == 0 && single_segment ? 1 : content[content_flag]);
+}
+
+/* Moves *offset to the end of its frame; SB_END if there is none, or it is cut short. */
+static enum sb_code pass_frame(struct walk *walk, int64_t *offset)
+{
+    const unsigned char *bytes;
+    unsigned char descriptor;
+    uint32_t header = 0, size;
+    int64_t at = *offset;
+    enum sb_code code = peek(walk, at, MAGIC_SIZE + 1, &bytes);
+
+    if (code)
+        return code;
+    memcpy(&header, bytes, MAGIC_SIZE);
+    descriptor = bytes[MAGIC_SIZE];
+    if (le32toh(header) != MAGIC || (descriptor & 0x08))
+        return SB_END;
+    at += header_size(descriptor);
+    do {
+        TRY(peek(walk, at, BLOCK_HEADER, &bytes));
+        header = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
+        size = header >> 3;
+        if ((header >> 1 & 3) == 3 || size > BLOCK_MAX)
+            return SB_END;
+        at += BLOCK_HEADER + ((header >> 1 & 3) == 1 ? 1 : (int64_t)size);
+    } while (!(header & 1));
+    at += descriptor & 0x04 ? CHECKSUM_SIZE : 0;
+    if (at > walk->file->st.st_size)
+        return SB_END;
+    *offset = at;
+    return SB_OK;
+}
+
+/* The frames at the beginning of a file, their ends appended to `limits` from limits_at on. */
+static enum sb_code walk_frames(const struct sb_file *file, const struct sb_file *limits,
+                                int64_t limits_at, int64_t *frames, int64_t *end)
+{
+    struct walk walk = {.file = file};
+    uint64_t ends[LIMITS_AT_A_TIME];
+    size_t count = 0;
+    enum sb_code code = SB_OK;
+
+    *frames = 0;
+    *end = 0;
+    while (!code) {
+        code = sb_interrupted() ? sb_fail_interrupt() : pass_frame(&walk, end);
+        if (!code)
+            ends[count++] = htole64((uint64_t)*end);
+        if (count == LIMITS_AT_A_TIME || (code == SB_END && count > 0)) {
+            TRY(sb_pwrite_full(limits->fd, ends, count * sizeof(ends[0]),
+                               limits_at + *frames * (int64_t)sizeof(ends[0]), "temporary file"));
+            *frames += (int64_t)count;
+            count = 0;
+        }
+    }
+    return code == SB_END ? SB_OK : code;
 }
 
 /* Its limits are lost: does it have frames, and more of them than these limits cover? */
 static enum sb_code look_for_frames(struct bag_check *check, struct bag_file *file)
 {
     int64_t frames = 0, end = 0;
-    struct sb_file *bytes;
-    enum sb_code code;
+    CLEANUP(sb_file_freep) struct sb_file *bytes = NULL;
 
     if (!may_have_frames(check, file) || sb_file_open(&bytes, file->path, "bag"))
         return SB_OK;
-    code = open_walked(check, file);
-    if (!code)
-        code = sb_verify_bag_walk(bytes, check->walked_limits, check->walked_size, &frames, &end);
-    sb_file_free(bytes);
-    if (code || frames == 0 || end <= file->bytes)
-        return code;
+    if (!check->walked_limits) {
+        const struct sb_verify_bag_options *options = check->options;
+        int fd;
+
+        TRY(sb_temp_file(&fd, options->repair_to  ? options->repair_to->path
+                              : options->shown_as ? "."
+                                                  : file->path));
+        TRY(sb_file_take(&check->walked_limits, fd, "temporary file"));
+    }
+    TRY(walk_frames(bytes, check->walked_limits, check->walked_size, &frames, &end));
+    if (frames == 0 || end <= file->bytes)
+        return SB_OK;
     file->usable = file->walked = file->zstd = true;
     file->records = frames;
     file->bytes = end;

@@ -4,6 +4,7 @@
 #ifndef SB_TASK_VERIFY_BAG_IMPL_H
 #define SB_TASK_VERIFY_BAG_IMPL_H
 
+#include "core/buf.h"
 #include "core/file.h"
 #include "store/shard_spec.h"
 #include "task/verify/bag.h"
@@ -64,11 +65,6 @@ enum sb_code sb_verify_bag_files(struct bag_check *check) SB_CHECKED;
 /* SB_CHANGED if the file has changed: limits that an append has overwritten are not damage. */
 enum sb_code sb_verify_bag_unchanged(const struct bag_check *check, uint32_t file) SB_CHECKED;
 
-/* verify/bag_walk.c: the frames at the beginning of a file, their ends appended to `limits` from
- * limits_at on. */
-enum sb_code sb_verify_bag_walk(const struct sb_file *file, const struct sb_file *limits,
-                                int64_t limits_at, int64_t *frames, int64_t *end) SB_CHECKED;
-
 /* verify/bag_set.c: missing files of sets, and other files beside them. */
 enum sb_code sb_verify_bag_sets(struct bag_check *check) SB_CHECKED;
 
@@ -88,15 +84,60 @@ struct bag_limits {
     uint64_t values[1024];
 };
 
-/*
- * verify/bag_limits.c. Where record `index` of the window's file begins and ends, and whether those
- * limits are credible.
- */
-struct bag_extent {
-    uint64_t start, end;
-    bool bad_start, bad_end;
+/* Records that one thread verifies together. */
+#define BAG_BATCH_ITEMS 4096
+#define BAG_READ_BYTES                                                                             \
+    (INT64_C(1) << 20) /* stored bytes read at once; larger records are streamed */
+
+enum bag_item_state {
+    BAG_ITEM_SOUND,
+    BAG_ITEM_DAMAGED,
+    BAG_ITEM_ABSENT, /* in an incomplete interleaved set: a number without a record */
 };
-enum sb_code sb_bag_limits_extent(struct bag_limits *limits, int64_t index,
-                                  struct bag_extent *out) SB_CHECKED;
+
+struct bag_item {
+    int64_t number; /* in the set */
+    int64_t index;  /* in its file */
+    int64_t offset; /* -1: unknown */
+    int64_t size;
+    size_t text; /* message about a defect: its offset in the batch's text plus 1; 0: none */
+    uint32_t file;
+    uint32_t sequence; /* in the batch */
+    enum bag_item_state state;
+    bool limits;    /* text is about its limits */
+    bool unchecked; /* its bytes have no checksum */
+};
+
+struct bag_batch {
+    struct bag_check *check;
+    struct bag_item *items; /* set by the caller: number, index, file, sequence, state */
+    size_t count;
+    struct sb_buf text;
+    int64_t bytes_read;   /* of undamaged records */
+    int64_t bytes_passed; /* of all of them */
+    int64_t written;
+    int64_t emptied;
+    int64_t took; /* nanoseconds for the check */
+
+    struct bag_limits limits; /* those of the file that is read */
+    struct sb_file *separate; /* the file of its limits; NULL: they are not separate */
+    struct sb_file *records;  /* NULL: none is open */
+    struct sb_decoder *decoder;
+    unsigned char *stored, *decoded;
+    size_t *sizes; /* of records to be written */
+};
+
+/* verify/bag_batch.c */
+enum sb_code sb_bag_batch_init(struct bag_batch *batch, struct bag_check *check) SB_CHECKED;
+void sb_bag_batch_release(struct bag_batch *batch);
+
+/*
+ * Checks each of the items, which are in the order of sequence again afterwards. An error is not
+ * about any of them.
+ */
+enum sb_code sb_bag_batch_check(struct bag_batch *batch) SB_CHECKED;
+
+/* Adds the undamaged ones to the check's writer. */
+enum sb_code sb_bag_batch_repair(struct bag_batch *batch) SB_CHECKED;
 
 #endif

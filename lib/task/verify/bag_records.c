@@ -1,12 +1,12 @@
 #include "task/verify/bag_impl.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
-#include "task/verify/bag_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,50 +20,29 @@ struct records {
     int64_t passed; /* bytes, sound or not */
 };
 
-/* Which file of a concatenated set holds the record? */
-static uint32_t file_of(const struct bag_check *check, int64_t number)
-{
-    uint32_t low = 0, high = check->file_count - 1;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-
-        if (check->files[middle].first <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 static void place(const struct bag_check *check, struct bag_item *item)
 {
+    const struct bag_file *files = check->files;
+
     if (check->options->bag.layout == SB_LAYOUT_INTERLEAVED) {
         item->file = (uint32_t)(item->number % check->file_count);
         item->index = item->number / check->file_count;
     } else {
-        item->file = file_of(check, item->number);
-        item->index = item->number - check->files[item->file].first;
+        /* The last file that begins with it, or before; the first begins with 0. */
+        item->file =
+            (uint32_t)FIRST_WHERE(i, check->file_count - 1, files[i + 1].first > item->number);
+        item->index = item->number - files[item->file].first;
     }
-    item->state = item->index < check->files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
-}
-
-static bool is_chosen(const struct bag_check *check, const struct bag_item *item)
-{
-    const struct sb_verify_choice *choice = check->options->choice;
-
-    return !choice || !choice->has_shards ||
-           (item->file >= choice->first_shard && item->file <= choice->last_shard);
+    item->state = item->index < files[item->file].records ? BAG_ITEM_SOUND : BAG_ITEM_ABSENT;
 }
 
 /* A single number that does not exist is reported, and the rest is done. */
 static enum sb_code next_run(struct records *records)
 {
-    enum sb_code code;
+    enum sb_code code = SB_END;
 
-    if (!records->from)
-        return SB_END;
-    while ((code = sb_record_choice_next(records->from, &records->run)) == SB_INVALID)
+    while (records->from &&
+           (code = sb_record_choice_next(records->from, &records->run)) == SB_INVALID)
         sb_report(records->check->notify, SB_PROBLEM, "missing", NULL, "%s", sb_error()->text);
     return code;
 }
@@ -73,6 +52,7 @@ static enum sb_code fill(void *context, void *slot)
     struct records *records = context;
     struct bag_batch *batch = slot;
     struct sb_record_run *run = &records->run;
+    const struct sb_verify_choice *choice = records->check->options->choice;
     size_t most = sb_pace_limit(&records->pace, records->batch_records);
 
     batch->count = 0;
@@ -87,7 +67,8 @@ static enum sb_code fill(void *context, void *slot)
 
         *item = (struct bag_item){.number = run->first, .sequence = (uint32_t)batch->count};
         place(records->check, item);
-        batch->count += is_chosen(records->check, item);
+        batch->count += !choice || !choice->has_shards ||
+                        (item->file >= choice->first_shard && item->file <= choice->last_shard);
         run->first += run->step;
         run->count--;
     }
@@ -142,10 +123,10 @@ static enum sb_code drain(void *context, void *slot)
         result->damaged += item->state == BAG_ITEM_DAMAGED;
         result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
         result->unchecked += item->unchecked;
-        if (item->text && sb_verify_bag_unchanged(check, item->file))
-            return sb_error()->code;
-        if (item->text)
+        if (item->text) {
+            TRY(sb_verify_bag_unchanged(check, item->file));
             report(check, batch, item);
+        }
     }
     sb_count_up(&result->bytes_read, batch->bytes_read);
     result->written += batch->written;
@@ -156,17 +137,6 @@ static enum sb_code drain(void *context, void *slot)
                                 check->options->quick || check->result->selected ? 0 : check->bytes,
                                 result->records);
     return SB_OK;
-}
-
-/* All records, or those of the share. */
-static struct sb_record_run all_records(const struct bag_check *check)
-{
-    const struct sb_verify_choice *choice = check->options->choice;
-    struct sb_record_run run = {.step = 1, .count = check->places};
-
-    if (choice && choice->share.count > 0)
-        sb_share_run(choice->share, check->places, &run.first, &run.count);
-    return run;
 }
 
 /* As many records in a batch as make up one read. */
@@ -185,15 +155,17 @@ enum sb_code sb_verify_bag_records(struct bag_check *check, struct sb_record_cho
     struct records records = {
         .check = check,
         .from = choice,
+        .run = {.step = 1, .count = choice ? 0 : check->places},
         .batch_records = batch_records(check),
         .pace = sb_pace_of(check->options->threads),
     };
+    const struct sb_verify_choice *part = check->options->choice;
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
     struct bag_batch *batches = calloc(slots, sizeof(*batches));
     enum sb_code code = batches ? SB_OK : sb_fail_memory();
 
-    if (!choice)
-        records.run = all_records(check);
+    if (!choice && part && part->share.count > 0)
+        sb_share_run(part->share, check->places, &records.run.first, &records.run.count);
     for (unsigned i = 0; !code && i < slots; i++)
         code = sb_bag_batch_init(&batches[i], check);
     if (!code)

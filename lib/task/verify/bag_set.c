@@ -97,7 +97,7 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
 {
     const char *path = check->spec.paths[stretch->first];
     uint32_t at = stretch->first;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct shard_name here;
 
     if (stretch->end - stretch->first < 2 || stretch->end - stretch->first >= stretch->name.shards)
@@ -111,15 +111,12 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
         sb_buf_clear(&name);
         if (sb_buf_add_format(&name, "%.*s-%05u-of-%05u%s",
                               (int)(stretch->name.prefix + stretch->name.prefix_size - path), path,
-                              i, stretch->name.shards, stretch->name.suffix)) {
-            sb_buf_release(&name);
+                              i, stretch->name.shards, stretch->name.suffix))
             return sb_fail_memory();
-        }
         if (access(name.data, F_OK))
             sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
                                  "is not there, while others of its set are");
     }
-    sb_buf_release(&name);
     return SB_OK;
 }
 
@@ -203,24 +200,23 @@ static enum lock look_at_lock(const char *path)
 
 enum sb_code sb_verify_bag_is_written(const char *path, bool *written)
 {
-    struct sb_buf lock = {0};
-    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &lock);
+    CLEANUP(sb_buf_release) struct sb_buf lock = {0};
 
-    *written = !code && look_at_lock(lock.data) == HELD;
-    sb_buf_release(&lock);
-    return code;
+    *written = false;
+    TRY(sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &lock));
+    *written = look_at_lock(lock.data) == HELD;
+    return SB_OK;
 }
 
 /* written: the path that its writers lock. */
 static enum sb_code report_writer(struct bag_check *check, const char *path, const char *written,
                                   int64_t temporary, const char *first)
 {
-    struct sb_buf lock_path = {0};
-    enum sb_code code = sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path);
-    enum lock lock = code ? NO_LOCK : look_at_lock(lock_path.data);
+    CLEANUP(sb_buf_release) struct sb_buf lock_path = {0};
+    enum lock lock;
 
-    if (code)
-        return code;
+    TRY(sb_out_hide(written, SB_OUT_LOCK_SUFFIX, &lock_path));
+    lock = look_at_lock(lock_path.data);
     if (lock == HELD)
         sb_report(check->notify, SB_WARNING, "written", path, "is being written just now");
     else if (temporary > 0)
@@ -235,8 +231,12 @@ static enum sb_code report_writer(struct bag_check *check, const char *path, con
                              "a writer of it was killed, and left %s; the next one undoes what it "
                              "began",
                              sb_base_name(lock_path.data));
-    sb_buf_release(&lock_path);
     return SB_OK;
+}
+
+static void release_beside(struct beside *beside)
+{
+    sb_buf_release(&beside->first);
 }
 
 static enum sb_code look_at_set(struct bag_check *check, const struct stretch *stretch)
@@ -247,29 +247,14 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
         .prefix_size = (size_t)(stretch->name.prefix + stretch->name.prefix_size - path),
         .suffix = stretch->name.suffix,
         .shards = stretch->name.shards};
-    struct beside beside = {0};
-    struct sb_buf spec = {0};
-    enum sb_code code = look_beside(&set, &beside);
+    CLEANUP(release_beside) struct beside beside = {0};
+    CLEANUP(sb_buf_release) struct sb_buf spec = {0};
 
-    if (!code && sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
-        code = sb_fail_memory();
-    if (!code) {
-        report_others(check, stretch, &beside);
-        code = report_writer(check, path, spec.data, beside.temporary, beside.first.data);
-    }
-    sb_buf_release(&beside.first);
-    sb_buf_release(&spec);
-    return code;
-}
-
-/* Looks for leftovers of writers of this file. */
-static enum sb_code look_at_file(struct bag_check *check, const char *path)
-{
-    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
-
-    TRY(sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary));
-    return report_writer(check, path, path, access(temporary.data, F_OK) == 0,
-                         sb_base_name(temporary.data));
+    TRY(look_beside(&set, &beside));
+    if (sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
+        return sb_fail_memory();
+    report_others(check, stretch, &beside);
+    return report_writer(check, path, spec.data, beside.temporary, beside.first.data);
 }
 
 enum sb_code sb_verify_bag_sets(struct bag_check *check)
@@ -281,8 +266,15 @@ enum sb_code sb_verify_bag_sets(struct bag_check *check)
         TRY(report_missing(check, &stretch));
         if (stretch.name.shards > 0)
             TRY(look_at_set(check, &stretch));
-        for (uint32_t k = stretch.first; k < stretch.end; k++)
-            TRY(look_at_file(check, check->spec.paths[k]));
+        /* Leftovers of writers of each file. */
+        for (uint32_t k = stretch.first; k < stretch.end; k++) {
+            const char *path = check->spec.paths[k];
+            CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
+
+            TRY(sb_out_hide(path, SB_BAG_NEW_SUFFIX, &temporary));
+            TRY(report_writer(check, path, path, access(temporary.data, F_OK) == 0,
+                              sb_base_name(temporary.data)));
+        }
     }
     return SB_OK;
 }

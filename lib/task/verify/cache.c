@@ -58,7 +58,6 @@ static enum sb_code look_at_segments(struct sb_cache_check *check)
 {
     struct sb_cache_segment segment;
     int64_t rows = 0;
-    enum sb_code code = SB_OK;
 
     check->segments = sb_cache_segment_count(check->cache);
     check->counts->segments = check->segments;
@@ -66,10 +65,9 @@ static enum sb_code look_at_segments(struct sb_cache_check *check)
     check->first_rows = calloc((size_t)check->segments + 1, sizeof(*check->first_rows));
     if (!check->numbers || !check->first_rows)
         return sb_fail_memory();
-    for (uint32_t i = 0; !code && i < check->segments; i++) {
-        if (sb_interrupted())
-            return sb_fail_interrupt();
-        code = sb_cache_segment(check->cache, i, &segment);
+    for (uint32_t i = 0; i < check->segments; i++) {
+        TRY(sb_heed_interrupt());
+        TRY(sb_cache_segment(check->cache, i, &segment));
         check->numbers[i] = segment.number;
         check->first_rows[i] = rows;
         sb_count_up(&check->counts->bytes, segment.bytes);
@@ -77,18 +75,8 @@ static enum sb_code look_at_segments(struct sb_cache_check *check)
     }
     check->first_rows[check->segments] = rows;
     check->all_bytes = check->counts->bytes;
-    check->live_row = code ? NULL : calloc((size_t)rows / 8 + 1, 1);
-    return code || check->live_row ? code : sb_fail_memory();
-}
-
-/* An empty key is allowed. */
-static void check_key(struct sb_cache_check *check, const struct sb_cache_row *row)
-{
-    const struct sb_row_key *key = &row->key;
-
-    if (!sb_is_utf8(key->text, key->size))
-        sb_cache_defect(check, SB_REMEDY_REPAIR, "key", key->text, key->size,
-                        "is not UTF-8, as texts of an Arrow file are");
+    check->live_row = calloc((size_t)rows / 8 + 1, 1);
+    return check->live_row ? SB_OK : sb_fail_memory();
 }
 
 static enum sb_code look_at_keys(struct sb_cache_check *check)
@@ -98,7 +86,10 @@ static enum sb_code look_at_keys(struct sb_cache_check *check)
     enum sb_code code;
 
     while (!(code = sb_cache_next(check->cache, &row))) {
-        check_key(check, &row);
+        /* An empty key is allowed. */
+        if (!sb_is_utf8(row.key.text, row.key.size))
+            sb_cache_defect(check, SB_REMEDY_REPAIR, "key", row.key.text, row.key.size,
+                            "is not UTF-8, as texts of an Arrow file are");
         check->counts->rows++;
         at = check->first_rows[row.place.segment] + row.place.row;
         if (row.superseded || at >= all)
@@ -109,20 +100,10 @@ static enum sb_code look_at_keys(struct sb_cache_check *check)
     return code == SB_END ? SB_OK : code;
 }
 
-static void note_result(struct sb_cache_check *check)
+static enum sb_code run(struct sb_cache_check *check)
 {
     struct sb_verify_result *result = check->result;
 
-    result->files = check->counts->keys;
-    result->bytes = check->counts->bytes;
-    result->unchecked = check->counts->keys;
-    if (check->options->strict && result->unchecked > 0)
-        sb_cache_defect(check, SB_REMEDY_SUMS, "unchecked", NULL, 0, "%s",
-                        sb_verify_cache_unproved);
-}
-
-static enum sb_code run(struct sb_cache_check *check)
-{
     TRY(sb_cache_find_leftovers(check));
     TRY(sb_cache_open(&check->cache, &check->dir, 1, &check->defects));
     TRY(sb_cache_reader_new(&check->reader, check->cache));
@@ -132,7 +113,11 @@ static enum sb_code run(struct sb_cache_check *check)
     TRY(sb_cache_check_index(check));
     if (!check->options->quick)
         TRY(sb_cache_check_values(check));
-    note_result(check);
+    result->files = result->unchecked = check->counts->keys;
+    result->bytes = check->counts->bytes;
+    if (check->options->strict && result->unchecked > 0)
+        sb_cache_defect(check, SB_REMEDY_SUMS, "unchecked", NULL, 0, "%s",
+                        sb_verify_cache_unproved);
     return SB_OK;
 }
 

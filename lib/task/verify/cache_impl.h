@@ -47,15 +47,10 @@ void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const 
 /* The displayed path of a file: relative to the cache's directory. */
 const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path);
 
-/* verify/cache_files.c: left-overs, by name. */
+/* verify/cache_files.c: left-overs, by name; and repairs what is possible. */
 enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check) SB_CHECKED;
 void sb_cache_free_leftovers(struct sb_cache_check *check);
-
-/*
- * The time of the most recently written file of the cache, and its path, relative to the directory.
- */
-enum sb_code sb_cache_newest(struct sb_cache_check *check, int64_t *time,
-                             struct sb_buf *path) SB_CHECKED;
+enum sb_code sb_cache_repair(struct sb_cache_check *check) SB_CHECKED;
 
 /* SB_CHANGED: a job has added segments since the cache was opened. */
 enum sb_code sb_cache_is_same(struct sb_cache_check *check) SB_CHECKED;
@@ -71,8 +66,5 @@ enum sb_code sb_cache_check_index(struct sb_cache_check *check) SB_CHECKED;
 
 /* verify/cache_values.c: every value of every row, on threads. */
 enum sb_code sb_cache_check_values(struct sb_cache_check *check) SB_CHECKED;
-
-/* verify/cache_repair.c: repairs what is possible. */
-enum sb_code sb_cache_repair(struct sb_cache_check *check) SB_CHECKED;
 
 #endif

@@ -1,3 +1,4 @@
+#include "core/array.h"
 #include "core/file.h"
 #include "core/hash64.h"
 #include "core/interrupt.h"
@@ -94,18 +95,10 @@ static enum sb_code report(struct sb_cache_check *check, const char *text)
 /* Finds a segment by the number in its name; the last one if several have it. */
 static bool find_segment(const struct sb_cache_check *check, int64_t number, uint32_t *segment)
 {
-    uint32_t low = 0, high = check->segments;
+    size_t after = FIRST_WHERE(i, check->segments, check->numbers[i] > number);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (check->numbers[middle] <= number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *segment = low - 1;
-    return low > 0 && check->numbers[low - 1] == number;
+    *segment = (uint32_t)after - 1;
+    return after > 0 && check->numbers[after - 1] == number;
 }
 
 /* *row: among all rows. False: the entry leads nowhere, or to a row that does not count. */
@@ -185,29 +178,17 @@ static enum sb_code read_index(struct index_check *index,
                                enum sb_code (*each)(void *context,
                                                     const struct sb_pickle_entry *entry))
 {
-    struct sb_mapping *mapping = NULL;
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
     enum sb_code code;
 
     if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
         return sb_fail_memory();
-    code = map_index(path.data, &mapping);
-    if (!code)
-        code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index);
-    if (mapping && (!code || code == SB_FORMAT) && sb_mapping_check(mapping))
-        code = sb_fail(SB_FORMAT, "shrank while it was read");
-    sb_mapping_free(mapping);
-    sb_buf_release(&path);
+    TRY(map_index(path.data, &mapping));
+    code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index);
+    if ((!code || code == SB_FORMAT) && sb_mapping_check(mapping))
+        return sb_fail(SB_FORMAT, "shrank while it was read");
     return code;
-}
-
-static int64_t count_wrong(const struct index_check *index)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < index->capacity; i++)
-        count += index->wrong[i] && !(index->wrong[i] & 1);
-    return count;
 }
 
 static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t missing,
@@ -228,31 +209,32 @@ static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t m
 
 static enum sb_code judge_all(struct index_check *index)
 {
-    int64_t wrong = count_wrong(index), missing = index->check->counts->keys - index->right;
-    struct sb_buf text = {0};
-    enum sb_code code = wrong > 0 ? read_index(index, find_first) : SB_OK;
+    int64_t wrong = 0, missing = index->check->counts->keys - index->right;
+    CLEANUP(sb_buf_release) struct sb_buf text = {0};
+    enum sb_code code = SB_OK;
 
-    if (code == SB_END)
-        code = SB_OK;
-    if (!code && describe(index, wrong, missing, &text))
-        code = sb_fail_memory();
-    if (!code && text.size > 0)
-        code = report(index->check, text.data);
-    sb_buf_release(&text);
-    return code;
+    for (size_t i = 0; i < index->capacity; i++)
+        wrong += index->wrong[i] && !(index->wrong[i] & 1);
+    if (wrong > 0)
+        code = read_index(index, find_first);
+    if (code && code != SB_END)
+        return code;
+    if (describe(index, wrong, missing, &text))
+        return sb_fail_memory();
+    return text.size > 0 ? report(index->check, text.data) : SB_OK;
 }
 
-static enum sb_code report_unreadable(struct sb_cache_check *check)
+static void release(struct index_check *index)
 {
-    struct sb_error found = *sb_error();
-
-    return report(check, found.text);
+    sb_buf_release(&index->first);
+    free(index->wrong);
+    free(index->found);
 }
 
 enum sb_code sb_cache_check_index(struct sb_cache_check *check)
 {
     int64_t rows = check->first_rows[check->segments];
-    struct index_check index = {.check = check};
+    CLEANUP(release) struct index_check index = {.check = check};
     enum sb_code code;
 
     index.found = calloc((size_t)rows / 8 + 1, 1);
@@ -263,11 +245,11 @@ enum sb_code sb_cache_check_index(struct sb_cache_check *check)
         code = read_index(&index, take_entry);
     check->has_index = code != SB_NOENT;
     if (!code)
-        code = judge_all(&index);
-    else if (code == SB_FORMAT)
-        code = report_unreadable(check);
-    sb_buf_release(&index.first);
-    free(index.wrong);
-    free(index.found);
+        return judge_all(&index);
+    if (code == SB_FORMAT) {
+        struct sb_error why = *sb_error();
+
+        return report(check, why.text);
+    }
     return code == SB_NOENT ? SB_OK : code;
 }

@@ -1,15 +1,240 @@
-#include "task/verify/cache_columns.h"
+/*
+ * The columns of a cache, from its schema.json and from its segments, are compared.
+ *
+ * torchcachex writes schema.json with json.dump (backend.py, _save_schema): fields with their names
+ * and types in PyArrow's words; metadata, in which tensor_keys is JSON within a string; and
+ * output_structure. Memory is that of the file, which may have at most a megabyte.
+ */
+#include "archive/database.h"
+#include "core/array.h"
+#include "core/file.h"
+#include "store/arrow/arrow.h"
+#include "store/cache/json.h"
 #include "task/verify/cache_impl.h"
 
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME "schema.json"
 
+struct column {
+    char *name; /* both are empty if the JSON lacks them */
+    char *type; /* "string", "binary", "list<float32>"; from schema.json unchanged */
+};
+
+/* {0} is an empty one. */
+struct schema {
+    struct column *fields; /* sorted by name */
+    size_t count, capacity;
+
+    /* Only from schema.json. */
+    char *structure; /* NULL: missing */
+    char **tensors;  /* names in tensor_keys, sorted */
+    size_t tensor_count, tensor_capacity;
+    bool names_tensors;
+};
+
+static void release_schema(struct schema *schema)
+{
+    for (size_t i = 0; i < schema->count; i++) {
+        free(schema->fields[i].name);
+        free(schema->fields[i].type);
+    }
+    for (size_t i = 0; i < schema->tensor_count; i++)
+        free(schema->tensors[i]);
+    free(schema->fields);
+    free(schema->tensors);
+    free(schema->structure);
+    *schema = (struct schema){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct column *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* name and type are NULL if they are missing in the JSON; then they are empty. */
+static enum sb_code add_field(struct schema *schema, const char *name, const char *type)
+{
+    struct column *field;
+
+    TRY(sb_grow(&schema->fields, &schema->capacity, schema->count, sizeof(*field)));
+    field = &schema->fields[schema->count++];
+    *field = (struct column){.name = strdup(name ? name : ""), .type = strdup(type ? type : "")};
+    return field->name && field->type ? SB_OK : sb_fail_memory();
+}
+
+/* PyArrow has used several words for a type, and torchcachex reads them all: the usual one. */
+static const char *usual_word(const char *type)
+{
+    static const char *const words[][2] = {
+        {"halffloat", "float16"}, {"float", "float32"}, {"double", "float64"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (strcmp(type, words[i][0]) == 0)
+            return words[i][1];
+    }
+    return type;
+}
+
+/* Replaces out by the type as a segment has it: "list<float>" and "list<item: float>" are
+ * "list<float32>". SB_NOMEM. */
+static enum sb_code usual_type(const char *type, struct sb_buf *out)
+{
+    const char *inner = strncmp(type, "list<", 5) == 0 ? type + 5 : NULL;
+    const char *colon = inner ? strstr(inner, ": ") : NULL;
+
+    sb_buf_clear(out);
+    if (!inner || type[strlen(type) - 1] != '>')
+        return sb_buf_add_text(out, type);
+    inner = colon ? colon + 2 : inner;
+    TRY(sb_buf_add(out, inner, strlen(inner) - 1));
+    if (out->size > 0) {
+        const char *word = usual_word(out->data);
+
+        if (word != out->data)
+            TRY(sb_buf_set(out, word, strlen(word)));
+    }
+    TRY(sb_buf_reserve(out, 6));
+    memmove(out->data + 5, out->data, out->size);
+    memcpy(out->data, "list<", 5);
+    out->size += 5;
+    return sb_buf_add_char(out, '>');
+}
+
+/* Runs a query over the text as ?1 and calls `take` for each row. SB_FORMAT: the text cannot be
+ * queried. */
+static enum sb_code query(sqlite3 *db, const char *question, const struct sb_buf *text,
+                          enum sb_code (*take)(struct schema *schema, sqlite3_stmt *row),
+                          struct schema *schema)
+{
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    int result = SQLITE_OK;
+
+    TRY(sb_database_prepare(db, &statement, question));
+    result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
+        result = sqlite3_step(statement);
+        if (result == SQLITE_ROW)
+            TRY(take(schema, statement));
+    }
+    if (result == SQLITE_NOMEM)
+        return sb_fail_memory();
+    if (result != SQLITE_DONE)
+        return sb_fail(SB_FORMAT, "is no JSON that a cache has (%s)", sqlite3_errmsg(db));
+    return SB_OK;
+}
+
+static const char *text_of(sqlite3_stmt *row, int column)
+{
+    return (const char *)sqlite3_column_text(row, column);
+}
+
+static enum sb_code take_field(struct schema *schema, sqlite3_stmt *row)
+{
+    return add_field(schema, text_of(row, 0), text_of(row, 1));
+}
+
+static enum sb_code take_structure(struct schema *schema, sqlite3_stmt *row)
+{
+    const char *text = text_of(row, 0);
+
+    schema->structure = text ? strdup(text) : NULL;
+    return !text || schema->structure ? SB_OK : sb_fail_memory();
+}
+
+static enum sb_code take_tensor(struct schema *schema, sqlite3_stmt *row)
+{
+    const char *name = text_of(row, 0);
+
+    TRY(sb_grow(&schema->tensors, &schema->tensor_capacity, schema->tensor_count,
+                sizeof(*schema->tensors)));
+    schema->tensors[schema->tensor_count] = strdup(name ? name : "");
+    return schema->tensors[schema->tensor_count++] ? SB_OK : sb_fail_memory();
+}
+
+static enum sb_code take_presence(struct schema *schema, sqlite3_stmt *row)
+{
+    schema->names_tensors = sqlite3_column_int(row, 0) != 0;
+    return SB_OK;
+}
+
+static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct schema *schema)
+{
+    static const char fields[] = "SELECT json_extract(value, '$.name'), json_extract(value, "
+                                 "'$.type') FROM json_each(?1, '$.fields')";
+    static const char structure[] = "SELECT json_extract(?1, '$.output_structure')";
+    static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
+    static const char tensors[] =
+        "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
+
+    TRY(query(db, fields, text, take_field, schema));
+    TRY(query(db, structure, text, take_structure, schema));
+    TRY(query(db, presence, text, take_presence, schema));
+    if (schema->names_tensors)
+        TRY(query(db, tensors, text, take_tensor, schema));
+    if (schema->count > 0)
+        qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
+    if (schema->tensor_count > 0)
+        qsort(schema->tensors, schema->tensor_count, sizeof(*schema->tensors), by_text);
+    return SB_OK;
+}
+
+/* SB_NOENT: it is missing. SB_FORMAT: it cannot be read, with the reason, but not its name, in the
+ * text. */
+static enum sb_code read_json(struct schema *schema, const char *dir)
+{
+    CLEANUP(sb_buf_release) struct sb_buf text = {0};
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+
+    TRY(sb_cache_load_schema(dir, &text));
+    TRY(sb_database_open_private(&db, dir));
+    return parse(db, &text, schema);
+}
+
+static enum sb_code describe_column(const struct sb_arrow_column *column, struct schema *schema,
+                                    struct sb_buf *type)
+{
+    enum sb_code code = SB_OK;
+
+    sb_buf_clear(type);
+    if (column->type == SB_ARROW_LIST)
+        code = sb_buf_add_format(type, "list<%s>", sb_dtype_word(column->dtype));
+    else
+        code = sb_buf_add_text(type, column->type == SB_ARROW_TEXT ? "string" : "binary");
+    return code ? sb_fail_memory() : add_field(schema, column->name, type->data);
+}
+
+/* The columns of a segment, whose metadata alone are read. Errors as of arrow.h. */
+static enum sb_code read_segment(struct schema *schema, const char *path)
+{
+    CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
+    CLEANUP(sb_arrow_freep) struct sb_arrow *arrow = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf type = {0};
+
+    TRY(sb_file_map_path(&mapping, path));
+    TRY(sb_arrow_open(&arrow, mapping->data, mapping->size));
+    for (size_t i = 0; i < sb_arrow_column_count(arrow); i++)
+        TRY(describe_column(sb_arrow_column(arrow, i), schema, &type));
+    TRY(sb_mapping_check(mapping));
+    if (schema->count > 0)
+        qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
+    return SB_OK;
+}
+
 /* What all segments are compared with. */
 struct wanted {
-    struct sb_cache_schema schema;
+    struct schema schema;
     const char *origin; /* its file, relative to the cache's directory; NULL: not known yet */
     bool json;          /* it is that of schema.json */
 };
@@ -42,9 +267,8 @@ static void report_less(struct sb_cache_check *check, const char *path, const ch
 
 /* Compares a column of a segment with the one in its place; *same: they agree. */
 static enum sb_code compare_columns(struct sb_cache_check *check, const char *path,
-                                    const struct sb_cache_column *here,
-                                    const struct sb_cache_column *other, const char *origin,
-                                    bool *same)
+                                    const struct column *here, const struct column *other,
+                                    const char *origin, bool *same)
 {
     int order = strcmp(here->name, other->name);
     CLEANUP(sb_buf_release) struct sb_buf type = {0};
@@ -54,7 +278,7 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
         report_more(check, path, here->name, origin);
     else if (order > 0)
         report_less(check, path, other->name, origin);
-    else if (sb_cache_usual_type(other->type, &type))
+    else if (usual_type(other->type, &type))
         return sb_fail_memory();
     else if (strcmp(type.data ? type.data : "", here->type) != 0)
         report(check, path, "has the column '%s' as %s, which %s has as %s", here->name, here->type,
@@ -66,21 +290,18 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
 
 /* Names the first difference; both are sorted. */
 static enum sb_code compare_fields(struct sb_cache_check *check, const char *path,
-                                   const struct sb_cache_schema *here, const struct wanted *wanted)
+                                   const struct schema *here, const struct wanted *wanted)
 {
-    const struct sb_cache_schema *other = &wanted->schema;
-    size_t i = 0;
+    const struct schema *other = &wanted->schema;
+    size_t i;
     bool same = true;
-    enum sb_code code = SB_OK;
 
-    for (; !code && same && i < here->count && i < other->count; i++)
-        code = compare_columns(check, path, &here->fields[i], &other->fields[i], wanted->origin,
-                               &same);
-    if (code || !same)
-        return code;
-    if (i < here->count)
+    for (i = 0; same && i < here->count && i < other->count; i++)
+        TRY(compare_columns(check, path, &here->fields[i], &other->fields[i], wanted->origin,
+                            &same));
+    if (same && i < here->count)
         report_more(check, path, here->fields[i].name, wanted->origin);
-    else if (i < other->count)
+    else if (same && i < other->count)
         report_less(check, path, other->fields[i].name, wanted->origin);
     return SB_OK;
 }
@@ -89,13 +310,16 @@ static enum sb_code compare_fields(struct sb_cache_check *check, const char *pat
 static void compare_tensors(struct sb_cache_check *check, const char *path,
                             const struct sb_cache_segment *segment, const struct wanted *wanted)
 {
+    const struct schema *schema = &wanted->schema;
     size_t arrays = 0;
 
     for (size_t i = 0; i < segment->field_count; i++) {
         const struct sb_cache_field *field = &segment->fields[i];
 
         arrays += !field->blob;
-        if (sb_cache_schema_has_tensor(&wanted->schema, field->name) == !field->blob)
+        if ((schema->tensor_count > 0 &&
+             bsearch(&field->name, schema->tensors, schema->tensor_count, sizeof(*schema->tensors),
+                     by_text)) == !field->blob)
             continue;
         report(check, path, "'%s' is %s, but tensor_keys of " NAME " says otherwise", field->name,
                field->blob ? "a blob" : "a tensor");
@@ -127,38 +351,30 @@ static void compare_structure(struct sb_cache_check *check, const char *path,
         compare_tensors(check, path, segment, wanted);
 }
 
-static enum sb_code compare(struct sb_cache_check *check, const char *path,
-                            const struct sb_cache_segment *segment,
-                            const struct sb_cache_schema *here, const struct wanted *wanted)
-{
-    int64_t before = check->result->defects;
-
-    TRY(compare_fields(check, path, here, wanted));
-    if (wanted->json && check->result->defects == before)
-        compare_structure(check, path, segment, wanted);
-    return SB_OK;
-}
-
 static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
                                   struct wanted *wanted)
 {
     struct sb_cache_segment segment;
-    struct sb_cache_schema here = {0};
+    struct schema here = {0};
+    int64_t before;
     const char *path;
     enum sb_code code = sb_cache_segment(check->cache, number, &segment);
 
     if (code || segment.damaged)
         return code;
     path = sb_cache_path_within(check, segment.path);
-    code = sb_cache_schema_of_segment(&here, segment.path);
+    code = read_segment(&here, segment.path);
     if (!code && !wanted->origin) {
         wanted->schema = here;
         wanted->origin = path;
         return SB_OK;
     }
+    before = check->result->defects;
     if (!code)
-        code = compare(check, path, &segment, &here, wanted);
-    sb_cache_schema_release(&here);
+        code = compare_fields(check, path, &here, wanted);
+    if (!code && wanted->json && check->result->defects == before)
+        compare_structure(check, path, &segment, wanted);
+    release_schema(&here);
     /* It was found sound a moment ago: whoever reads it next will report it. */
     return code == SB_FORMAT || code == SB_DAMAGED || code == SB_NOENT ? SB_OK : code;
 }
@@ -166,14 +382,14 @@ static enum sb_code check_segment(struct sb_cache_check *check, uint32_t number,
 /* A missing schema.json is no defect, but is reported. */
 static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wanted)
 {
-    enum sb_code code = sb_cache_schema_read(&wanted->schema, check->dir);
+    enum sb_code code = read_json(&wanted->schema, check->dir);
 
     if (!code) {
         wanted->origin = NAME;
         wanted->json = true;
         return SB_OK;
     }
-    sb_cache_schema_release(&wanted->schema);
+    release_schema(&wanted->schema);
     if (code == SB_FORMAT)
         sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", NAME, strlen(NAME), "%s",
                         sb_error()->text);
@@ -191,6 +407,6 @@ enum sb_code sb_cache_check_schemas(struct sb_cache_check *check)
 
     for (uint32_t i = 0; !code && i < check->segments; i++)
         code = check_segment(check, i, &wanted);
-    sb_cache_schema_release(&wanted.schema);
+    release_schema(&wanted.schema);
     return code;
 }

@@ -76,18 +76,15 @@ static enum sb_code read_row(struct sb_cache_reader *reader, struct sb_cache_pla
                              size_t fields, int64_t *bytes)
 {
     struct sb_cache_value value;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < fields; i++) {
-        code = sb_cache_value(reader, place, i, &value);
-        if (code)
-            break;
+    for (size_t i = 0; i < fields; i++) {
+        TRY(sb_cache_value(reader, place, i, &value));
         touch(&value);
         *bytes += value.array.data_size;
         sb_throttle_read(value.array.data_size);
-        code = sb_cache_reader_check(reader);
+        TRY(sb_cache_reader_check(reader));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)

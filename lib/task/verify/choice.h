@@ -44,7 +44,7 @@ struct sb_verify_choice {
  * records when it was read, the result, and a digest of the rows of its files. A unit whose files,
  * addresses or checksums have changed since counts as never read; so do all units of a shard that
  * was replaced or changed in place. (Size, mtime and inode are remembered; a shard that grew while
- * its index changed was appended to, and restore.h records its writes in the state.) Units that
+ * its index changed was appended to, and a repair keeps its mtime.) Units that
  * were never read come first, then those unread for longest, each by address; without a state,
  * percent and bytes choose by a hash, the same units in each run.
  *

@@ -129,8 +129,8 @@ static enum sb_code next_member(struct check *check, struct sb_member *member)
         if (check->choice && !sb_choice_takes(check->choice, name, size, entry->type == SB_DIR)) {
             check->result->selected = true;
             /* A chosen member may be a hard link to it. */
-            if (entry->type != SB_DIR && sb_seen_add(check->seen, name, size, &before))
-                return sb_error()->code;
+            if (entry->type != SB_DIR)
+                TRY(sb_seen_add(check->seen, name, size, &before));
             continue;
         }
         TRY(check_names(check, member, name, size));
@@ -189,20 +189,18 @@ static enum sb_code read_member(struct check *check, const struct sb_member *mem
     return SB_OK;
 }
 
+/* SB_END after the last. */
 static enum sb_code check_in_sequence(struct check *check)
 {
     bool read = !check->options->quick && !check->source->loads;
     struct sb_member member;
-    enum sb_code code;
 
-    while (!(code = next_member(check, &member))) {
+    for (;;) {
+        TRY(next_member(check, &member));
         if (read && has_bytes(&member))
-            code = read_member(check, &member);
-        if (code)
-            break;
+            TRY(read_member(check, &member));
         show_progress(check);
     }
-    return end_of_walk(check, code);
 }
 
 /* Many members at once, by loaders. */
@@ -295,29 +293,16 @@ static enum sb_code check_by_loaders(struct check *check)
     return code;
 }
 
-static void report_unmatched(const struct check *check)
-{
-    for (size_t i = 0; check->choice && i < check->options->path_count; i++) {
-        if (sb_choice_unmatched(check->choice, i))
-            sb_report(check->notify, SB_PROBLEM, "missing", check->options->paths[i],
-                      "no such file or directory in the archive%s",
-                      sb_unmatched_hint(check->options->paths[i]));
-    }
-}
-
 static enum sb_code run(struct check *check)
 {
     const struct sb_verify_options *options = check->options;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     check->defects = (struct sb_notify){.call = hear, .context = check};
     check->naming.notify = &check->defects;
     if (options->path_count > 0)
-        code = sb_choice_new(&check->choice, options->paths, options->path_count);
-    if (!code)
-        code = sb_seen_new(&check->seen, sb_store_path(check->store));
-    if (code)
-        return code;
+        TRY(sb_choice_new(&check->choice, options->paths, options->path_count));
+    TRY(sb_seen_new(&check->seen, sb_store_path(check->store)));
     code = sb_store_source(
         check->store, &check->source,
         &(struct sb_source_options){.max_size = options->max_size, .threads = options->threads},
@@ -325,12 +310,16 @@ static enum sb_code run(struct check *check)
     if (code)
         return end_of_walk(check, code);
     if (!options->quick && check->source->loads)
-        code = check_by_loaders(check);
+        TRY(check_by_loaders(check));
     else
-        code = check_in_sequence(check);
-    if (!code)
-        report_unmatched(check);
-    return code;
+        TRY(end_of_walk(check, check_in_sequence(check)));
+    for (size_t i = 0; check->choice && i < options->path_count; i++) {
+        if (sb_choice_unmatched(check->choice, i))
+            sb_report(check->notify, SB_PROBLEM, "missing", options->paths[i],
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_hint(options->paths[i]));
+    }
+    return SB_OK;
 }
 
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,

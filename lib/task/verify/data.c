@@ -2,13 +2,7 @@
 #include "archive/content.h"
 #include "core/number.h"
 #include "task/verify/impl.h"
-#include "task/verify/units.h"
-
-#include "core/crc32c.h"
-#include "core/number.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "task/verify/plan.h"
 
 struct data {
     struct verify *verify;
@@ -19,15 +13,6 @@ struct data {
     int64_t passed; /* bytes, sound or not */
 };
 
-static enum sb_code next_entry(struct data *data, struct sb_entry *entry)
-{
-    if (data->units)
-        return sb_verify_units_next(data->units, entry);
-    if (data->select)
-        return sb_select_next(data->select, entry);
-    return sb_cursor_next(data->cursor, entry);
-}
-
 /* Skips a file whose shard is missing, or ends before its bytes do. */
 static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entry)
 {
@@ -35,37 +20,34 @@ static enum sb_code pass_over(struct verify *verify, const struct sb_entry *entr
     enum sb_code code;
 
     verify->result->absent++;
-    if (!units)
-        return SB_OK;
-    if (verify->options->present) {
+    if (units && verify->options->present) {
         sb_verify_units_pass_over(units);
-        return SB_OK;
-    }
-    if (verify->options->choice.share.index == 0) {
+    } else if (units && verify->options->choice.share.index == 0) {
         sb_verify_units_unreadable(units, entry);
-        return SB_OK;
+    } else if (units) {
+        /* This share has not checked the rows, and the first share may see other shards. */
+        sb_verify_units_watch(units, sb_verify_units_current(units));
+        code = sb_verify_bounds(verify, entry);
+        sb_verify_units_watch(units, -1);
+        return code;
     }
-    /* This share has not checked the rows, and the first share may see other shards. */
-    sb_verify_units_watch(units, sb_verify_units_current(units));
-    code = sb_verify_bounds(verify, entry);
-    sb_verify_units_watch(units, -1);
-    return code;
+    return SB_OK;
 }
 
 /* Does this entry have bytes to read? */
 static enum sb_code is_wanted(struct verify *verify, const struct sb_entry *entry, bool *wanted)
 {
-    enum sb_code code = sb_verify_integrity_failure(verify);
     bool holds;
 
     *wanted = false;
-    if (code != SB_OK || entry->type == SB_DIR || entry->defect || entry->size == 0)
-        return code;
-    code = sb_verify_shard_holds(verify, entry, &holds);
-    if (code == SB_OK && !holds)
-        code = pass_over(verify, entry);
-    *wanted = code == SB_OK && holds && (entry->has & SB_HAS_CRC);
-    return code;
+    TRY(sb_verify_integrity_failure(verify));
+    if (entry->type == SB_DIR || entry->defect || entry->size == 0)
+        return SB_OK;
+    TRY(sb_verify_shard_holds(verify, entry, &holds));
+    if (!holds)
+        return pass_over(verify, entry);
+    *wanted = entry->has & SB_HAS_CRC;
+    return SB_OK;
 }
 
 static enum sb_code next(void *context, struct sb_checksum_extent *extent)
@@ -76,7 +58,9 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent)
     enum sb_code code = data->ended ? SB_END : SB_OK;
 
     while (code == SB_OK && !wanted) {
-        code = next_entry(data, &entry);
+        code = data->units    ? sb_verify_units_next(data->units, &entry)
+               : data->select ? sb_select_next(data->select, &entry)
+                              : sb_cursor_next(data->cursor, &entry);
         if (code == SB_OK)
             code = is_wanted(data->verify, &entry, &wanted);
     }
@@ -188,8 +172,8 @@ static void passed(void *context, int64_t size)
     struct data *data = context;
     const struct sb_verify_events *events = data->verify->events;
     const struct sb_verify_result *result = data->verify->result;
-
-    int64_t total = data->units ? sb_verify_units_bytes(data->units) : result->bytes;
+    int64_t total =
+        data->units ? sb_verify_plan_bytes(sb_verify_units_plan(data->units)) : result->bytes;
 
     sb_count_up(&data->passed, size);
     if (events->progress)
@@ -203,15 +187,15 @@ enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select)
                              .files = true,
                              .all_shards = true,
                              .extents = verify->rows_are_sound};
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct data data = {.verify = verify, .units = verify->units, .select = select};
-    enum sb_code code = SB_OK;
 
-    if (!data.units && !select)
-        code = sb_cursor_open(&data.cursor, verify->archive, &query);
-    if (code == SB_OK)
-        code = sb_checksum(verify->shards, &ops, &data, verify->options->threads);
-    else
-        code = sb_verify_index_failed(verify, code);
-    sb_cursor_free(data.cursor);
-    return code;
+    if (!data.units && !select) {
+        enum sb_code code = sb_cursor_open(&cursor, verify->archive, &query);
+
+        if (code)
+            return sb_verify_index_failed(verify, code);
+        data.cursor = cursor;
+    }
+    return sb_checksum(verify->shards, &ops, &data, verify->options->threads);
 }

@@ -126,7 +126,8 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard) SB_CH
 enum sb_code sb_verify_shard_holds(struct verify *verify, const struct sb_entry *entry,
                                    bool *holds) SB_CHECKED;
 
-/* After all rows: missing shards among those in use and, by_shard, incomplete ones. */
+/* After all rows: missing shards among those in use and, by_shard, incomplete ones; and linked ones
+ * that changed since. */
 enum sb_code sb_verify_shards(struct verify *verify) SB_CHECKED;
 
 /*
@@ -141,13 +142,50 @@ enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select) SB_
 /* Reports that a file's bytes are not within its shard, after looking again. */
 enum sb_code sb_verify_bounds(struct verify *verify, const struct sb_entry *entry) SB_CHECKED;
 
-/* verify/sources.c: linked shards that are in use, after all rows; and the record of one. */
-enum sb_code sb_verify_sources(struct verify *verify) SB_CHECKED;
-enum sb_code sb_verify_source_record(struct verify *verify, uint32_t shard,
-                                     struct sb_linked *out) SB_CHECKED;
-
 /* verify/overlaps.c: every extent, in order of address. */
 enum sb_code sb_verify_overlaps(struct verify *verify) SB_CHECKED;
+
+/*
+ * verify/units.c: the chosen units of an archive while their files are read: returns the files, and
+ * records the result of a unit as soon as all of its files were read.
+ *
+ * Files come in the order of their units, and their results are reported in the same order, many
+ * files later. If results cannot be recorded the reading continues, and that is reported at the
+ * end. Belongs to one thread.
+ */
+struct sb_verify_units;
+
+/* Opens what verify->options->choice needs, see verify/plan.h. Free *out also after an error. */
+enum sb_code sb_verify_units_open(struct sb_verify_units **out, struct verify *verify) SB_CHECKED;
+void sb_verify_units_free(struct sb_verify_units *units); /* NULL is allowed */
+
+/* Which units there are; to be made after the preflight. */
+struct sb_verify_plan *sb_verify_units_plan(const struct sb_verify_units *units);
+
+/* The next file; SB_END after the last. The entry's strings live until the next call. */
+enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry) SB_CHECKED;
+
+/* The unit of the last file. */
+int64_t sb_verify_units_current(const struct sb_verify_units *units);
+
+/* All files of the units before this one were read. */
+void sb_verify_units_settle(struct sb_verify_units *units, int64_t unit);
+
+/* Defects that are reported from here on belong to a file in this unit; -1: to none. */
+void sb_verify_units_watch(struct sb_verify_units *units, int64_t unit);
+
+/* A defect was reported: the watched unit is bad. */
+void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect *defect);
+
+/*
+ * The last file cannot be read, which was reported: its unit is bad. Or it was skipped, because its
+ * shard has not arrived: its unit is not read.
+ */
+void sb_verify_units_unreadable(struct sb_verify_units *units, const struct sb_entry *entry);
+void sb_verify_units_pass_over(struct sb_verify_units *units);
+
+/* whole: all files so far were read. Sets the progress. */
+void sb_verify_units_end(struct sb_verify_units *units, bool whole);
 
 /* verify/data.c: every byte. */
 enum sb_code sb_verify_data(struct verify *verify, struct sb_select *select) SB_CHECKED;

@@ -199,8 +199,7 @@ void sb_verify_integrity_free(struct integrity *check)
         check->running = !join_within(check, WAIT_NANOSECONDS);
     }
     sb_database_close(check->db);
-    for (int i = 0; i < check->line_count; i++)
-        free(check->lines[i]);
+    forget_lines(check);
     free(check);
 }
 

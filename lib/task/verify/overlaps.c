@@ -10,43 +10,17 @@ struct holder {
     bool any;
 };
 
-/* A killed `upgrade --checksums` may have added the checksum of one of them, but not of the other.
- */
-static bool may_be_equal(const struct sb_entry *a, const struct sb_entry *b)
-{
-    return !(a->has & b->has & SB_HAS_CRC) || a->crc32c == b->crc32c;
-}
-
 /*
  * Hard links of a wrapped tar: the same bytes under two names, in a shard that is only linked. Both
- * may be without a checksum, as `convert --wrap --no-checksum` leaves them.
+ * may be without a checksum, as `convert --wrap --no-checksum` leaves them; and a killed `upgrade
+ * --checksums` may have added that of one of them, but not of the other.
  */
 static bool shares_lawfully(const struct verify *verify, const struct sb_entry *a,
                             const struct sb_entry *b)
 {
-    return a->offset == b->offset && a->size == b->size && may_be_equal(a, b) &&
+    return a->offset == b->offset && a->size == b->size &&
+           (!(a->has & b->has & SB_HAS_CRC) || a->crc32c == b->crc32c) &&
            a->shard < verify->shard_count && verify->shard_info[a->shard].linked;
-}
-
-static enum sb_code hold(struct holder *holder, const struct sb_entry *entry)
-{
-    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory();
-    holder->entry = *entry;
-    holder->entry.path = holder->name.data;
-    holder->any = true;
-    return SB_OK;
-}
-
-static enum sb_code report_overlap(struct verify *verify, const struct sb_entry *first,
-                                   const struct sb_entry *second)
-{
-    int64_t first_end = first->offset + first->size, second_end = second->offset + second->size;
-
-    return sb_verify_report_row(
-        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(second),
-        "shares bytes %lld to %lld of shard %u with %s", (long long)second->offset,
-        (long long)(first_end < second_end ? first_end : second_end), second->shard, first->path);
 }
 
 /* Compares both ends, because files that were moved meanwhile come out of order. */
@@ -62,11 +36,10 @@ static enum sb_code still_touch(struct verify *verify, const struct sb_entry *he
                                 const struct sb_entry *entry, bool *touches)
 {
     struct sb_entry a = {.type = SB_DIR}, b = {.type = SB_DIR};
-    enum sb_code code = sb_archive_begin(verify->archive);
+    enum sb_code code;
 
     *touches = false;
-    if (code != SB_OK)
-        return code;
+    TRY(sb_archive_begin(verify->archive));
     code = sb_archive_lookup(verify->archive, held->path, held->path_size, &a);
     if (code == SB_OK)
         code = sb_archive_lookup(verify->archive, entry->path, entry->path_size, &b);
@@ -78,14 +51,17 @@ static enum sb_code still_touch(struct verify *verify, const struct sb_entry *he
 static enum sb_code doubt_overlap(struct verify *verify, const struct sb_entry *held,
                                   const struct sb_entry *entry)
 {
+    int64_t held_end = held->offset + held->size, end = entry->offset + entry->size;
     bool touches = held->generation == entry->generation;
-    enum sb_code code = SB_OK;
 
     if (!touches)
-        code = still_touch(verify, held, entry, &touches);
-    if (code != SB_OK || !touches)
-        return code;
-    return report_overlap(verify, held, entry);
+        TRY(still_touch(verify, held, entry, &touches));
+    if (!touches)
+        return SB_OK;
+    return sb_verify_report_row(
+        verify, SB_REMEDY_ENTRIES, "overlap", sb_verify_place(entry),
+        "shares bytes %lld to %lld of shard %u with %s", (long long)entry->offset,
+        (long long)(held_end < end ? held_end : end), entry->shard, held->path);
 }
 
 static enum sb_code check_extent(struct verify *verify, struct holder *holder,
@@ -100,14 +76,19 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
         TRY(doubt_overlap(verify, held, entry));
     if (touches && entry->offset + entry->size <= held->offset + held->size)
         return SB_OK;
-    return hold(holder, entry);
+    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
+        return sb_fail_memory();
+    holder->entry = *entry;
+    holder->entry.path = holder->name.data;
+    holder->any = true;
+    return SB_OK;
 }
 
 enum sb_code sb_verify_overlaps(struct verify *verify)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct holder holder = {0};
-    struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code;
 
@@ -121,8 +102,6 @@ enum sb_code sb_verify_overlaps(struct verify *verify)
         if (code == SB_OK && sb_verify_gives_up(verify))
             break;
     }
-    code = sb_verify_index_failed(verify, code == SB_END ? SB_OK : code);
-    sb_cursor_free(cursor);
     sb_buf_release(&holder.name);
-    return code;
+    return sb_verify_index_failed(verify, code == SB_END ? SB_OK : code);
 }

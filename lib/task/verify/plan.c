@@ -1,17 +1,75 @@
-#include "task/verify/plan_impl.h"
+#include "task/verify/plan.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/shards.h"
 #include "core/hash64.h"
 #include "core/little_endian.h"
+#include "core/number.h"
+#include "core/time.h"
 
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A compromise between the work that a killed run loses and the cost of commits. */
+#define COMMIT_MILLISECONDS 5000
 
 /* State files hold its values: the key must not change. */
 static const struct sb_hash_key digest_key = {
     {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
      UINT64_C(0xd6e8feb86659fd93)}};
+
+enum statement {
+    ADD_UNIT,
+    NEXT_UNIT,
+    SET_READ,
+    SET_BAD,
+    ADD_DEFECT,
+    DROP_DEFECTS,
+    STATEMENTS,
+};
+
+struct sb_verify_plan {
+    const struct sb_verify_choice *choice;
+    struct sb_verify_state state;
+    struct sqlite3 *db; /* the state's, or `own`: main.units has the known units, temp.planned all
+                           units, temp.chosen those to read */
+    struct sqlite3 *own;
+    sqlite3_stmt *statements[STATEMENTS];
+    int64_t started; /* by sb_verify_plan_clock */
+    int64_t committed;
+    int64_t began; /* seconds since the epoch */
+    bool out_of_time;
+    bool unknown; /* time was over before all units were found */
+    bool open;    /* a transaction is open */
+
+    int64_t units, files, bytes; /* of those shards and that share */
+    int64_t all_units;           /* of those shards */
+    int64_t chosen, chosen_bytes, read;
+    int64_t bad_left; /* chosen because they were bad, and not read yet */
+
+    /* The last unit that was returned */
+    int64_t turn, shard, number;
+};
+
+static const char *const statement_texts[STATEMENTS] = {
+    [ADD_UNIT] = "INSERT INTO temp.planned VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+                 " ON CONFLICT(shard, unit) DO UPDATE SET files = files + excluded.files,"
+                 " bytes = bytes + excluded.bytes, digest = excluded.digest",
+    [NEXT_UNIT] = "SELECT turn, shard, unit, bad FROM temp.chosen"
+                  " WHERE (turn, shard, unit) > (?1, ?2, ?3) ORDER BY turn, shard, unit LIMIT 1",
+    [SET_READ] = "INSERT OR REPLACE INTO main.units VALUES(?1, ?2, ?3, ?4, ?5)",
+    /* A new row gets no digest: only a unit that was read to its end counts as read. */
+    [SET_BAD] = "INSERT INTO main.units VALUES(?1, ?2, 0, 0, 1)"
+                " ON CONFLICT(shard, unit) DO UPDATE SET bad = 1",
+    [ADD_DEFECT] = "INSERT INTO main.defects VALUES(?1, ?2, ?4, ?5, ?6, ?3, ?3)"
+                   " ON CONFLICT(shard, unit, path, kind) DO UPDATE SET text = excluded.text,"
+                   " last_found = excluded.last_found",
+    [DROP_DEFECTS] = "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found <> ?3",
+};
 
 bool sb_verify_chooses(const struct sb_verify_choice *choice)
 {
@@ -33,6 +91,81 @@ uint64_t sb_verify_row_digest(const struct sb_entry *entry)
     at = sb_put_u64(at, (uint64_t)entry->size);
     sb_put_u32(at, entry->crc32c);
     return sb_hash64(&digest_key, row, sizeof(row));
+}
+
+int64_t sb_verify_plan_clock(void)
+{
+    return sb_clock_ns() / 1000000;
+}
+
+/* Prepared on first use, and kept; the caller that steps one resets it. */
+static enum sb_code get_statement(struct sb_verify_plan *plan, enum statement which,
+                                  sqlite3_stmt **out)
+{
+    if (!plan->statements[which])
+        TRY(sb_database_prepare(plan->db, &plan->statements[which], statement_texts[which]));
+    *out = plan->statements[which];
+    return SB_OK;
+}
+
+enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
+                                 struct sb_archive *archive)
+{
+    struct sb_verify_plan *plan = calloc(1, sizeof(*plan));
+
+    *out = plan;
+    if (!plan)
+        return sb_fail_memory();
+    plan->choice = choice;
+    plan->state.fd = -1;
+    plan->started = sb_verify_plan_clock();
+    plan->began = (int64_t)time(NULL);
+    plan->turn = -1;
+    if (!sb_archive_is_addressed(archive))
+        return sb_fail(SB_INVALID,
+                       "%s: its index has no order of addresses, by which parts of it could be "
+                       "read; 'shardbox upgrade' makes one",
+                       sb_archive_path(archive));
+    if (choice->state) {
+        TRY(sb_verify_state_open(&plan->state, choice->state, archive));
+        plan->db = plan->state.db;
+        return SB_OK;
+    }
+    TRY(sb_database_open_private(&plan->own, sb_archive_index_path(archive)));
+    plan->db = plan->own;
+    return sb_database_run(plan->db, SB_VERIFY_STATE_UNITS);
+}
+
+void sb_verify_plan_free(struct sb_verify_plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(plan->statements[i]);
+    sb_database_close(plan->own);
+    sb_verify_state_close(&plan->state);
+    free(plan);
+}
+
+int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan)
+{
+    return plan->chosen_bytes;
+}
+
+int64_t sb_verify_plan_files(const struct sb_verify_plan *plan)
+{
+    return plan->files;
+}
+
+bool sb_verify_plan_is_unknown(const struct sb_verify_plan *plan)
+{
+    return plan->unknown;
+}
+
+static bool is_over(const struct sb_verify_plan *plan)
+{
+    return plan->choice->max_seconds > 0 &&
+           (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
 }
 
 /* The pass over the index */
@@ -64,10 +197,10 @@ static enum sb_code add_unit(struct pass *pass)
     const struct sb_verify_choice *choice = plan->choice;
     bool mine = choice->share.count == 0 || sb_share_has(choice->share, plan->all_units);
     sqlite3_stmt *add;
-    enum sb_code code = sb_verify_plan_statement(plan, SB_PLAN_ADD_UNIT, &add);
 
-    if (code != SB_OK || !pass->any)
-        return code;
+    TRY(get_statement(plan, ADD_UNIT, &add));
+    if (!pass->any)
+        return SB_OK;
     pass->any = false;
     plan->all_units++;
     if (!mine && !choice->state)
@@ -96,14 +229,12 @@ static enum sb_code see_shard(struct pass *pass, uint32_t shard)
 static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry)
 {
     int64_t unit = entry->offset / SB_VERIFY_UNIT;
-    enum sb_code code = SB_OK;
 
     if (!sb_verify_counts(entry))
         return SB_OK;
     if (!pass->any || pass->unit_shard != entry->shard || pass->unit != unit) {
-        code = add_unit(pass);
-        if (code == SB_OK)
-            code = see_shard(pass, entry->shard);
+        TRY(add_unit(pass));
+        TRY(see_shard(pass, entry->shard));
         pass->any = true;
         pass->unit_shard = entry->shard;
         pass->unit = unit;
@@ -111,10 +242,9 @@ static enum sb_code add_file(struct pass *pass, const struct sb_entry *entry)
         pass->digest = 0;
     }
     pass->files++;
-    if (__builtin_add_overflow(pass->bytes, entry->size, &pass->bytes))
-        pass->bytes = INT64_MAX;
+    sb_count_up(&pass->bytes, entry->size);
     pass->digest += sb_verify_row_digest(entry);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
@@ -127,7 +257,7 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
         .shard_first = choice->has_shards ? (uint32_t)choice->first_shard : 0,
         .shard_last = choice->has_shards ? (uint32_t)choice->last_shard : 0,
     };
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     uint64_t rows = 0;
     enum sb_code code = sb_cursor_open(&cursor, archive, &query);
@@ -136,12 +266,10 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
         code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK)
             code = add_file(pass, &entry);
-        pass->plan->unknown =
-            ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_plan_is_over(pass->plan);
+        pass->plan->unknown = ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && is_over(pass->plan);
         if (pass->plan->unknown)
             break;
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -176,13 +304,11 @@ static enum sb_code count_units(struct sb_verify_plan *plan)
     TRY(sb_database_prepare(
         plan->db, &count,
         "SELECT count(*), total(files), total(bytes) FROM temp.planned WHERE mine"));
-    if (sqlite3_step(count) == SQLITE_ROW) {
-        plan->units = sqlite3_column_int64(count, 0);
-        plan->files = sqlite3_column_int64(count, 1);
-        plan->bytes = sqlite3_column_int64(count, 2);
-    } else {
+    if (sqlite3_step(count) != SQLITE_ROW)
         return sb_database_fail(plan->db);
-    }
+    plan->units = sqlite3_column_int64(count, 0);
+    plan->files = sqlite3_column_int64(count, 1);
+    plan->bytes = sqlite3_column_int64(count, 2);
     return SB_OK;
 }
 
@@ -206,75 +332,42 @@ static const char candidates_text[] =
     " WHERE p.mine)"
     " WHERE bad OR checked < ?2 ORDER BY bad DESC, checked, rank, shard, unit";
 
-/* Bad units come first; the others by rank if the time is limited, else by address. */
-static int64_t turn_of(const struct sb_verify_plan *plan, bool bad)
-{
-    if (bad)
-        return 0;
-    return plan->choice->state && plan->choice->max_seconds > 0 ? plan->chosen + 1 : 1;
-}
-
-static enum sb_code choose_unit(struct sb_verify_plan *plan, sqlite3_stmt *unit,
-                                sqlite3_stmt *choose)
-{
-    bool bad = sqlite3_column_int(unit, 3) != 0;
-
-    SB_BIND(choose, turn_of(plan, bad), sqlite3_column_int64(unit, 0),
-            sqlite3_column_int64(unit, 1), bad);
-    plan->chosen++;
-    plan->bad_left += bad;
-    if (__builtin_add_overflow(plan->chosen_bytes, sqlite3_column_int64(unit, 2),
-                               &plan->chosen_bytes))
-        plan->chosen_bytes = INT64_MAX;
-    return sb_database_step(choose);
-}
-
-/* Is the unit over the budget? The first one never is, nor one that was bad. */
-static bool is_too_much(const struct sb_verify_plan *plan, int64_t most, sqlite3_stmt *unit)
-{
-    return plan->chosen > 0 && !sqlite3_column_int(unit, 3) &&
-           (plan->chosen_bytes >= most ||
-            sqlite3_column_int64(unit, 2) > most - plan->chosen_bytes);
-}
-
-static enum sb_code choose_from(struct sb_verify_plan *plan, sqlite3_stmt *candidates,
-                                sqlite3_stmt *choose)
-{
-    int64_t most = budget(plan);
-    enum sb_code code = SB_OK;
-
-    while (sb_database_row(candidates, &code)) {
-        if (is_too_much(plan, most, candidates))
-            return SB_OK;
-        code = choose_unit(plan, candidates, choose);
-    }
-    return code;
-}
-
 static enum sb_code choose_units(struct sb_verify_plan *plan)
 {
-    int64_t max_age = plan->choice->max_age;
-    sqlite3_stmt *candidates = NULL, *choose = NULL;
-    enum sb_code code = SB_PREPARE(plan->db, {&candidates, candidates_text},
-                                   {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"});
-    if (code == SB_OK) {
-        SB_BIND(candidates, plan->began, max_age > 0 ? plan->began - max_age : INT64_MAX);
-        code = choose_from(plan, candidates, choose);
+    const struct sb_verify_choice *choice = plan->choice;
+    bool by_rank = choice->state && choice->max_seconds > 0;
+    int64_t most = budget(plan);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *choose = NULL, *candidates = NULL;
+    enum sb_code code = SB_OK;
+
+    TRY(SB_PREPARE(plan->db, {&candidates, candidates_text},
+                   {&choose, "INSERT INTO temp.chosen VALUES(?1, ?2, ?3, ?4)"}));
+    SB_BIND(candidates, plan->began,
+            choice->max_age > 0 ? plan->began - choice->max_age : INT64_MAX);
+    while (sb_database_row(candidates, &code)) {
+        int64_t bytes = sqlite3_column_int64(candidates, 2), turn = by_rank ? plan->chosen + 1 : 1;
+        bool bad = sqlite3_column_int(candidates, 3) != 0;
+
+        /* The first one is never too much, nor one that was bad. */
+        if (plan->chosen > 0 && !bad &&
+            (plan->chosen_bytes >= most || bytes > most - plan->chosen_bytes))
+            break;
+        plan->chosen++;
+        plan->bad_left += bad;
+        sb_count_up(&plan->chosen_bytes, bytes);
+        /* Bad units come first; the others by rank if the time is limited, else by address. */
+        code = SB_RUN(choose, bad ? 0 : turn, sqlite3_column_int64(candidates, 0),
+                      sqlite3_column_int64(candidates, 1), bad);
     }
-    sqlite3_finalize(candidates);
-    sqlite3_finalize(choose);
     return code;
 }
 
 /* The time is over. What was known to be bad still is. */
 static enum sb_code give_up(struct sb_verify_plan *plan)
 {
-    enum sb_code code = sb_database_run(plan->db, "ROLLBACK");
-
     plan->out_of_time = true;
     plan->all_units = 0;
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_run(plan->db, "ROLLBACK"));
     return sb_database_integer(plan->db, "SELECT count(*) FROM main.units WHERE bad", 0,
                                &plan->bad_left);
 }
@@ -304,16 +397,14 @@ static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *
     }
     if (plan->unknown)
         return give_up(plan);
-    code = add_unit(&pass);
-    if (code == SB_OK && plan->choice->state && *index_code == SB_OK)
-        code = forget_gone(plan);
-    if (code == SB_OK && plan->choice->state)
-        code = sb_verify_state_see_index(&plan->state, archive);
-    if (code == SB_OK)
-        code = count_units(plan);
-    if (code == SB_OK)
-        code = choose_units(plan);
-    return code == SB_OK ? sb_database_run(plan->db, "COMMIT") : code;
+    TRY(add_unit(&pass));
+    if (plan->choice->state && *index_code == SB_OK)
+        TRY(forget_gone(plan));
+    if (plan->choice->state)
+        TRY(sb_verify_state_see_index(&plan->state, archive));
+    TRY(count_units(plan));
+    TRY(choose_units(plan));
+    return sb_database_run(plan->db, "COMMIT");
 }
 
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
@@ -329,4 +420,123 @@ enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive 
     if (index_code != SB_OK)
         *sb_error() = index_err;
     return index_code;
+}
+
+enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit)
+{
+    sqlite3_stmt *next;
+    enum sb_code code = SB_OK;
+
+    TRY(get_statement(plan, NEXT_UNIT, &next));
+    SB_BIND(next, plan->turn, plan->shard, plan->number);
+    if (sb_database_row(next, &code)) {
+        plan->turn = sqlite3_column_int64(next, 0);
+        plan->shard = sqlite3_column_int64(next, 1);
+        plan->number = sqlite3_column_int64(next, 2);
+        *unit = (struct sb_verify_unit){
+            .shard = (uint32_t)plan->shard,
+            .number = plan->number,
+            .was_bad = sqlite3_column_int(next, 3) != 0,
+        };
+        plan->out_of_time = is_over(plan);
+        code = plan->out_of_time ? SB_END : SB_OK;
+    } else if (!code) {
+        code = SB_END;
+    }
+    sqlite3_reset(next);
+    return code;
+}
+
+/* The results */
+
+static enum sb_code begin(struct sb_verify_plan *plan)
+{
+    if (!plan->open)
+        TRY(sb_database_run(plan->db, "BEGIN IMMEDIATE"));
+    plan->open = true;
+    return SB_OK;
+}
+
+static enum sb_code commit(struct sb_verify_plan *plan)
+{
+    if (!plan->open)
+        return SB_OK;
+    plan->open = false;
+    plan->committed = sb_verify_plan_clock();
+    return sb_database_run(plan->db, "COMMIT");
+}
+
+enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
+                                 uint64_t digest, bool bad)
+{
+    sqlite3_stmt *set, *drop;
+
+    plan->read++;
+    plan->bad_left -= unit->was_bad;
+    if (!plan->choice->state)
+        return SB_OK;
+    TRY(begin(plan));
+    TRY(get_statement(plan, SET_READ, &set));
+    TRY(SB_RUN(set, unit->shard, unit->number, (int64_t)digest, (int64_t)time(NULL), bad));
+    /* Drops defects that were not found again. All defects of one run have one time, so that a
+     * clock that is set back neither keeps old ones nor drops new ones. */
+    if (bad || unit->was_bad) {
+        TRY(get_statement(plan, DROP_DEFECTS, &drop));
+        TRY(SB_RUN(drop, unit->shard, unit->number, bad ? plan->began : INT64_MAX));
+    }
+    if (sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
+        TRY(commit(plan));
+    return SB_OK;
+}
+
+enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
+                                  const struct sb_defect *defect)
+{
+    sqlite3_stmt *set, *add;
+
+    if (!plan->choice->state)
+        return SB_OK;
+    TRY(begin(plan));
+    TRY(get_statement(plan, SET_BAD, &set));
+    TRY(SB_RUN(set, unit->shard, unit->number));
+    TRY(get_statement(plan, ADD_DEFECT, &add));
+    SB_BIND(add, unit->shard, unit->number, plan->began);
+    sqlite3_bind_text(add, 4, defect->path, (int)defect->path_size, SQLITE_STATIC);
+    sqlite3_bind_text(add, 5, defect->kind, -1, SQLITE_STATIC);
+    sqlite3_bind_text(add, 6, defect->text, -1, SQLITE_STATIC);
+    return sb_database_step(add);
+}
+
+/* When the unit was read that has waited longest. */
+static enum sb_code find_oldest(struct sb_verify_plan *plan, int64_t *oldest)
+{
+    char text[320];
+
+    snprintf(text, sizeof(text),
+             "SELECT min(CASE WHEN u.digest = p.digest AND u.checked <= %" PRId64
+             " THEN max(u.checked, 0) ELSE 0 END) FROM temp.planned p LEFT JOIN main.units u"
+             " ON u.shard = p.shard AND u.unit = p.unit WHERE p.mine",
+             (int64_t)time(NULL));
+    return sb_database_integer(plan->db, text, -1, oldest);
+}
+
+enum sb_code sb_verify_plan_end(struct sb_verify_plan *plan, struct sb_verify_progress *progress)
+{
+    const struct sb_verify_choice *choice = plan->choice;
+    enum sb_code code = commit(plan);
+
+    *progress = (struct sb_verify_progress){
+        .chosen = choice->has_shards || plan->units < plan->all_units ||
+                  plan->chosen < plan->units || plan->out_of_time,
+        .out_of_time = plan->out_of_time,
+        .units = plan->units,
+        .units_read = plan->read,
+        .units_due = plan->chosen,
+        .bytes_in_all = plan->bytes,
+        .oldest = -1,
+        .known_bad = plan->bad_left,
+    };
+    if (code == SB_OK && choice->state)
+        code = find_oldest(plan, &progress->oldest);
+    return code == SB_OK ? SB_OK : sb_verify_state_failed(&plan->state);
 }

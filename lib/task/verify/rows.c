@@ -2,6 +2,7 @@
 #include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/name.h"
+#include "core/number.h"
 #include "task/verify/impl.h"
 #include "task/verify/treestat.h"
 
@@ -141,19 +142,6 @@ static enum sb_code check_bounds(struct pass *pass, const struct sb_entry *entry
     return sb_verify_bounds(verify, entry);
 }
 
-/* A file without bytes must have the checksum of no bytes. */
-static enum sb_code check_empty(struct verify *verify, const struct sb_entry *entry)
-{
-    if (!(entry->has & SB_HAS_CRC))
-        return SB_OK;
-    if (entry->crc32c == 0) {
-        verify->result->files_read++;
-        return SB_OK;
-    }
-    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry),
-                                "is empty, but its CRC32C in the index is %08x", entry->crc32c);
-}
-
 static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
 {
     struct verify *verify = pass->verify;
@@ -161,13 +149,21 @@ static enum sb_code check_file(struct pass *pass, const struct sb_entry *entry)
     verify->result->files++;
     if (entry->defect)
         return SB_OK;
-    if (__builtin_add_overflow(verify->result->bytes, entry->size, &verify->result->bytes))
-        verify->result->bytes = INT64_MAX;
+    sb_count_up(&verify->result->bytes, entry->size);
     verify->result->unchecked += !(entry->has & SB_HAS_CRC);
     if (!(entry->has & SB_HAS_CRC) && verify->options->strict)
         TRY(sb_verify_report_row(verify, SB_REMEDY_SUMS, "unchecked", sb_verify_place(entry),
                                  "has no checksum"));
-    return entry->size > 0 ? check_bounds(pass, entry) : check_empty(verify, entry);
+    if (entry->size > 0)
+        return check_bounds(pass, entry);
+    /* A file without bytes must have the checksum of no bytes. */
+    if (!(entry->has & SB_HAS_CRC))
+        return SB_OK;
+    verify->result->files_read += entry->crc32c == 0;
+    if (entry->crc32c == 0)
+        return SB_OK;
+    return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "checksum", sb_verify_place(entry),
+                                "is empty, but its CRC32C in the index is %08x", entry->crc32c);
 }
 
 static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry)
@@ -183,95 +179,84 @@ static enum sb_code add_to_tree(struct pass *pass, const struct sb_entry *entry)
                             entry->size > 0 ? entry->size : 0);
 }
 
-/* Rows whose path is not text come last, unordered, and nothing can be below them. */
-static bool is_odd(const struct pass *pass, const struct sb_entry *entry)
-{
-    return entry->defect && pass->begun && strcmp(entry->path, pass->last.data) < 0;
-}
-
 static enum sb_code check_row(struct pass *pass, const struct sb_entry *entry)
 {
-    enum sb_code code = SB_OK;
+    struct verify *verify = pass->verify;
 
     if (entry->defect) {
-        pass->verify->rows_are_sound = false;
-        code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry),
-                                    "%s", entry->defect);
+        verify->rows_are_sound = false;
+        TRY(sb_verify_report_row(verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(entry), "%s",
+                                 entry->defect));
     }
-    if (code != SB_OK || is_odd(pass, entry))
-        return code;
-    code = check_name(pass->verify, entry);
-    if (code == SB_OK)
-        code = check_repeated(pass, entry);
-    if (code == SB_OK && entry->type == SB_DIR)
-        pass->verify->result->dirs++;
-    else if (code == SB_OK)
-        code = check_file(pass, entry);
-    return code == SB_OK ? add_to_tree(pass, entry) : code;
-}
-
-static enum sb_code next_row(struct sb_cursor *cursor, struct sb_select *select,
-                             struct sb_entry *entry)
-{
-    return select ? sb_select_next(select, entry) : sb_cursor_next(cursor, entry);
+    /* Rows whose path is not text come last, unordered, and nothing can be below them. */
+    if (entry->defect && pass->begun && strcmp(entry->path, pass->last.data) < 0)
+        return SB_OK;
+    TRY(check_name(verify, entry));
+    TRY(check_repeated(pass, entry));
+    if (entry->type == SB_DIR)
+        verify->result->dirs++;
+    else
+        TRY(check_file(pass, entry));
+    return add_to_tree(pass, entry);
 }
 
 /* Cursors leave out the root, and a look-up finds it even without a row. */
 static enum sb_code check_root(struct pass *pass)
 {
-    struct sb_archive *archive = pass->verify->archive;
-    bool old = sb_archive_schema(archive) == SB_SCHEMA_OLD;
+    struct verify *verify = pass->verify;
+    bool old = sb_archive_schema(verify->archive) == SB_SCHEMA_OLD;
     struct sb_entry root;
     int64_t rows;
-    enum sb_code code = sb_database_integer(sb_archive_database(archive),
-                                            old ? "SELECT count(*) FROM directories WHERE path = ''"
-                                                : "SELECT count(*) FROM dirs WHERE path = ''",
-                                            0, &rows);
 
-    if (code != SB_OK || rows == 0)
-        return code;
-    code = sb_archive_lookup(archive, "", 0, &root);
-    if (code == SB_OK && root.defect)
-        code = sb_verify_report_row(pass->verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root),
-                                    "%s", root.defect);
-    pass->verify->result->dirs++;
-    return code == SB_OK ? add_to_tree(pass, &root) : code;
+    TRY(sb_database_integer(sb_archive_database(verify->archive),
+                            old ? "SELECT count(*) FROM directories WHERE path = ''"
+                                : "SELECT count(*) FROM dirs WHERE path = ''",
+                            0, &rows));
+    if (rows == 0)
+        return SB_OK;
+    verify->result->dirs++;
+    TRY(sb_archive_lookup(verify->archive, "", 0, &root));
+    if (root.defect)
+        TRY(sb_verify_report_row(verify, SB_REMEDY_ENTRIES, "row", sb_verify_name(&root), "%s",
+                                 root.defect));
+    return add_to_tree(pass, &root);
+}
+
+/* SB_END after the last row; SB_OK: the time was over before. */
+static enum sb_code check_rows(struct pass *pass, struct sb_select *select)
+{
+    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
+
+    if (!select) {
+        TRY(sb_cursor_open(&cursor, pass->verify->archive, &query));
+        pass->tree = sb_treestat_new(closed, pass->verify);
+        TRY(pass->tree ? check_root(pass) : sb_fail_memory());
+    }
+    for (;;) {
+        TRY(select ? sb_select_next(select, &entry) : sb_cursor_next(cursor, &entry));
+        TRY(check_row(pass, &entry));
+        if (sb_verify_gives_up(pass->verify))
+            return SB_OK;
+        TRY(sb_heed_interrupt());
+    }
 }
 
 enum sb_code sb_verify_rows(struct verify *verify, struct sb_select *select)
 {
-    struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
     struct pass pass = {.verify = verify};
-    struct sb_cursor *cursor = NULL;
-    struct sb_entry entry;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     verify->apart = true;
     verify->rows_are_sound = !select;
-    if (!select) {
-        code = sb_cursor_open(&cursor, verify->archive, &query);
-        if (code != SB_OK)
-            goto out;
-        pass.tree = sb_treestat_new(closed, verify);
-        code = pass.tree ? check_root(&pass) : sb_fail_memory();
-    }
-    while (code == SB_OK) {
-        code = next_row(cursor, select, &entry);
-        if (code == SB_OK)
-            code = check_row(&pass, &entry);
-        if (code == SB_OK && sb_verify_gives_up(verify))
-            goto out;
-        if (code == SB_OK && sb_interrupted())
-            code = sb_fail_interrupt();
-    }
+    code = check_rows(&pass, select);
     if (code == SB_END)
         code = pass.tree ? sb_treestat_end(pass.tree) : SB_OK;
-out:
     if (code == SB_DAMAGED)
         verify->apart = verify->rows_are_sound = false;
     code = sb_verify_index_failed(verify, code);
     sb_treestat_free(pass.tree);
-    sb_cursor_free(cursor);
     sb_buf_release(&pass.last);
     return code;
 }

@@ -1,4 +1,4 @@
-#include "task/verify/state.h"
+#include "task/verify/plan.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
@@ -6,7 +6,6 @@
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/time.h"
-#include "task/verify/choice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,19 +101,6 @@ static enum sb_code take(struct sb_verify_state *state, const char *file)
     return SB_OK;
 }
 
-static enum sb_code connect(struct sb_verify_state *state, const char *file)
-{
-    struct stat st;
-    enum sb_code code;
-
-    if (fstat(state->fd, &st))
-        return sb_fail_errno(errno, "%s", file);
-    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE);
-    if (code == SB_FORMAT)
-        return fail_foreign(file);
-    return code;
-}
-
 static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
 {
     const char *text = (const char *)sqlite3_column_text(row, column);
@@ -125,7 +111,7 @@ static bool is_text(sqlite3_stmt *row, int column, const char *wanted)
 /* *is_new: it is empty. */
 static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_new)
 {
-    sqlite3_stmt *statement;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     size_t count = 0;
     bool right = true;
     enum sb_code code = sb_database_prepare(
@@ -136,31 +122,26 @@ static enum sb_code vet_schema(struct sqlite3 *db, const char *file, bool *is_ne
                 is_text(statement, 1, tables[count].sql);
         count++;
     }
-    sqlite3_finalize(statement);
     *is_new = count == 0;
-    if (code == SB_OK && (!right || (count > 0 && count < TABLE_COUNT)))
-        code = fail_foreign(file);
-    return code;
+    if (code)
+        return code;
+    return right && (count == 0 || count == TABLE_COUNT) ? SB_OK : fail_foreign(file);
 }
 
 static enum sb_code vet(struct sb_verify_state *state, const char *file, bool *is_new)
 {
     int64_t id = 0, version = 0, right = 0;
-    enum sb_code code = vet_schema(state->db, file, is_new);
 
-    if (code == SB_OK)
-        code = sb_database_integer(state->db, "PRAGMA application_id", 0, &id);
-    if (code == SB_OK)
-        code = sb_database_integer(state->db, "PRAGMA user_version", 0, &version);
-    if (code != SB_OK)
-        return code;
+    TRY(vet_schema(state->db, file, is_new));
+    TRY(sb_database_integer(state->db, "PRAGMA application_id", 0, &id));
+    TRY(sb_database_integer(state->db, "PRAGMA user_version", 0, &version));
     if (*is_new && id == 0 && version == 0)
         return SB_OK;
     if (*is_new || id != SB_VERIFY_STATE_ID || version != VERSION)
         return fail_foreign(file);
-    code = sb_database_integer(state->db, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", 0,
-                               &right);
-    return code == SB_OK && !right ? fail_damaged(file) : code;
+    TRY(sb_database_integer(state->db, "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", 0,
+                            &right));
+    return right ? SB_OK : fail_damaged(file);
 }
 
 /* Notes the archive that the state is about; ?1 its index, ?2 a generation. */
@@ -198,34 +179,36 @@ static enum sb_code compare_archive(struct sb_verify_state *state, const char *f
                                     struct sb_archive *archive)
 {
     const char *index = sb_archive_index_path(archive);
-    sqlite3_stmt *statement;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     enum sb_code code =
         sb_database_prepare(state->db, &statement, "SELECT archive, generation FROM main.about");
 
     if (!sb_database_row(statement, &code) || !sqlite3_column_text(statement, 0))
-        code = code ? code : fail_damaged(file);
-    else if (!is_text(statement, 0, index))
-        code = sb_fail(SB_INVALID,
+        return code ? code : fail_damaged(file);
+    if (!is_text(statement, 0, index))
+        return sb_fail(SB_INVALID,
                        "%s: is the state of %s, and this is %s; give each archive a state of its "
                        "own",
                        file, (const char *)sqlite3_column_text(statement, 0), index);
-    else
-        state->generation = sqlite3_column_int64(statement, 1);
-    sqlite3_finalize(statement);
-    return code;
+    state->generation = sqlite3_column_int64(statement, 1);
+    return SB_OK;
 }
 
 static enum sb_code begin(struct sb_verify_state *state, const char *file,
                           struct sb_archive *archive)
 {
+    struct stat st;
+    enum sb_code code;
     bool is_new;
 
+    if (fstat(state->fd, &st))
+        return sb_fail_errno(errno, "%s", file);
+    code = sb_database_open(&state->db, state->file, st.st_size == 0 ? SB_DB_CREATE : SB_DB_WRITE);
+    if (code)
+        return code == SB_FORMAT ? fail_foreign(file) : code;
     TRY(sb_database_run(state->db, "BEGIN IMMEDIATE"));
     TRY(vet(state, file, &is_new));
-    if (is_new)
-        TRY(make(state, archive));
-    else
-        TRY(compare_archive(state, file, archive));
+    TRY(is_new ? make(state, archive) : compare_archive(state, file, archive));
     TRY(sb_database_run(state->db,
                         "UPDATE main.about SET opened = CAST(strftime('%s', 'now') AS INTEGER)"));
     return sb_database_run(state->db, "COMMIT");
@@ -238,8 +221,6 @@ enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *fil
 
     *state = (struct sb_verify_state){.fd = -1};
     code = take(state, file);
-    if (code == SB_OK)
-        code = connect(state, file);
     if (code == SB_OK)
         code = begin(state, file, archive);
     return code == SB_OK ? SB_OK : sb_verify_state_failed(state);
@@ -254,83 +235,42 @@ void sb_verify_state_close(struct sb_verify_state *state)
     *state = (struct sb_verify_state){.fd = -1};
 }
 
-struct shard_row {
-    int64_t size, mtime_ns, inode;
-};
-
-static struct shard_row row_of(const struct stat *st)
-{
-    return (struct shard_row){
-        .size = st->st_size,
-        .mtime_ns = sb_time_ns(st->st_mtim),
-        .inode = (int64_t)st->st_ino,
-    };
-}
-
 /* *same: unchanged, or longer because of an append. A new shard has no units yet. */
 static enum sb_code compare_shard(struct sb_verify_state *state, uint32_t shard,
-                                  const struct shard_row *now, bool index_changed, bool *same)
-{
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(
-        state->db, &statement, "SELECT size, mtime_ns, inode FROM main.shards WHERE shard = ?1");
-
-    *same = false;
-    if (code != SB_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, shard);
-    if (sb_database_row(statement, &code)) {
-        int64_t size = sqlite3_column_int64(statement, 0);
-        bool untouched = size == now->size && sqlite3_column_int64(statement, 1) == now->mtime_ns;
-        bool appended = index_changed && now->size > size;
-        *same = sqlite3_column_int64(statement, 2) == now->inode && (untouched || appended);
-    }
-    sqlite3_finalize(statement);
-    return code;
-}
-
-/* ?1 is the shard, the others are the fields of `row`; a statement need not use them all. */
-static enum sb_code run_for_shard(struct sb_verify_state *state, const char *sql, uint32_t shard,
-                                  const struct shard_row *row)
+                                  const struct stat *now, bool index_changed, bool *same)
 {
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
 
-    TRY(sb_database_prepare(state->db, &statement, sql));
-    sqlite3_bind_int64(statement, 1, shard);
-    if (row) {
-        sqlite3_bind_int64(statement, 2, row->size);
-        sqlite3_bind_int64(statement, 3, row->mtime_ns);
-        sqlite3_bind_int64(statement, 4, row->inode);
+    *same = false;
+    TRY(sb_database_prepare(state->db, &statement,
+                            "SELECT size, mtime_ns, inode FROM main.shards WHERE shard = ?1"));
+    SB_BIND(statement, shard);
+    if (sb_database_row(statement, &code)) {
+        int64_t size = sqlite3_column_int64(statement, 0);
+        bool untouched =
+            size == now->st_size && sqlite3_column_int64(statement, 1) == sb_time_ns(now->st_mtim);
+        bool appended = index_changed && now->st_size > size;
+
+        *same =
+            sqlite3_column_int64(statement, 2) == (int64_t)now->st_ino && (untouched || appended);
     }
-    return sb_database_step(statement);
-}
-
-enum sb_code sb_verify_state_knows_shard(struct sb_verify_state *state, uint32_t shard,
-                                         const struct stat *now, bool *known)
-{
-    struct shard_row row = row_of(now);
-
-    return compare_shard(state, shard, &row, false, known);
-}
-
-enum sb_code sb_verify_state_keep_shard(struct sb_verify_state *state, uint32_t shard,
-                                        const struct stat *now)
-{
-    struct shard_row row = row_of(now);
-
-    return run_for_shard(state, "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)", shard,
-                         &row);
+    return code;
 }
 
 enum sb_code sb_verify_state_see_shard(struct sb_verify_state *state, uint32_t shard,
                                        const struct stat *now, bool index_changed)
 {
-    struct shard_row row = row_of(now);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *forget = NULL, *keep = NULL;
     bool same;
 
-    TRY(compare_shard(state, shard, &row, index_changed, &same));
-    if (!same)
-        TRY(run_for_shard(state, "UPDATE main.units SET checked = 0 WHERE shard = ?1", shard,
-                          NULL));
-    return sb_verify_state_keep_shard(state, shard, now);
+    TRY(compare_shard(state, shard, now, index_changed, &same));
+    if (!same) {
+        TRY(sb_database_prepare(state->db, &forget,
+                                "UPDATE main.units SET checked = 0 WHERE shard = ?1"));
+        TRY(SB_RUN(forget, shard));
+    }
+    TRY(sb_database_prepare(state->db, &keep,
+                            "INSERT OR REPLACE INTO main.shards VALUES(?1, ?2, ?3, ?4)"));
+    return SB_RUN(keep, shard, now->st_size, sb_time_ns(now->st_mtim), (int64_t)now->st_ino);
 }

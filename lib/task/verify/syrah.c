@@ -1,6 +1,7 @@
 #include "task/verify/syrah.h"
 
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/file.h"
 #include "core/interrupt.h"
@@ -86,7 +87,7 @@ static int compare_places(const void *a, const void *b)
     int64_t left = ((const struct placed *)a)->extent.offset;
     int64_t right = ((const struct placed *)b)->extent.offset;
 
-    return (left > right) - (left < right);
+    return COMPARE(left, right);
 }
 
 /* In most files the items' extents follow each other, with the arrays of an item in any order. */
@@ -142,29 +143,19 @@ static enum sb_code check_items(struct check *check)
 static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert)
 {
     uint32_t count = sb_syrah_array_count(check->syrah);
-    enum sb_code code = sb_heed_interrupt();
 
-    for (uint32_t array = 0; !code && array < count; array++) {
+    TRY(sb_heed_interrupt());
+    for (uint32_t array = 0; array < count; array++) {
         struct sb_extent extent;
         size_t good;
+        enum sb_code code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good);
 
-        code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good);
-        if (!code && extent.size > 0) {
-            code = SB_RUN(insert, extent.offset, extent.size, item, array);
-        } else if (code == SB_DAMAGED) {
-            code = SB_OK;
-        }
+        if (code && code != SB_DAMAGED)
+            return code;
+        if (!code && extent.size > 0)
+            TRY(SB_RUN(insert, extent.offset, extent.size, item, array));
     }
-    return code;
-}
-
-static struct placed placed_of(sqlite3_stmt *row)
-{
-    return (struct placed){
-        .extent = {.offset = sqlite3_column_int64(row, 0), .size = sqlite3_column_int64(row, 1)},
-        .item = sqlite3_column_int64(row, 2),
-        .array = (uint32_t)sqlite3_column_int64(row, 3),
-    };
+    return SB_OK;
 }
 
 static void report_overlap(const struct check *check, const struct placed *which,
@@ -184,16 +175,20 @@ static void report_overlap(const struct check *check, const struct placed *which
 /* Compares each extent with the one that ends last among those before it. */
 static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *select)
 {
-    struct placed holder = {0}, next;
+    struct placed holder = {0};
     enum sb_code code = SB_OK;
 
     while (sb_database_row(select, &code)) {
-        if (sb_interrupted())
-            return sb_fail_interrupt();
-        next = placed_of(select);
-        if (next.extent.offset < holder.extent.offset + holder.extent.size)
+        const struct placed next = {.extent = {.offset = sqlite3_column_int64(select, 0),
+                                               .size = sqlite3_column_int64(select, 1)},
+                                    .item = sqlite3_column_int64(select, 2),
+                                    .array = (uint32_t)sqlite3_column_int64(select, 3)};
+        int64_t end = holder.extent.offset + holder.extent.size;
+
+        TRY(sb_heed_interrupt());
+        if (next.extent.offset < end)
             report_overlap(check, &next, &holder);
-        if (next.extent.offset + next.extent.size > holder.extent.offset + holder.extent.size)
+        if (next.extent.offset + next.extent.size > end)
             holder = next;
     }
     return code;
@@ -202,43 +197,32 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *sele
 static enum sb_code check_overlaps(const struct check *check)
 {
     int64_t count = sb_syrah_count(check->syrah);
-    sqlite3 *db;
-    sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code = SB_TABLES(
-        &db, sb_syrah_name(check->syrah),
-        "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, "
-        "array INTEGER); BEGIN",
-        {&insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)"},
-        {&select, "SELECT start, size, item, array FROM extents ORDER BY start, item, array"});
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *select = NULL, *insert = NULL;
 
-    for (int64_t item = 0; !code && item < count; item++)
-        code = sort_item(check, item, insert);
-    if (!code)
-        code = compare_sorted(check, select);
-    sqlite3_finalize(insert);
-    sqlite3_finalize(select);
-    sb_database_close(db);
-    return code;
+    TRY(SB_TABLES(
+        &db, sb_syrah_name(check->syrah),
+        "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, array INTEGER); BEGIN",
+        {&insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)"},
+        {&select, "SELECT start, size, item, array FROM extents ORDER BY start, item, array"}));
+    for (int64_t item = 0; item < count; item++)
+        TRY(sort_item(check, item, insert));
+    return compare_sorted(check, select);
 }
 
 /* All bytes, in order. */
 
-static bool is_unreadable(void)
-{
-    return sb_error()->code == SB_DAMAGED ||
-           (sb_error()->code == SB_SYSTEM && sb_error()->sys_errno == EIO);
-}
-
 static enum sb_code read_block(const struct check *check, int64_t at, size_t size, void *block)
 {
+    enum sb_code code = sb_syrah_read(check->syrah, at, block, size);
     char text[1200];
 
-    if (!sb_syrah_read(check->syrah, at, block, size)) {
+    if (!code) {
         check->result->bytes_read += (int64_t)size;
         return SB_OK;
     }
-    if (!is_unreadable())
-        return sb_error()->code;
+    if (code != SB_DAMAGED && (code != SB_SYSTEM || sb_error()->sys_errno != EIO))
+        return code;
     snprintf(text, sizeof(text), "%zu bytes from offset %lld on cannot be read: %s", size,
              (long long)at, sb_error()->text);
     report(check, SB_REMEDY_SHARDS, "unreadable", NULL, text);
@@ -247,20 +231,21 @@ static enum sb_code read_block(const struct check *check, int64_t at, size_t siz
 
 static enum sb_code read_all(const struct check *check)
 {
-    int64_t end = sb_syrah_data_end(check->syrah), at = SB_SYRAH_HEADER;
-    void *block = malloc(BLOCK);
-    enum sb_code code = block ? SB_OK : sb_fail_memory();
+    int64_t end = sb_syrah_data_end(check->syrah);
+    CLEANUP(sb_freep) void *block = malloc(BLOCK);
 
-    while (!code && at < end) {
+    if (!block)
+        return sb_fail_memory();
+    for (int64_t at = SB_SYRAH_HEADER; at < end;) {
         size_t size = end - at < (int64_t)BLOCK ? (size_t)(end - at) : BLOCK;
 
-        code = sb_interrupted() ? sb_fail_interrupt() : read_block(check, at, size, block);
+        TRY(sb_heed_interrupt());
+        TRY(read_block(check, at, size, block));
         at += (int64_t)size;
         if (check->events->progress)
             check->events->progress(check->events->context, at, end, check->result->files);
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts)
@@ -274,23 +259,13 @@ static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_res
     TRY(check_items(check));
     if (check->out_of_order)
         TRY(check_overlaps(check));
-    if (!check->options->quick)
+    if (!check->options->quick) {
         TRY(read_all(check));
-    if (!check->options->quick)
         result->files_read = result->files;
+    }
     if (check->options->strict && result->files > 0)
         report(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
     return SB_OK;
-}
-
-/* A file that begins as a Syrah file is one, even if it is damaged. */
-static bool begins_as_one(const struct sb_file *file)
-{
-    unsigned char head[SB_SYRAH_HEADER];
-    size_t got;
-
-    return !IGNORED(sb_file_read(file, head, sizeof(head), 0, &got)) &&
-           sb_syrah_is_header(head, got);
 }
 
 enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
@@ -298,7 +273,9 @@ enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_option
                              struct sb_verify_syrah_result *counts)
 {
     struct check check = {.options = options, .events = events, .result = result};
+    unsigned char head[SB_SYRAH_HEADER];
     struct sb_syrah *syrah;
+    size_t got;
     enum sb_code code = sb_syrah_open(&syrah, file);
 
     *result = (struct sb_verify_result){0};
@@ -306,7 +283,9 @@ enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_option
     check.syrah = syrah;
     if (!code) {
         code = check_opened(&check, counts);
-    } else if (code == SB_FORMAT && begins_as_one(file)) {
+    } else if (code == SB_FORMAT && !IGNORED(sb_file_read(file, head, sizeof(head), 0, &got)) &&
+               sb_syrah_is_header(head, got)) {
+        /* A file that begins as a Syrah file is one, even if it is damaged. */
         report(&check, SB_REMEDY_SHARDS, "damaged", NULL, sb_error()->text);
         code = SB_OK;
     }

@@ -124,11 +124,8 @@ static struct level *open_level(struct sb_treestat *tree, size_t size)
  */
 static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t size)
 {
-    while (!holds(tree, path, size)) {
-        enum sb_code code = close_innermost(tree);
-        if (code != SB_OK)
-            return code;
-    }
+    while (!holds(tree, path, size))
+        TRY(close_innermost(tree));
     size_t top = tree->open.items[tree->open.count - 1].size;
     if (top == size)
         return SB_OK;
@@ -174,9 +171,7 @@ static enum sb_code take_waiting(struct sb_treestat *tree, const char *path, siz
         const struct level *row = &tree->waiting.items[tree->waiting.count - 1];
         if (path && !is_due(tree->last.data, row->size, path, path_size))
             break;
-        enum sb_code code = take_dir(tree, tree->last.data, row);
-        if (code != SB_OK)
-            return code;
+        TRY(take_dir(tree, tree->last.data, row));
         tree->waiting.count--;
     }
     return SB_OK;
@@ -190,9 +185,7 @@ static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t p
         return sb_fail(SB_DAMAGED, "rows are out of order: '%.*s' comes after '%.*s'",
                        (int)(path_size < 300 ? path_size : 300), path,
                        (int)(tree->last.size < 300 ? tree->last.size : 300), last);
-    enum sb_code code = take_waiting(tree, path, path_size);
-    if (code != SB_OK)
-        return code;
+    TRY(take_waiting(tree, path, path_size));
     tree->begun = true;
     return sb_buf_set(&tree->last, path, path_size) == SB_OK ? SB_OK : sb_fail_memory();
 }
@@ -221,9 +214,7 @@ enum sb_code sb_treestat_dir(struct sb_treestat *tree, const char *path, size_t 
         }
         return SB_OK;
     }
-    enum sb_code code = advance(tree, path, path_size);
-    if (code != SB_OK)
-        return code;
+    TRY(advance(tree, path, path_size));
     size_t waiting = tree->waiting.count;
     if (waiting > 0 && tree->waiting.items[waiting - 1].size == path_size)
         return SB_OK;

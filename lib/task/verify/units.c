@@ -1,5 +1,3 @@
-#include "task/verify/units.h"
-
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
 
@@ -51,24 +49,9 @@ void sb_verify_units_free(struct sb_verify_units *units)
     free(units);
 }
 
-enum sb_code sb_verify_units_plan(struct sb_verify_units *units)
+struct sb_verify_plan *sb_verify_units_plan(const struct sb_verify_units *units)
 {
-    return sb_verify_plan_make(units->plan, units->verify->archive, units->verify->shards);
-}
-
-bool sb_verify_units_are_unknown(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_is_unknown(units->plan);
-}
-
-int64_t sb_verify_units_bytes(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_bytes(units->plan);
-}
-
-int64_t sb_verify_units_files(const struct sb_verify_units *units)
-{
-    return sb_verify_plan_files(units->plan);
+    return units->plan;
 }
 
 static struct reading *at(struct sb_verify_units *units, int64_t unit)
@@ -91,28 +74,24 @@ static enum sb_code grow(struct sb_verify_units *units)
     return SB_OK;
 }
 
-/* The address after a unit; for the last possible unit, one that no file begins at. */
-static int64_t end_of(const struct sb_verify_unit *unit)
-{
-    int64_t end;
-
-    return __builtin_mul_overflow(unit->number + 1, SB_VERIFY_UNIT, &end) ? INT64_MAX : end;
-}
-
 static enum sb_code begin_unit(struct sb_verify_units *units)
 {
     struct sb_verify_unit unit;
+    int64_t end;
 
     TRY(sb_verify_plan_next(units->plan, &unit));
     if (units->end - units->first == (int64_t)units->capacity)
         TRY(grow(units));
+    /* After the last possible unit, an address that no file begins at. */
+    if (__builtin_mul_overflow(unit.number + 1, SB_VERIFY_UNIT, &end))
+        end = INT64_MAX;
     struct sb_query query = {
         .order = SB_BY_ADDRESS,
         .files = true,
         .shard_first = unit.shard,
         .shard_last = unit.shard,
         .offset_first = unit.number * SB_VERIFY_UNIT,
-        .offset_end = end_of(&unit),
+        .offset_end = end,
     };
     *at(units, units->end++) = (struct reading){.unit = unit};
     return sb_cursor_open(&units->cursor, units->verify->archive, &query);
@@ -120,25 +99,21 @@ static enum sb_code begin_unit(struct sb_verify_units *units)
 
 enum sb_code sb_verify_units_next(struct sb_verify_units *units, struct sb_entry *entry)
 {
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    while (code == SB_OK) {
-        if (!units->cursor) {
-            code = begin_unit(units);
-            continue;
+    for (;;) {
+        if (!units->cursor)
+            TRY(begin_unit(units));
+        while (!(code = sb_cursor_next(units->cursor, entry))) {
+            if (sb_verify_counts(entry)) {
+                at(units, units->end - 1)->digest += sb_verify_row_digest(entry);
+                return SB_OK;
+            }
         }
-        code = sb_cursor_next(units->cursor, entry);
-        if (code == SB_OK && sb_verify_counts(entry)) {
-            at(units, units->end - 1)->digest += sb_verify_row_digest(entry);
-            return SB_OK;
-        }
-        if (code == SB_END) {
-            sb_cursor_free(units->cursor);
-            units->cursor = NULL;
-            code = SB_OK;
-        }
+        if (code != SB_END)
+            return code;
+        sb_cursor_free(TAKE(units->cursor));
     }
-    return code;
 }
 
 int64_t sb_verify_units_current(const struct sb_verify_units *units)
@@ -147,25 +122,22 @@ int64_t sb_verify_units_current(const struct sb_verify_units *units)
 }
 
 /* If the state cannot be written, reading goes on. */
-static void settle_first(struct sb_verify_units *units)
-{
-    const struct reading *reading = at(units, units->first++);
-    const struct sb_verify_events *events = units->verify->events;
-
-    if (reading->skipped)
-        return;
-    if (events->unit_read)
-        events->unit_read(events->context, reading->unit.shard, reading->unit.number);
-    if (units->failed != SB_OK)
-        return;
-    units->failed = INTO(&units->failure, sb_verify_plan_read(units->plan, &reading->unit,
-                                                              reading->digest, reading->bad));
-}
-
 void sb_verify_units_settle(struct sb_verify_units *units, int64_t unit)
 {
-    while (units->first < unit)
-        settle_first(units);
+    const struct sb_verify_events *events = units->verify->events;
+
+    while (units->first < unit) {
+        const struct reading *reading = at(units, units->first++);
+
+        if (reading->skipped)
+            continue;
+        if (events->unit_read)
+            events->unit_read(events->context, reading->unit.shard, reading->unit.number);
+        if (units->failed == SB_OK)
+            units->failed =
+                INTO(&units->failure, sb_verify_plan_read(units->plan, &reading->unit,
+                                                          reading->digest, reading->bad));
+    }
 }
 
 void sb_verify_units_watch(struct sb_verify_units *units, int64_t unit)
@@ -191,16 +163,13 @@ void sb_verify_units_found(struct sb_verify_units *units, const struct sb_defect
 
 void sb_verify_units_unreadable(struct sb_verify_units *units, const struct sb_entry *entry)
 {
-    struct sb_defect defect = {
-        .kind = "bounds",
-        .path = entry->path,
-        .path_size = entry->path_size,
-        .shard = entry->shard,
-        .offset = entry->offset,
-        .text = "its bytes are not within a shard that can be read",
-    };
-
-    mark_bad(units, units->end - 1, &defect);
+    mark_bad(units, units->end - 1,
+             &(struct sb_defect){.kind = "bounds",
+                                 .path = entry->path,
+                                 .path_size = entry->path_size,
+                                 .shard = entry->shard,
+                                 .offset = entry->offset,
+                                 .text = "its bytes are not within a shard that can be read"});
 }
 
 void sb_verify_units_pass_over(struct sb_verify_units *units)

@@ -5,7 +5,6 @@
 #include "store/unmatched.h"
 #include "task/verify/impl.h"
 #include "task/verify/plan.h"
-#include "task/verify/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,96 +128,87 @@ static enum sb_code select_paths(struct verify *verify, struct sb_select **out)
     if (options->path_count == 0)
         return SB_OK;
     TRY(sb_select_new(out, verify->archive, options->paths, options->path_count, SB_REACH_SUBTREE));
-    if (sb_select_everything(*out)) {
-        sb_select_free(*out);
-        *out = NULL;
-    }
+    if (sb_select_everything(*out))
+        sb_select_free(TAKE(*out));
     return SB_OK;
 }
 
 /* The checks of the index and of the shards' sizes. */
 static enum sb_code preflight(struct verify *verify)
 {
-    struct sb_select *select;
+    const struct sb_verify_options *options = verify->options;
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
     enum sb_code code = select_paths(verify, &select);
 
-    if (code != SB_OK)
+    if (code)
         return sb_verify_index_failed(verify, code);
     verify->result->selected = select != NULL;
     if (!select)
-        code = sb_verify_integrity_start(verify);
-    if (code == SB_OK)
-        code = sb_verify_index_failed(verify, sb_verify_config(verify));
-    if (code == SB_OK)
-        code = sb_verify_index_failed(verify, sb_verify_objects(verify));
-    if (code == SB_OK)
-        code = sb_verify_rows(verify, select);
-    for (size_t i = 0; code == SB_OK && select && i < verify->options->path_count; i++) {
+        TRY(sb_verify_integrity_start(verify));
+    TRY(sb_verify_index_failed(verify, sb_verify_config(verify)));
+    TRY(sb_verify_index_failed(verify, sb_verify_objects(verify)));
+    TRY(sb_verify_rows(verify, select));
+    for (size_t i = 0; select && i < options->path_count; i++) {
         if (sb_select_unmatched(select, i))
-            sb_report(verify->notify, SB_PROBLEM, "missing", verify->options->paths[i],
+            sb_report(verify->notify, SB_PROBLEM, "missing", options->paths[i],
                       "no such file or directory in the archive%s",
-                      sb_unmatched_hint(verify->options->paths[i]));
+                      sb_unmatched_hint(options->paths[i]));
     }
-    if (code == SB_OK && !verify->result->index_unfinished)
-        code = sb_verify_shards(verify);
-    if (code == SB_OK && !verify->result->index_unfinished && !select)
-        code = sb_verify_overlaps(verify);
-    sb_select_free(select);
-    return code;
+    if (!verify->result->index_unfinished)
+        TRY(sb_verify_shards(verify));
+    if (!verify->result->index_unfinished && !select)
+        TRY(sb_verify_overlaps(verify));
+    return SB_OK;
 }
 
 /* Plans what is read of the chosen files; an index that ends early is a defect. */
 static enum sb_code plan_data(struct verify *verify)
 {
     const struct sb_verify_choice *choice = &verify->options->choice;
-    enum sb_code code = sb_verify_index_failed(verify, sb_verify_units_plan(verify->units));
-    int64_t files = sb_verify_units_files(verify->units);
+    struct sb_verify_plan *plan = sb_verify_units_plan(verify->units);
+    enum sb_code code =
+        sb_verify_index_failed(verify, sb_verify_plan_make(plan, verify->archive, verify->shards));
+    int64_t files = sb_verify_plan_files(plan);
 
-    if (sb_verify_units_are_unknown(verify->units))
+    if (sb_verify_plan_is_unknown(plan))
         verify->result->index_unfinished = true;
     /* The first share has counted them all. */
     if (choice->share.index > 0)
         verify->result->files = files;
-    if (code == SB_OK && files == 0 && choice->has_shards && choice->share.count <= 1 &&
+    if (!code && files == 0 && choice->has_shards && choice->share.count <= 1 &&
         !verify->result->index_unfinished)
         sb_report(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
                   "no file has bytes and a checksum in the requested shards");
-    return code;
-}
-
-static enum sb_code read_chosen(struct verify *verify)
-{
-    enum sb_code code = plan_data(verify);
-
     verify->result->index_ms = sb_verify_plan_clock() - verify->started;
-    if (code != SB_OK)
-        return code;
-    code = sb_verify_data(verify, NULL);
-    sb_verify_units_end(verify->units, code == SB_OK);
     return code;
 }
 
 static enum sb_code read_data(struct verify *verify)
 {
-    if (verify->units)
-        return read_chosen(verify);
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
+    enum sb_code code;
 
-    struct sb_select *select;
-    enum sb_code code = select_paths(verify, &select);
-
-    if (code != SB_OK)
-        return sb_verify_index_failed(verify, code);
-    code = sb_verify_data(verify, select);
-    sb_select_free(select);
-    return code;
+    if (verify->units) {
+        TRY(plan_data(verify));
+        code = sb_verify_data(verify, NULL);
+        sb_verify_units_end(verify->units, code == SB_OK);
+        return code;
+    }
+    code = select_paths(verify, &select);
+    return code ? sb_verify_index_failed(verify, code) : sb_verify_data(verify, select);
 }
 
-/* Of a run that failed: what the check has found by now. */
-static void report_integrity(struct verify *verify)
+static enum sb_code run(struct verify *verify)
 {
-    enum sb_code code = IGNORED(sb_verify_integrity_collect(verify, false));
+    const struct sb_verify_options *options = verify->options;
 
-    (void)code;
+    if (sb_verify_chooses(&options->choice))
+        TRY(sb_verify_units_open(&verify->units, verify));
+    TRY(data_version(verify, &verify->data_version));
+    TRY(sb_shards_open(&verify->shards, verify->archive));
+    TRY(sb_content_open(&verify->content, verify->archive, verify->shards));
+    TRY(options->choice.share.index == 0 ? preflight(verify) : sb_verify_shard_ends(verify));
+    return options->quick ? SB_OK : read_data(verify);
 }
 
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
@@ -234,26 +224,15 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         .by_shard = options->present || options->quick,
         .started = sb_verify_plan_clock(),
     };
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     *result = (struct sb_verify_result){.progress = {.oldest = -1}};
-    if (sb_verify_chooses(&options->choice))
-        code = sb_verify_units_open(&verify.units, &verify);
-    if (code == SB_OK)
-        code = data_version(&verify, &verify.data_version);
-    if (code == SB_OK)
-        code = sb_shards_open(&verify.shards, archive);
-    if (code == SB_OK)
-        code = sb_content_open(&verify.content, archive, verify.shards);
-    if (code == SB_OK)
-        code =
-            options->choice.share.index == 0 ? preflight(&verify) : sb_verify_shard_ends(&verify);
-    if (code == SB_OK && !options->quick)
-        code = read_data(&verify);
-    if (code == SB_OK)
-        code = sb_verify_integrity_collect(&verify, true);
+    code = run(&verify);
+    /* Of a run that failed: what the check has found by now. */
+    if (code)
+        (void)!IGNORED(sb_verify_integrity_collect(&verify, false));
     else
-        report_integrity(&verify);
+        code = sb_verify_integrity_collect(&verify, true);
     sb_verify_integrity_free(verify.integrity);
     sb_verify_units_free(verify.units);
     sb_content_free(verify.content);

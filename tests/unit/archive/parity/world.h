@@ -7,7 +7,6 @@
 
 #include "archive/parity/check.h"
 #include "archive/parity/make.h"
-#include "archive/parity/mend.h"
 #include "check.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* lib/task/restore_list.h */
-#include "task/restore/list.h"
+/* lib/task/restore/list.c */
 #include "check.h"
+#include "task/restore/impl.h"
 
 #define MANY 3000
 

@@ -1,4 +1,4 @@
-/* lib/task/verify_plan.h: how units are dealt out, and in which order. */
+/* lib/task/verify/plan.h: how units are dealt out, and in which order. */
 #include "task/verify/plan.h"
 
 #include "archive/archive.h"

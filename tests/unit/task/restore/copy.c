@@ -1,6 +1,6 @@
-/* lib/task/restore_piece.h */
-#include "task/restore/piece.h"
+/* lib/task/restore/copy.c: the bytes of a file on their way. */
 #include "check.h"
+#include "task/restore/impl.h"
 
 #include "core/crc32c.h"
 #include "core/io.h"
@@ -58,7 +58,7 @@ static enum sb_code write_to(struct sb_restore_piece *piece, int fd, int64_t off
 {
     struct place place = {.fd = fd, .at = offset};
 
-    return sb_restore_piece_feed(piece, write_block, &place);
+    return sb_spool_feed_sparse(&piece->bytes, write_block, &place);
 }
 
 static void writes(size_t size, size_t block)
