@@ -20,11 +20,11 @@ struct sqlite3;
 #define SB_CONFIG_SCHEMA_MAJOR "schema_version_major"
 #define SB_CONFIG_SCHEMA_MINOR "schema_version_minor"
 
-#define SB_CONFIG_SHARD_PREFIX "shardbox_shard_prefix" /* shards to be renamed: pending.h */
+#define SB_CONFIG_SHARD_PREFIX "shardbox_shard_prefix" /* shards to be renamed: own/state.h */
 #define SB_CONFIG_SHARD_COUNT                                                                      \
-    "shardbox_shard_count" /* shards that are the archive's own: shardcount.h */
+    "shardbox_shard_count" /* shards that are the archive's own: own/state.h */
 #define SB_CONFIG_RENUMBER      "shardbox_renumber"      /* shards to be renumbered: renumber.h */
-#define SB_CONFIG_REMADE        "shardbox_remade"        /* when an index was lost: remade.h */
+#define SB_CONFIG_REMADE        "shardbox_remade"        /* when an index was lost: own/state.h */
 #define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
 
 /* Prefixes of the keys of several rows. */

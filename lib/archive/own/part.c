@@ -3,7 +3,7 @@
 #include "archive/database.h"
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "core/io.h"
 
@@ -15,19 +15,9 @@
 
 char *sb_part_path(const char *archive)
 {
-    char *path = sb_hold_path(archive);
-    char *part = path ? sb_own_name(path, SB_PART) : NULL;
+    CLEANUP(sb_freep) char *path = sb_hold_path(archive);
 
-    free(path);
-    return part;
-}
-
-static enum sb_code refuse_not_ours(const char *part)
-{
-    return sb_fail(SB_EXISTS,
-                   "%s: in the way, and not left by an interrupted run; move it, or choose "
-                   "another name for the archive",
-                   part);
+    return path ? sb_own_name(path, SB_PART) : NULL;
 }
 
 enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *progress)
@@ -39,9 +29,9 @@ enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *pro
     if (!*there)
         return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", part);
     if (!S_ISREG(st.st_mode))
-        return refuse_not_ours(part);
+        return sb_note_fail_not_ours(part);
     code = sb_progress_read(part, progress);
-    return code == SB_FORMAT || code == SB_NOENT ? refuse_not_ours(part) : code;
+    return code == SB_FORMAT || code == SB_NOENT ? sb_note_fail_not_ours(part) : code;
 }
 
 /*
@@ -50,18 +40,15 @@ enum sb_code sb_part_look(const char *part, bool *there, struct sb_progress *pro
  */
 static enum sb_code discard(struct sb_hold *hold, sqlite3 *db)
 {
-    struct sb_progress progress = {0};
+    CLEANUP(sb_progress_release) struct sb_progress progress = {0};
     enum sb_code code = sb_progress_load(db, &progress);
 
+    if (code)
+        return code == SB_NOENT ? sb_note_fail_not_ours(hold->path) : code;
     progress.state = SB_PROGRESS_DISCARDED;
-    if (code == SB_NOENT)
-        code = refuse_not_ours(hold->path);
-    if (code == SB_OK)
-        code = sb_progress_save(db, &progress);
-    if (code == SB_OK)
-        code = sb_database_run(db, "COMMIT");
-    sb_progress_release(&progress);
-    return code ? code : sb_hold_begin(hold, db);
+    TRY(sb_progress_save(db, &progress));
+    TRY(sb_database_run(db, "COMMIT"));
+    return sb_hold_begin(hold, db);
 }
 
 static enum sb_code remove_file(const char *path)
@@ -74,25 +61,22 @@ static enum sb_code remove_file(const char *path)
 static enum sb_code remove_files(const struct sb_hold *hold, sqlite3 *db)
 {
     uint32_t count;
-    enum sb_code code = sb_shard_count_in_use(db, hold->path, &count);
 
+    TRY(sb_shard_count_in_use(db, hold->path, &count));
     /* An archive without files has a shard too. */
-    for (uint32_t i = count > 0 ? count : 1; code == SB_OK && i > 0; i--) {
-        char *path = sb_shard_name(hold->path, i - 1);
+    for (uint32_t i = count > 0 ? count : 1; i > 0; i--) {
+        CLEANUP(sb_freep) char *path = sb_shard_name(hold->path, i - 1);
 
-        code = path ? remove_file(path) : sb_error()->code;
-        free(path);
+        TRY(path ? remove_file(path) : sb_error()->code);
     }
-    if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path);
-    if (code == SB_OK)
-        code = remove_file(hold->file);
-    return code ? code : sb_sync_directory_of(hold->path);
+    TRY(sb_sync_directory_of(hold->path));
+    TRY(remove_file(hold->file));
+    return sb_sync_directory_of(hold->path);
 }
 
 enum sb_code sb_part_remove(const char *part)
 {
-    static const struct sb_hold_options options = {.to_change = true};
+    const struct sb_hold_options options = {.to_change = true};
     struct sb_hold hold;
     sqlite3 *db = NULL;
     enum sb_code code = sb_hold_find(&hold, part, false);

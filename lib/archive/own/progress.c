@@ -78,10 +78,11 @@ static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf 
 
     if (code == SB_NOENT || (code == SB_OK && sqlite3_column_type(row, 0) != SQLITE_TEXT))
         return fail_senseless(sqlite3_db_handle(row), key);
-    if (code == SB_OK && sb_buf_set(out, (const char *)sqlite3_column_text(row, 0),
-                                    (size_t)sqlite3_column_bytes(row, 0)))
-        code = sb_fail_memory();
-    return code;
+    TRY(code);
+    return sb_buf_set(out, (const char *)sqlite3_column_text(row, 0),
+                      (size_t)sqlite3_column_bytes(row, 0))
+               ? sb_fail_memory()
+               : SB_OK;
 }
 
 static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)
@@ -100,14 +101,13 @@ static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)
 
 enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress)
 {
-    sqlite3_stmt *row = NULL;
-    enum sb_code code = sb_database_prepare(db, &row,
-                                            "SELECT value_text, value_int FROM main.config"
-                                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = load_all(row, progress);
-    sqlite3_finalize(row);
+    TRY(sb_database_prepare(db, &row,
+                            "SELECT value_text, value_int FROM main.config"
+                            " WHERE key = '" SB_CONFIG_PROGRESS "' || ?1"));
+    code = load_all(row, progress);
     if (code)
         sb_progress_release(progress);
     return code;
@@ -115,21 +115,16 @@ enum sb_code sb_progress_load(struct sqlite3 *db, struct sb_progress *progress)
 
 enum sb_code sb_progress_read(const char *file, struct sb_progress *progress)
 {
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
     enum sb_schema schema;
-    sqlite3 *db = NULL;
     int major, minor;
-    enum sb_code code = sb_database_open(&db, file, SB_DB_READ);
 
+    TRY(sb_database_open(&db, file, SB_DB_READ));
     /* All rows are of one commit. */
-    if (code == SB_OK)
-        code = sb_database_run(db, "BEGIN");
-    if (code == SB_OK)
-        code = sb_schema_vet(db, &schema, &major, &minor, true);
-    if (code == SB_OK)
-        code = schema == SB_SCHEMA_03 ? sb_progress_load(db, progress)
-                                      : sb_fail(SB_NOENT, "no run is under way");
-    sb_database_close(db);
-    return code;
+    TRY(sb_database_run(db, "BEGIN"));
+    TRY(sb_schema_vet(db, &schema, &major, &minor, true));
+    return schema == SB_SCHEMA_03 ? sb_progress_load(db, progress)
+                                  : sb_fail(SB_NOENT, "no run is under way");
 }
 
 static enum sb_code put(sqlite3_stmt *add, const char *key, const struct sb_buf *text,
@@ -146,22 +141,20 @@ static enum sb_code put(sqlite3_stmt *add, const char *key, const struct sb_buf 
 
 enum sb_code sb_progress_save(struct sqlite3 *db, const struct sb_progress *progress)
 {
-    sqlite3_stmt *add = NULL;
-    enum sb_code code =
-        sb_database_run(db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *add = NULL;
 
-    if (code || !progress)
-        return code;
-    code = sb_database_prepare(db, &add,
-                               "INSERT INTO main.config (key, value_text, value_int)"
-                               " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)");
-    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(numbers); i++)
-        code = put(add, numbers[i].key, NULL,
-                   (const int64_t *)(const void *)((const char *)progress + numbers[i].field));
-    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(texts); i++)
-        code = put(add, texts[i].key,
-                   (const struct sb_buf *)(const void *)((const char *)progress + texts[i].field),
-                   NULL);
-    sqlite3_finalize(add);
-    return code;
+    TRY(sb_database_run(db, "DELETE FROM main.config WHERE key GLOB '" SB_CONFIG_PROGRESS "*'"));
+    if (!progress)
+        return SB_OK;
+    TRY(sb_database_prepare(db, &add,
+                            "INSERT INTO main.config (key, value_text, value_int)"
+                            " VALUES ('" SB_CONFIG_PROGRESS "' || ?1, ?2, ?3)"));
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        TRY(put(add, numbers[i].key, NULL,
+                (const int64_t *)(const void *)((const char *)progress + numbers[i].field)));
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        TRY(put(add, texts[i].key,
+                (const struct sb_buf *)(const void *)((const char *)progress + texts[i].field),
+                NULL));
+    return SB_OK;
 }
