@@ -67,10 +67,10 @@ bool sb_content_moved(const struct sb_content *content, const struct sb_entry *e
 static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry)
 {
     struct sb_entry now;
-    enum sb_code code = sb_archive_still_current(content->archive);
+    enum sb_code code;
 
-    if (!code && !content->twin)
-        code = sb_archive_open_twin(&content->twin, content->archive);
+    TRY(sb_archive_still_current(content->archive));
+    code = content->twin ? SB_OK : sb_archive_open_twin(&content->twin, content->archive);
     if (!code)
         code = sb_archive_lookup(content->twin, entry->path, entry->path_size, &now);
     if (code == SB_NOENT)
@@ -144,8 +144,8 @@ static enum sb_code read_once(struct sb_content *content, const struct sb_entry 
 {
     size_t size = (size_t)entry->size;
 
-    if (size > 0 && sb_shards_read(content->shards, entry->shard, entry->offset, data, size))
-        return sb_error()->code;
+    if (size > 0)
+        TRY(sb_shards_read(content->shards, entry->shard, entry->offset, data, size));
     if (check && sb_crc32c(0, data, size) != entry->crc32c)
         return sb_fail(SB_DAMAGED, "its bytes do not match their checksum");
     return SB_OK;
@@ -288,9 +288,8 @@ enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *e
     struct part part = {.at = at, .data = data};
     const int64_t end = at + (int64_t)size;
 
-    for (; part.at < end; part.at += part.size, part.data += part.size) {
+    for (; part.at < end; part.at += part.size, part.data += part.size)
         TRY(read_part(content, entry, false, false, end - part.at, &part));
-    }
     return SB_OK;
 }
 
@@ -313,26 +312,20 @@ static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, i
 {
     const uint32_t expected = entry->crc32c;
     const int64_t end = skip + size;
-    struct part part = {.at = skip};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
+    struct part part = {.at = skip, .data = data};
     uint32_t crc = 0;
 
-    part.data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
-    if (!part.data)
+    if (!data)
         return sb_fail_memory();
-    for (; part.at < end && !code; part.at += part.size) {
-        code = read_part(content, entry, checked, sparse, end - part.at, &part);
-        if (code)
-            break;
+    for (; part.at < end; part.at += part.size) {
+        TRY(read_part(content, entry, checked, sparse, end - part.at, &part));
         if (checked)
             crc = sb_crc32c_block(crc, part.hole ? NULL : part.data, (size_t)part.size);
-        code = each(context, part.hole ? NULL : part.data, (size_t)part.size);
+        TRY(each(context, part.hole ? NULL : part.data, (size_t)part.size));
         part.after_hole = part.hole;
     }
-    free(part.data);
-    if (!code && checked && crc != expected)
-        code = fail_sum(content, entry, crc, expected);
-    return code;
+    return checked && crc != expected ? fail_sum(content, entry, crc, expected) : SB_OK;
 }
 
 enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,

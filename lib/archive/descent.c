@@ -68,21 +68,17 @@ static enum sb_code open_children(struct sb_descent *descent, const char *after)
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
                              const struct sb_descent_options *options)
 {
-    struct sb_descent *descent = calloc(1, sizeof(*descent));
-    enum sb_code code;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = calloc(1, sizeof(*descent));
 
     *out = NULL;
     if (!descent)
         return sb_fail_memory();
     descent->archive = archive;
     descent->options = *options;
-    code = sb_buf_set(&descent->path, top, strlen(top)) ? sb_fail_memory()
-                                                        : open_children(descent, NULL);
-    if (code) {
-        sb_descent_free(descent);
-        return code;
-    }
-    *out = descent;
+    if (sb_buf_set(&descent->path, top, strlen(top)))
+        return sb_fail_memory();
+    TRY(open_children(descent, NULL));
+    *out = TAKE(descent);
     return SB_OK;
 }
 

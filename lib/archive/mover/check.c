@@ -113,23 +113,24 @@ static enum sb_code check_extent(struct pass *pass)
     return SB_OK;
 }
 
-static enum sb_code run_pass(struct pass *pass, char *sql, enum sb_code (*check)(struct pass *pass))
+/* Over the rows of the format with the name of the index on addresses. */
+static enum sb_code run_pass(struct pass *pass, const char *format,
+                             enum sb_code (*check)(struct pass *pass))
 {
-    enum sb_code code =
-        sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql) : sb_fail_memory();
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    enum sb_code code = SB_OK;
 
-    sqlite3_free(sql);
-    while (sb_database_row(pass->rows, &code)) {
-        uint64_t row = mix((uint64_t)sqlite3_column_int64(pass->rows, 0) + 1);
+    TRY(sb_database_prepare_format(pass->mover->db, &rows, format, pass->mover->by_address.data));
+    pass->rows = rows;
+    while (sb_database_row(rows, &code)) {
+        uint64_t row = mix((uint64_t)sqlite3_column_int64(rows, 0) + 1);
 
-        row = mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 1));
-        pass->sum += mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 2));
+        row = mix(row + (uint64_t)sqlite3_column_int64(rows, 1));
+        pass->sum += mix(row + (uint64_t)sqlite3_column_int64(rows, 2));
         pass->count++;
-        code = check(pass);
-        if (code == SB_OK)
-            code = sb_heed_interrupt();
+        TRY(check(pass));
+        TRY(sb_heed_interrupt());
     }
-    sqlite3_finalize(pass->rows);
     return code;
 }
 
@@ -137,15 +138,11 @@ enum sb_code sb_mover_check(struct sb_mover *mover)
 {
     struct pass table = {.mover = mover}, index = {.mover = mover};
 
-    TRY(run_pass(&table,
-                 sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
-                                 " FROM main.files NOT INDEXED"),
+    TRY(run_pass(&table, "SELECT rowid, shard, offset, size, crc32c FROM main.files NOT INDEXED",
                  check_row));
     TRY(run_pass(&index,
-                 sqlite3_mprintf("SELECT rowid, shard, offset, size"
-                                 " FROM main.files INDEXED BY \"%w\""
-                                 " ORDER BY shard, offset",
-                                 mover->by_address.data),
+                 "SELECT rowid, shard, offset, size FROM main.files INDEXED BY \"%w\""
+                 " ORDER BY shard, offset",
                  check_extent));
     if (table.count != index.count || table.sum != index.sum)
         return sb_fail(SB_DAMAGED,

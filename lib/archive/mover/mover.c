@@ -6,6 +6,7 @@
 #include "archive/parent.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -76,44 +77,33 @@ static enum sb_code find_address_index(struct sb_mover *mover)
                : SB_OK;
 }
 
-static enum sb_code prepare_by_address(struct sb_mover *mover, sqlite3_stmt **out,
-                                       const char *columns, const char *rest)
-{
-    char *sql = sqlite3_mprintf("SELECT %s FROM main.files INDEXED BY \"%w\" WHERE %s", columns,
-                                mover->by_address.data, rest);
-    enum sb_code code;
-
-    if (!sql)
-        return sb_fail_memory();
-    code = sb_database_prepare(mover->db, out, sql);
-    sqlite3_free(sql);
-    return code;
-}
-
 static enum sb_code prepare(struct sb_mover *mover)
 {
-    static const char columns[] = "rowid, shard, offset, size, crc32c";
+#define BY_ADDRESS(columns) "SELECT " columns " FROM main.files INDEXED BY \"%w\" WHERE "
+#define EXTENTS             BY_ADDRESS("rowid, shard, offset, size, crc32c")
+    const struct {
+        sqlite3_stmt **out;
+        const char *format;
+    } statements[] = {
+        {&mover->next[0], EXTENTS "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"},
+        {&mover->next[1], EXTENTS "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"},
+        {&mover->last[0], EXTENTS "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC"},
+        {&mover->last[1], EXTENTS "(shard, offset) < (?1, ?2)"
+                                  " ORDER BY shard DESC, offset DESC, rowid DESC"},
+        {&mover->end_before, BY_ADDRESS("offset + size") "shard = ?1 AND offset < ?2 AND size > 0"
+                                                         " ORDER BY offset DESC LIMIT 1"},
+    };
 
     TRY(find_address_index(mover));
-    TRY(prepare_by_address(mover, &mover->next[0], columns,
-                           "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"));
-    TRY(prepare_by_address(mover, &mover->next[1], columns,
-                           "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"));
-    TRY(prepare_by_address(mover, &mover->last[0], columns,
-                           "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC"));
-    TRY(prepare_by_address(mover, &mover->last[1], columns,
-                           "(shard, offset) < (?1, ?2)"
-                           " ORDER BY shard DESC, offset DESC, rowid DESC"));
-    TRY(prepare_by_address(mover, &mover->end_before, "offset + size",
-                           "shard = ?1 AND offset < ?2 AND size > 0"
-                           " ORDER BY offset DESC LIMIT 1"));
+    for (size_t i = 0; i < ARRAY_SIZE(statements); i++)
+        TRY(sb_database_prepare_format(mover->db, statements[i].out, statements[i].format,
+                                       mover->by_address.data));
     TRY(sb_database_prepare(mover->db, &mover->path_of,
                             "SELECT path FROM main.files WHERE rowid = ?1"));
-    if (!mover->options.dry_run)
-        TRY(sb_database_prepare(mover->db, &mover->update,
-                                "UPDATE main.files SET shard = ?2, offset = ?3"
-                                " WHERE rowid = ?1"));
-    return SB_OK;
+    if (mover->options.dry_run)
+        return SB_OK;
+    return sb_database_prepare(mover->db, &mover->update,
+                               "UPDATE main.files SET shard = ?2, offset = ?3 WHERE rowid = ?1");
 }
 
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
