@@ -28,7 +28,7 @@ struct sqlite3;
 #define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
 
 /* Prefixes of the keys of several rows. */
-#define SB_CONFIG_PROGRESS "shardbox_progress_" /* progress of a run: progress.h */
+#define SB_CONFIG_PROGRESS "shardbox_progress_" /* progress of a run: own/part.h */
 #define SB_CONFIG_SOURCE   "shardbox_source_"   /* what a shard is linked to: linked.h */
 #define SB_CONFIG_USER     "shardbox_user_"     /* name of an owner: owner_names.h */
 #define SB_CONFIG_GROUP    "shardbox_group_"

@@ -203,24 +203,6 @@ static void find_run(struct sb_content *content, const struct sb_entry *entry, i
         part->size = BLOCK_BYTES;
 }
 
-static int64_t leading_zeros(const char *data, int64_t size)
-{
-    int64_t count = 0;
-
-    while (count < size && data[count] == '\0')
-        count++;
-    return count;
-}
-
-static int64_t trailing_zeros(const char *data, int64_t size)
-{
-    int64_t count = 0;
-
-    while (count < size && data[size - 1 - count] == '\0')
-        count++;
-    return count;
-}
-
 /*
  * A file's blocks are not aligned with those of its shard, so that data there may begin and end
  * with zeros that belong to a hole. They are added to the hole where they are whole blocks of the
@@ -233,7 +215,8 @@ static void widen_hole(struct part *part)
     if (part->hole)
         return;
     if (part->after_hole) {
-        hole_end = part->at + leading_zeros(part->data, part->size);
+        for (hole_end = part->at; hole_end < end && !part->data[hole_end - part->at];)
+            hole_end++;
         if (hole_end < end || !part->before_hole)
             hole_end -= hole_end % SB_HOLE_LEAST;
         part->hole = hole_end > part->at;
@@ -242,7 +225,9 @@ static void widen_hole(struct part *part)
     }
     if (part->hole || !part->before_hole)
         return;
-    data_end = end - trailing_zeros(part->data, part->size) + SB_HOLE_LEAST - 1;
+    for (data_end = end; data_end > part->at && !part->data[data_end - 1 - part->at];)
+        data_end--;
+    data_end += SB_HOLE_LEAST - 1;
     data_end -= data_end % SB_HOLE_LEAST;
     if (data_end < end && data_end > part->at)
         part->size = data_end - part->at;

@@ -97,18 +97,6 @@ static enum sb_code look_ahead(struct sb_descent *descent)
     return SB_OK;
 }
 
-static enum sb_code push(struct sb_descent *descent, const struct sb_step *step)
-{
-    TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
-    descent->levels[descent->depth++] =
-        (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
-    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
-        return sb_fail_memory();
-    descent->entering = true;
-    descent->skipping = false;
-    return SB_OK;
-}
-
 /* Returns to the parent of the current directory, which becomes the step. */
 static enum sb_code leave(struct sb_descent *descent, struct sb_step *step)
 {
@@ -145,7 +133,14 @@ static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
     if (step->entry.type != SB_DIR || descent->depth >= SB_DESCENT_MAX)
         return SB_OK;
     step->visit = SB_VISIT_ENTER;
-    return push(descent, step);
+    TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
+    descent->levels[descent->depth++] =
+        (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
+    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
+        return sb_fail_memory();
+    descent->entering = true;
+    descent->skipping = false;
+    return SB_OK;
 }
 
 enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step)

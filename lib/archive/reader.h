@@ -19,8 +19,8 @@
 enum sb_statement {
     SB_BEGIN,
     SB_COMMIT,
-    SB_FILE_ONE,   /* ?1 path */
-    SB_DIR_ONE,    /* ?1 path */
+    SB_FILE_ONE, /* ?1 path; from here to SB_DIR_ODD, of files and of directories in turn */
+    SB_DIR_ONE,
     SB_FILE_ROW,   /* ?1 row number */
     SB_DIR_ROW,    /* ?1 row number */
     SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next five */

@@ -144,23 +144,10 @@ static enum sb_code prepare_by_address(const struct sb_archive *archive, enum sb
 static enum sb_code prepare(const struct sb_archive *archive, enum sb_statement which,
                             sqlite3_stmt **out)
 {
+    /* Of files and of directories in turn. */
+    if (which >= SB_FILE_ONE && which <= SB_DIR_ODD)
+        return prepare_by_path(archive, which, (which - SB_FILE_ONE) % 2, out);
     switch (which) {
-    case SB_FILE_ONE:
-    case SB_FILE_ROW:
-    case SB_FILE_RANGE:
-    case SB_FILE_MODES:
-    case SB_FILE_NAMES:
-    case SB_FILE_ENDS:
-    case SB_FILE_ODD:
-        return prepare_by_path(archive, which, false, out);
-    case SB_DIR_ONE:
-    case SB_DIR_ROW:
-    case SB_DIR_RANGE:
-    case SB_DIR_MODES:
-    case SB_DIR_NAMES:
-    case SB_DIR_ENDS:
-    case SB_DIR_ODD:
-        return prepare_by_path(archive, which, true, out);
     case SB_FILE_BESIDE:
         return sb_database_prepare_format(
             archive->db, out,

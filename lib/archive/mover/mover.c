@@ -34,11 +34,10 @@ static enum sb_code sync_index(struct sb_mover *mover)
 
 static enum sb_code open_to_write(struct sb_mover *mover)
 {
-    const struct sb_hold_options options = {.to_change = true};
     struct sb_hold *hold = &mover->hold;
 
     TRY(sb_hold_take(hold));
-    TRY(sb_hold_open(hold, &mover->db, &options));
+    TRY(sb_hold_open(hold, &mover->db, &(struct sb_hold_options){.to_change = true}));
     mover->settled = true;
     TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
     TRY(sync_index(mover));

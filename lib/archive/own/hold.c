@@ -414,7 +414,6 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
 
 enum sb_code sb_hold_settle(const char *archive)
 {
-    const struct sb_hold_options options = {.to_change = true};
     struct sqlite3 *db = NULL;
     struct sb_hold hold;
     enum sb_code code = sb_hold_find(&hold, archive, false);
@@ -424,7 +423,7 @@ enum sb_code sb_hold_settle(const char *archive)
     if (code == SB_OK)
         code = sb_hold_take(&hold);
     if (code == SB_OK)
-        code = sb_hold_open(&hold, &db, &options);
+        code = sb_hold_open(&hold, &db, &(struct sb_hold_options){.to_change = true});
     sb_database_close(db);
     sb_hold_drop(&hold, code != SB_OK);
     return code;
@@ -451,16 +450,6 @@ enum sb_code sb_hold_make_file(const char *path, int *fd)
     return *fd < 0 ? sb_fail_errno(errno, "%s", path) : SB_OK;
 }
 
-static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc)
-{
-    int error_number = 0;
-
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
-    if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(file);
-    return sb_fail(SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
-}
-
 /*
  * Takes the lock directly, not through the pager: the pager knows only its own lock and releases
  * both. Writing a page early to get it would leave a journal after an error.
@@ -469,7 +458,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file)
 {
     const int wait = sb_lock_wait(COMMIT_WAIT_MILLISECONDS);
     sqlite3_file *handle = NULL;
-    int rc;
+    int rc, error_number = 0;
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
     for (int waited = 0;; waited += RETRY_MILLISECONDS) {
@@ -477,14 +466,17 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file)
         if (rc == SQLITE_OK)
             return SB_OK;
         if (rc != SQLITE_BUSY)
-            return fail_to_exclude(db, file, rc);
-        if (sb_interrupted())
-            return sb_fail_interrupt();
-        if (waited >= wait)
             break;
+        TRY(sb_heed_interrupt());
+        if (waited >= wait)
+            return sb_fail(SB_LOCKED,
+                           "%s: readers kept it open for %d seconds, so it was not changed; try "
+                           "again",
+                           file, wait / 1000);
         usleep(RETRY_MILLISECONDS * 1000);
     }
-    return sb_fail(SB_LOCKED,
-                   "%s: readers kept it open for %d seconds, so it was not changed; try again",
-                   file, wait / 1000);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(file);
+    return sb_fail(SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
 }

@@ -4,7 +4,7 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "core/array.h"

@@ -140,13 +140,12 @@ static enum sb_code look_at_archive(struct sb_writer *writer)
 
 enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
-    const struct sb_hold_options options = {.to_change = true};
 
     if (writer->hold.fd < 0)
         TRY(sb_hold_take(&writer->hold));
     if (!writer->hold.file)
         TRY(sb_writer_roll_forward(writer));
-    TRY(sb_hold_open(&writer->hold, &writer->db, &options));
+    TRY(sb_hold_open(&writer->hold, &writer->db, &(struct sb_hold_options){.to_change = true}));
     writer->counter = sb_database_change_counter(writer->db);
     TRY(look_at_archive(writer));
     TRY(prepare(writer));

@@ -70,7 +70,8 @@ static enum sb_code prepare_copier(struct copier *copier)
     /* Among the rows of that name the last one before the copy. */
     return SB_PREPARE(rows,
                       {&copier->find,
-                       "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
+                       "SELECT files.path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                       " FROM temp.targets"
                        " JOIN main.files ON files.rowid = row"
                        " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
                       {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
@@ -105,17 +106,8 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
     sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(copier->find, 2, sqlite3_column_int64(copier->copies, 0));
     found = sb_database_row(copier->find, &code);
-    if (found) {
-        target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
-        target->offset = sqlite3_column_int64(copier->find, 1);
-        target->size = sqlite3_column_int64(copier->find, 2);
-        target->crc32c = (uint32_t)sqlite3_column_int64(copier->find, 3);
-        target->mode = (uint32_t)sqlite3_column_int64(copier->find, 4);
-        if (sqlite3_column_type(copier->find, 3) != SQLITE_NULL)
-            target->has |= SB_HAS_CRC;
-        if (sqlite3_column_type(copier->find, 4) != SQLITE_NULL)
-            target->has |= SB_HAS_MODE;
-    }
+    if (found)
+        code = sb_database_take_file(copier->find, 0, target);
     sqlite3_reset(copier->find);
     *others = false;
     if (code || found)

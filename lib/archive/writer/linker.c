@@ -50,30 +50,23 @@ static const struct slot *find(const struct table *table, uint64_t a, uint64_t b
     return slot && slot->used ? slot : NULL;
 }
 
-static enum sb_code grow(struct table *table)
-{
-    struct table larger = {.count = table->count,
-                           .capacity = table->capacity ? table->capacity * 2 : 64};
-
-    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-    if (!larger.slots)
-        return sb_fail_memory();
-    for (size_t i = 0; i < table->capacity; i++) {
-        const struct slot *old = &table->slots[i];
-
-        if (old->used)
-            *slot_of(&larger, old->a, old->b) = *old;
-    }
-    free(table->slots);
-    *table = larger;
-    return SB_OK;
-}
-
 /* Adds keys that are not in the table. */
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number)
 {
-    if (table->count * 2 >= table->capacity)
-        TRY(grow(table));
+    if (table->count * 2 >= table->capacity) {
+        struct table larger = {.count = table->count,
+                               .capacity = table->capacity ? table->capacity * 2 : 64};
+
+        larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+        if (!larger.slots)
+            return sb_fail_memory();
+        for (const struct slot *old = table->slots; old < table->slots + table->capacity; old++) {
+            if (old->used)
+                *slot_of(&larger, old->a, old->b) = *old;
+        }
+        free(table->slots);
+        *table = larger;
+    }
     *slot_of(table, a, b) = (struct slot){.used = true, .number = number, .a = a, .b = b};
     table->count++;
     return SB_OK;

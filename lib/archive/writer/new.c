@@ -7,7 +7,7 @@
 #include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/own/settle.h"
 #include "core/io.h"
 #include "core/thread.h"
@@ -20,12 +20,11 @@
 /* Settles what a killed run left, and refuses what is in the way of this one. */
 static enum sb_code clear_the_way(struct sb_writer *writer)
 {
-    const struct sb_hold_options to_be_replaced = {.to_change = false};
     struct sb_hold *hold = &writer->hold;
 
     /* Only an archive is replaced: --force must not cost another program's database. */
     if (hold->file) {
-        TRY(sb_hold_open(hold, &writer->replaced, &to_be_replaced));
+        TRY(sb_hold_open(hold, &writer->replaced, &(struct sb_hold_options){.to_change = false}));
         return writer->in_place ? SB_OK : sb_writer_refuse_foreign(writer, writer->replaced);
     }
     if (writer->in_place && hold->note.text.whole &&
@@ -151,7 +150,6 @@ static enum sb_code note_gone(struct sb_writer *writer, uint32_t made)
 static enum sb_code put_in_place(struct sb_writer *writer, const char *from, int *fd,
                                  const struct sb_identity *identity)
 {
-    const struct sb_hold_options options = {.to_change = true};
     struct sqlite3 *db = NULL;
     enum sb_code code = SB_OK;
 
@@ -166,7 +164,7 @@ static enum sb_code put_in_place(struct sb_writer *writer, const char *from, int
      * first, our next writer renames them.
      */
     if (writer->has_row)
-        code = sb_hold_open(&writer->hold, &db, &options);
+        code = sb_hold_open(&writer->hold, &db, &(struct sb_hold_options){.to_change = true});
     sb_database_close(db);
     writer->finished = code == SB_OK;
     return code == SB_LOCKED ? SB_OK : code;
@@ -288,12 +286,11 @@ static enum sb_code hold_part(struct becoming *part, const char *path, struct sb
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
                                    struct sb_hold *kept)
 {
-    const struct sb_hold_options options = {.to_change = true};
     struct becoming part = {.hold = SB_HOLD_NONE};
     enum sb_code code = hold_part(&part, part_path, kept);
 
     if (code == SB_OK)
-        code = sb_hold_open(&part.hold, &part.db, &options);
+        code = sb_hold_open(&part.hold, &part.db, &(struct sb_hold_options){.to_change = true});
     if (code == SB_OK)
         code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index);
     if (code == SB_OK)

@@ -18,8 +18,8 @@
  *
  * New shards are made as ARCHIVE.new-shard-NNNNN, and the note (note.h) records each before it
  * holds anything; the writer gives them their final names. A shard that is full and completely
- * written is synced and closed at once, so that few are open whatever their number. place and
- * resize belong to one thread at a time; write and skip may be called from any thread.
+ * written is synced and closed at once, so that few are open whatever their number.
+ * sb_writer_place, sb_writer_write and those beside them in writer.h are there.
  */
 struct sb_shard_out;
 
@@ -47,25 +47,8 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
 enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
                                uint32_t *shard) SB_CHECKED;
 
-/* See sb_writer_place, sb_writer_place_open and sb_writer_resize_last. */
-enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
-                                int64_t *offset) SB_CHECKED;
-enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard,
-                                     int64_t *offset) SB_CHECKED;
-enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size,
-                                      int64_t new_size) SB_CHECKED;
-
-enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
-                                const void *data, size_t size) SB_CHECKED;
-
-/* Reports that `size` placed bytes will never be written: a hole, or a gap. */
-enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size) SB_CHECKED;
-
 /* Extends a shard, for reading, to the end of its extents: the last may end in a hole. */
 enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard) SB_CHECKED;
-
-/* The position of the next extent if it fits, or of the next shard. */
-void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset);
 
 /* One more than the number of the last shard. */
 uint32_t sb_shard_out_count(const struct sb_shard_out *out);

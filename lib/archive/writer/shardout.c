@@ -323,8 +323,7 @@ enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind,
     return SB_OK;
 }
 
-enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
-                                int64_t *offset)
+static enum sb_code place(struct sb_shard_out *out, int64_t size, uint32_t *shard, int64_t *offset)
 {
     struct shard_file *file = out->current;
 
@@ -341,15 +340,26 @@ enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t
     return SB_OK;
 }
 
-enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
+                             int64_t *offset)
 {
-    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
-        TRY(begin_shard(out));
-    return sb_shard_out_place(out, 0, shard, offset);
+    TRY(sb_writer_refuse_bytes(writer));
+    return place(writer->shards, size, shard, offset);
 }
 
-enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size)
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
+    struct sb_shard_out *out = writer->shards;
+
+    TRY(sb_writer_refuse_bytes(writer));
+    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
+        TRY(begin_shard(out));
+    return place(out, 0, shard, offset);
+}
+
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size)
+{
+    struct sb_shard_out *out = writer->shards;
     struct shard_file *file = out->current;
     int64_t end;
 
@@ -384,9 +394,10 @@ static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, in
     return done ? finish_file(done) : SB_OK;
 }
 
-enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
-                                const void *data, size_t size)
+enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
+                             const void *data, size_t size)
 {
+    struct sb_shard_out *out = writer->shards;
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
@@ -401,9 +412,9 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     return code ? code : settle(out, file, (int64_t)size);
 }
 
-enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size)
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size)
 {
-    return settle(out, find_file(out, shard), size);
+    return settle(writer->shards, find_file(writer->shards, shard), size);
 }
 
 enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
@@ -421,8 +432,10 @@ enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
     return code;
 }
 
-void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
+    const struct sb_shard_out *out = writer->shards;
+
     *shard = out->current ? out->current->number : out->next;
     *offset = out->current ? out->current->end : 0;
 }

@@ -3,7 +3,7 @@
 #include "archive/archive.h"
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
 #include "archive/shards.h"
@@ -143,35 +143,6 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer)
     return sb_fail(SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
 }
 
-enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
-                             int64_t *offset)
-{
-    TRY(sb_writer_refuse_bytes(writer));
-    return sb_shard_out_place(writer->shards, size, shard, offset);
-}
-
-enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
-{
-    TRY(sb_writer_refuse_bytes(writer));
-    return sb_shard_out_place_open(writer->shards, shard, offset);
-}
-
-enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size)
-{
-    return sb_shard_out_resize_last(writer->shards, old_size, new_size);
-}
-
-enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
-                             const void *data, size_t size)
-{
-    return sb_shard_out_write(writer->shards, shard, offset, data, size);
-}
-
-enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size)
-{
-    return sb_shard_out_skip(writer->shards, shard, size);
-}
-
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows)
 {
     TRY(sb_tally_new(&writer->tally, rows));
@@ -252,11 +223,6 @@ void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *
 enum sb_code sb_writer_put_progress(struct sb_writer *writer)
 {
     return writer->sets_progress ? sb_progress_save(writer->db, writer->progress) : SB_OK;
-}
-
-void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
-{
-    sb_shard_out_address(writer->shards, shard, offset);
 }
 
 uint32_t sb_writer_change_counter(const struct sb_writer *writer)

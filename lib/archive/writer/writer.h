@@ -189,7 +189,7 @@ enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_own
                                    const struct sb_notify *notify) SB_CHECKED;
 
 /*
- * The commit stores it with everything else (progress.h); the caller keeps it until then. NULL:
+ * The commit stores it with everything else (own/part.h); the caller keeps it until then. NULL:
  * removes the rows of an earlier run. Without this call they stay.
  */
 void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress);
