@@ -22,76 +22,49 @@ struct account {
 /* By name or, if that is NULL, by number. ERANGE: the capacity is too small. */
 #ifdef STATIC_LIBC
 
-static int find_user(struct account *account, const char *name, int64_t id)
+static int look_up(struct account *account, enum sb_owner which, const char *name, int64_t id)
 {
-    FILE *file = fopen("/etc/passwd", "re");
-    struct passwd passwd, *found;
+    FILE *file = fopen(which == SB_USER ? "/etc/passwd" : "/etc/group", "re");
+    struct passwd user = {0}, *found_user;
+    struct group group = {0}, *found_group;
     int error;
 
     if (!file)
         return errno;
     do {
-        error = fgetpwent_r(file, &passwd, account->record, account->capacity, &found);
-        account->found = !error && (name ? strcmp(passwd.pw_name, name) == 0 : passwd.pw_uid == id);
+        error = which == SB_USER
+                    ? fgetpwent_r(file, &user, account->record, account->capacity, &found_user)
+                    : fgetgrent_r(file, &group, account->record, account->capacity, &found_group);
+        account->name = which == SB_USER ? user.pw_name : group.gr_name;
+        account->id = which == SB_USER ? user.pw_uid : group.gr_gid;
+        account->found = !error && (name ? strcmp(account->name, name) == 0 : account->id == id);
     } while (!error && !account->found);
     fclose(file);
-    if (account->found) {
-        account->name = passwd.pw_name;
-        account->id = passwd.pw_uid;
-    }
     return error;
 }
-
-static int find_group(struct account *account, const char *name, int64_t id)
-{
-    FILE *file = fopen("/etc/group", "re");
-    struct group group, *found;
-    int error;
-
-    if (!file)
-        return errno;
-    do {
-        error = fgetgrent_r(file, &group, account->record, account->capacity, &found);
-        account->found = !error && (name ? strcmp(group.gr_name, name) == 0 : group.gr_gid == id);
-    } while (!error && !account->found);
-    fclose(file);
-    if (account->found) {
-        account->name = group.gr_name;
-        account->id = group.gr_gid;
-    }
-    return error;
-}
-
 #else
 
-static int find_user(struct account *account, const char *name, int64_t id)
+static int look_up(struct account *account, enum sb_owner which, const char *name, int64_t id)
 {
-    struct passwd passwd, *found = NULL;
-    int error = name ? getpwnam_r(name, &passwd, account->record, account->capacity, &found)
-                     : getpwuid_r((uid_t)id, &passwd, account->record, account->capacity, &found);
+    char *record = account->record;
+    size_t capacity = account->capacity;
+    struct passwd user, *found_user = NULL;
+    struct group group, *found_group = NULL;
+    int error;
 
-    account->found = found;
-    if (found) {
-        account->name = found->pw_name;
-        account->id = found->pw_uid;
+    if (which == SB_USER)
+        error = name ? getpwnam_r(name, &user, record, capacity, &found_user)
+                     : getpwuid_r((uid_t)id, &user, record, capacity, &found_user);
+    else
+        error = name ? getgrnam_r(name, &group, record, capacity, &found_group)
+                     : getgrgid_r((gid_t)id, &group, record, capacity, &found_group);
+    account->found = found_user || found_group;
+    if (account->found) {
+        account->name = found_user ? user.pw_name : group.gr_name;
+        account->id = found_user ? user.pw_uid : group.gr_gid;
     }
     return error;
 }
-
-static int find_group(struct account *account, const char *name, int64_t id)
-{
-    struct group group, *found = NULL;
-    int error = name ? getgrnam_r(name, &group, account->record, account->capacity, &found)
-                     : getgrgid_r((gid_t)id, &group, account->record, account->capacity, &found);
-
-    account->found = found;
-    if (found) {
-        account->name = found->gr_name;
-        account->id = found->gr_gid;
-    }
-    return error;
-}
-
 #endif
 
 /* The caller frees account->record. */
@@ -106,7 +79,7 @@ static bool find(struct account *account, enum sb_owner which, const char *name,
         account->record = malloc(capacity);
         if (!account->record)
             return false;
-        error = which == SB_USER ? find_user(account, name, id) : find_group(account, name, id);
+        error = look_up(account, which, name, id);
     }
     return account->found;
 }

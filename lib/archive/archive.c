@@ -5,10 +5,7 @@
 #include "archive/database.h"
 #include "archive/ddl.h"
 #include "archive/index_file.h"
-#include "archive/own/pending.h"
-#include "archive/own/remade.h"
-#include "archive/own/shardcount.h"
-#include "archive/places.h"
+#include "archive/own/state.h"
 #include "archive/reader.h"
 #include "archive/shards.h"
 #include "archive/unlocked.h"
@@ -51,79 +48,53 @@ bool sb_begins_like_index(const char *path)
 
 bool sb_archive_looks_like(const char *path)
 {
-    char *index = IGNORED(sb_index_file(path));
-    bool looks = index && sb_begins_like_index(index);
+    CLEANUP(sb_freep) char *index = IGNORED(sb_index_file(path));
 
-    free(index);
-    return looks;
+    return index && sb_begins_like_index(index);
 }
 
-/* SB_NOENT for an archive with left-over files of its name. */
+/* After SB_NOENT, whose words stay unless left-over files of the archive's name say more. */
 static enum sb_code explain_missing(const struct sb_archive *archive)
 {
-    char *part = NULL, *unfinished = NULL;
-    enum sb_code code = SB_NOENT;
+    CLEANUP(sb_freep) char *part = sb_own_name(archive->path, SB_PART);
+    CLEANUP(sb_freep) char *unfinished = sb_own_name(archive->path, SB_NEW_SUFFIX);
 
-    if (asprintf(&part, "%s.part", archive->path) < 0)
-        part = NULL;
-    if (asprintf(&unfinished, "%s.new", archive->path) < 0)
-        unfinished = NULL;
     if (!part || !unfinished)
-        code = sb_fail_memory();
-    else if (sb_begins_like_index(part))
-        sb_fail(
+        return sb_fail_memory();
+    if (sb_begins_like_index(part))
+        return sb_fail(
             SB_NOENT,
             "%s: no such archive, but '%s' is there: a run with --checkpoint is at work, or was "
             "interrupted and goes on with --resume",
             archive->path, part);
-    else if (access(unfinished, F_OK) == 0)
-        sb_fail(SB_NOENT,
-                "%s: no such archive, but '%s' is there: a pack is at work, or was interrupted and "
-                "must be run again",
-                archive->path, unfinished);
-    free(unfinished);
-    free(part);
-    return code;
-}
-
-static enum sb_code find_index(struct sb_archive *archive)
-{
-    archive->index_path = sb_index_file(archive->path);
-    if (archive->index_path)
-        return SB_OK;
-    return sb_error()->code == SB_NOENT ? explain_missing(archive) : sb_error()->code;
-}
-
-/*
- * While shards wait for their final names, the row holds the base of their temporary names. Any
- * other value would refer to files elsewhere.
- */
-static enum sb_code read_renaming(struct sb_archive *archive, struct sb_placing *placing)
-{
-    const char *base = sb_base_name(archive->index_path);
-    size_t size = sb_index_base_size(base);
-    struct sb_config_row row;
-    enum sb_code code = sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row);
-
-    if (code == SB_OK && row.there) {
-        placing->suffix = sb_pending_suffix(row.text, base, size);
-        if (!placing->suffix)
-            code = sb_fail(SB_FORMAT, "%s: not a trustworthy archive: config.%s is not '%.*s.new'",
-                           archive->index_path, SB_CONFIG_SHARD_PREFIX, (int)size, base);
-    }
-    sb_config_release(&row);
-    return code;
+    if (access(unfinished, F_OK) == 0)
+        return sb_fail(
+            SB_NOENT,
+            "%s: no such archive, but '%s' is there: a pack is at work, or was interrupted and "
+            "must be run again",
+            archive->path, unfinished);
+    return SB_NOENT;
 }
 
 static enum sb_code read_placing(struct sb_archive *archive)
 {
-    struct sb_placing placing = {0};
+    CLEANUP(sb_config_release) struct sb_config_row row = {0};
+    const char *base = sb_base_name(archive->index_path), *suffix = NULL;
+    size_t size = sb_index_base_size(base);
 
-    if (archive->layout.schema != SB_SCHEMA_OLD)
-        TRY(read_renaming(archive, &placing));
-    if (archive->layout.schema != SB_SCHEMA_OLD)
+    if (archive->layout.schema != SB_SCHEMA_OLD) {
+        TRY(sb_config_get(archive->db, SB_CONFIG_SHARD_PREFIX, &row));
+        /*
+         * While shards wait for their final names, the row holds the base of their temporary names.
+         * Any other value would refer to files elsewhere.
+         */
+        suffix = sb_pending_suffix(row.text, base, size);
+        if (row.there && !suffix)
+            return sb_fail(SB_FORMAT, "%s: not a trustworthy archive: config.%s is not '%.*s.new'",
+                           archive->index_path, SB_CONFIG_SHARD_PREFIX, (int)size, base);
         TRY(sb_remade_read(archive->db, &archive->remade));
-    sb_places_set(archive->places, archive->generation, &placing);
+    }
+    sb_places_set(archive->places, archive->generation, suffix);
     return SB_OK;
 }
 
@@ -177,15 +148,6 @@ static enum sb_code connect_by_path(struct sb_archive *archive)
     return code ? code : sb_archive_begin(archive);
 }
 
-static enum sb_code connect_found(struct sb_archive *archive, const struct sb_index_found *found)
-{
-    TRY(sb_database_open_found(&archive->db, archive->index_path, found));
-    archive->file = sb_database_file(archive->db);
-    archive->opened = found->file->st;
-    archive->transactions = 1;
-    return SB_OK;
-}
-
 /*
  * Reads all that does not change with the rows, and ends the transaction, unless it is kept: not
  * where a warning may have to wait for a terminal.
@@ -210,23 +172,17 @@ static enum sb_code connect(struct sb_archive *archive)
 
 static enum sb_code open_once(struct sb_archive **out, const char *path)
 {
-    struct sb_archive *archive = calloc(1, sizeof(*archive));
-    enum sb_code code;
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
 
     *out = NULL;
-    if (!archive)
+    if (!archive || !(archive->path = strdup(path)))
         return sb_fail_memory();
-    archive->path = strdup(path);
-    code = archive->path ? find_index(archive) : sb_fail_memory();
-    if (!code)
-        code = sb_places_new(&archive->places);
-    if (!code)
-        code = connect(archive);
-    if (code) {
-        sb_archive_free(archive);
-        return code;
-    }
-    *out = archive;
+    archive->index_path = sb_index_file(path);
+    if (!archive->index_path)
+        return sb_error()->code == SB_NOENT ? explain_missing(archive) : sb_error()->code;
+    TRY(sb_places_new(&archive->places));
+    TRY(connect(archive));
+    *out = TAKE(archive);
     return SB_OK;
 }
 
@@ -254,28 +210,22 @@ static char *path_of(const struct sb_file *file)
 static enum sb_code open_found(struct sb_archive **out, const char *path,
                                const struct sb_index_found *found, bool once)
 {
-    struct sb_archive *archive = calloc(1, sizeof(*archive));
-    enum sb_code code;
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
 
     *out = NULL;
-    if (!archive)
+    if (!archive || !(archive->path = strdup(path)))
         return sb_fail_memory();
-    archive->path = strdup(path);
     archive->index_path = path_of(found->file);
-    code = archive->path ? SB_OK : sb_fail_memory();
-    if (!code)
-        code = archive->index_path ? sb_places_new(&archive->places) : SB_CHANGED;
-    if (!code) {
-        sb_context_resolves(path, archive->index_path);
-        code = connect_found(archive, found);
-    }
-    if (!code)
-        code = inspect(archive, once);
-    if (code) {
-        sb_archive_free(archive);
-        return code;
-    }
-    *out = archive;
+    if (!archive->index_path)
+        return SB_CHANGED;
+    TRY(sb_places_new(&archive->places));
+    sb_context_resolves(path, archive->index_path);
+    TRY(sb_database_open_found(&archive->db, archive->index_path, found));
+    archive->file = sb_database_file(archive->db);
+    archive->opened = found->file->st;
+    archive->transactions = 1;
+    TRY(inspect(archive, once));
+    *out = TAKE(archive);
     return SB_OK;
 }
 
@@ -289,8 +239,7 @@ enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
 
 enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive)
 {
-    struct sb_archive *twin = calloc(1, sizeof(*twin));
-    enum sb_code code;
+    CLEANUP(sb_archive_freep) struct sb_archive *twin = calloc(1, sizeof(*twin));
 
     *out = NULL;
     if (!twin)
@@ -301,14 +250,9 @@ enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archi
     twin->places = sb_places_ref(archive->places);
     twin->path = strdup(archive->path);
     twin->index_path = strdup(archive->index_path);
-    code = twin->path && twin->index_path ? connect(twin) : sb_fail_memory();
-    if (!code)
-        code = sb_archive_still_current(twin);
-    if (code) {
-        sb_archive_free(twin);
-        return code;
-    }
-    *out = twin;
+    TRY(twin->path && twin->index_path ? connect(twin) : sb_fail_memory());
+    TRY(sb_archive_still_current(twin));
+    *out = TAKE(twin);
     return SB_OK;
 }
 
@@ -332,7 +276,7 @@ static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
                               struct sb_bytes *bytes)
 {
-    struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
 
     *out = NULL;
     if (!archive) {
@@ -342,20 +286,17 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
     }
     archive->db = db;
     archive->bytes = bytes;
-    if (name_adopted(archive, name, name)) {
-        sb_archive_free(archive);
-        return sb_error()->code;
-    }
+    TRY(name_adopted(archive, name, name));
     if (bytes->ops->stat(bytes, 0, &archive->opened))
         archive->opened = (struct stat){0};
-    *out = archive;
+    *out = TAKE(archive);
     return SB_OK;
 }
 
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
                                struct sb_archive *whole, uint32_t generation)
 {
-    struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
 
     *out = NULL;
     if (!archive) {
@@ -370,11 +311,8 @@ enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
     archive->places = whole->places ? sb_places_ref(whole->places) : NULL;
     archive->bytes = whole->bytes;
     archive->db = db;
-    if (name_adopted(archive, whole->path, whole->index_path)) {
-        sb_archive_free(archive);
-        return sb_error()->code;
-    }
-    *out = archive;
+    TRY(name_adopted(archive, whole->path, whole->index_path));
+    *out = TAKE(archive);
     return SB_OK;
 }
 
@@ -385,11 +323,9 @@ bool sb_archive_is_adopted(const struct sb_archive *archive)
 
 void sb_archive_free(struct sb_archive *archive)
 {
-    size_t i;
-
     if (!archive)
         return;
-    for (i = 0; i < SB_STATEMENT_COUNT; i++)
+    for (size_t i = 0; i < SB_STATEMENT_COUNT; i++)
         sqlite3_finalize(archive->statements[i]);
     sb_database_close(archive->db);
     sb_places_unref(archive->places);
@@ -534,19 +470,15 @@ static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const s
 static enum sb_code first_below(struct sb_archive *archive, const char *dir, size_t size,
                                 struct sb_entry *entry)
 {
-    struct sb_buf low = {0}, high = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf low = {0};
+    CLEANUP(sb_buf_release) struct sb_buf high = {0};
+    enum sb_code code;
 
     if (sb_buf_set(&low, dir, size) || sb_buf_set(&high, dir, size) ||
         (size > 0 && (sb_buf_add_char(&low, '/') || sb_buf_add_char(&high, '/' + 1))))
-        code = sb_fail_memory();
-    if (!code)
-        code = first_of_range(archive, false, &low, &high, entry);
-    if (code == SB_NOENT)
-        code = first_of_range(archive, true, &low, &high, entry);
-    sb_buf_release(&low);
-    sb_buf_release(&high);
-    return code;
+        return sb_fail_memory();
+    code = first_of_range(archive, false, &low, &high, entry);
+    return code == SB_NOENT ? first_of_range(archive, true, &low, &high, entry) : code;
 }
 
 /* A directory without a row, known only from what is below it. */

@@ -106,7 +106,7 @@ bool sb_archive_is_unlocked(const struct sb_archive *archive);
 struct sqlite3 *sb_archive_database(struct sb_archive *archive);
 
 /* The time of its state, in seconds since 1970, if the index was lost and made again as it was
- * before, and may not know all files (own/remade.h); else 0. */
+ * before, and may not know all files (own/state.h); else 0. */
 int64_t sb_archive_remade(const struct sb_archive *archive);
 
 /*
@@ -227,7 +227,7 @@ enum sb_code sb_cursor_next(struct sb_cursor *cursor, struct sb_entry *entry) SB
  * another thread may do so meanwhile. */
 bool sb_cursor_is_ahead(struct sb_cursor *cursor);
 
-/* The number of the archive's own shards (shardcount.h), by the usable rows; 0 without files. */
+/* The number of the archive's own shards (own/state.h), by the usable rows; 0 without files. */
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out) SB_CHECKED;
 
 #endif

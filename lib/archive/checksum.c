@@ -60,13 +60,6 @@ struct job {
     bool part_failed;
 };
 
-static enum sb_code run_init(struct run *run)
-{
-    run->pieces = calloc(RUN_PIECES, sizeof(*run->pieces));
-    run->data = malloc((size_t)RUN_BYTES);
-    return run->pieces && run->data ? SB_OK : SB_NOMEM;
-}
-
 static void run_release(struct run *run)
 {
     free(run->pieces);
@@ -96,6 +89,7 @@ static void cut_part(const struct job *job, struct piece *piece, int64_t offset)
 static enum sb_code look_ahead(struct job *job)
 {
     struct piece *piece = &job->ahead;
+    enum sb_code code;
 
     if (job->has_ahead)
         return SB_OK;
@@ -106,13 +100,13 @@ static enum sb_code look_ahead(struct job *job)
     }
     if (job->ended)
         return SB_END;
-    enum sb_code code = job->ops->next(job->context, &piece->extent);
-    if (code != SB_OK) {
+    code = job->ops->next(job->context, &piece->extent);
+    if (code) {
         job->ended = true;
         piece->size = 0;
         return code;
     }
-    if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size) != SB_OK)
+    if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size))
         return sb_fail_memory();
     cut_part(job, piece, piece->extent.offset);
     job->has_ahead = true;
@@ -140,16 +134,15 @@ static enum sb_code add_piece(struct run *run, const struct job *job)
     *piece = job->ahead;
     piece->code = SB_OK;
     piece->name_at = run->names.size;
-    if (sb_buf_add(&run->names, job->name.data, job->name.size) != SB_OK ||
-        sb_buf_add_char(&run->names, '\0') != SB_OK)
-        return SB_NOMEM;
+    if (sb_buf_add(&run->names, job->name.data, job->name.size) ||
+        sb_buf_add_char(&run->names, '\0'))
+        return sb_fail_memory();
     if (run->count == 0) {
         run->shard = piece->extent.shard;
         run->offset = piece->offset;
-        run->end = end;
-    } else if (end > run->end) {
-        run->end = end;
     }
+    if (run->count == 0 || end > run->end)
+        run->end = end;
     run->count++;
     return SB_OK;
 }
@@ -163,14 +156,12 @@ static enum sb_code fill(void *context, void *slot)
     sb_buf_clear(&run->names);
     for (;;) {
         enum sb_code code = look_ahead(job);
-        if (code == SB_END)
-            return run->count > 0 ? SB_OK : SB_END;
-        if (code != SB_OK)
-            return code;
+
+        if (code)
+            return code == SB_END && run->count > 0 ? SB_OK : code;
         if (!fits(run, job))
             return SB_OK;
-        if (add_piece(run, job) != SB_OK)
-            return sb_fail_memory();
+        TRY(add_piece(run, job));
         job->has_ahead = false;
     }
 }
@@ -198,17 +189,18 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct job *job = context;
     struct run *run = slot;
-    (void)turns;
+    enum sb_code code;
 
+    (void)turns;
     if (run->pieces[0].hole) {
         run->pieces[0].crc = sb_crc32c_zeros(0, run->pieces[0].size);
         return SB_OK;
     }
-    enum sb_code code = sb_shards_read(job->shards, run->shard, run->offset, run->data,
-                                       (size_t)(run->end - run->offset));
+    code = sb_shards_read(job->shards, run->shard, run->offset, run->data,
+                          (size_t)(run->end - run->offset));
     if (code == SB_NOMEM || code == SB_INTERRUPT)
         return code;
-    if (code != SB_OK) {
+    if (code) {
         read_apart(job, run);
         return SB_OK;
     }
@@ -247,9 +239,7 @@ static enum sb_code drain(void *context, void *slot)
     struct run *run = slot;
 
     for (size_t i = 0; i < run->count; i++) {
-        enum sb_code code = drain_piece(job, run, &run->pieces[i]);
-        if (code != SB_OK)
-            return code;
+        TRY(drain_piece(job, run, &run->pieces[i]));
         if (job->ops->passed)
             job->ops->passed(job->context, run->pieces[i].size);
     }
@@ -267,7 +257,9 @@ enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops 
     enum sb_code code = SB_OK;
 
     for (unsigned i = 0; i < count && code == SB_OK; i++) {
-        if (run_init(&slots[i]) != SB_OK)
+        slots[i].pieces = calloc(RUN_PIECES, sizeof(*slots[i].pieces));
+        slots[i].data = malloc((size_t)RUN_BYTES);
+        if (!slots[i].pieces || !slots[i].data)
             code = sb_fail_memory();
     }
     if (code == SB_OK)

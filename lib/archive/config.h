@@ -20,15 +20,15 @@ struct sqlite3;
 #define SB_CONFIG_SCHEMA_MAJOR "schema_version_major"
 #define SB_CONFIG_SCHEMA_MINOR "schema_version_minor"
 
-#define SB_CONFIG_SHARD_PREFIX "shardbox_shard_prefix" /* shards to be renamed: pending.h */
+#define SB_CONFIG_SHARD_PREFIX "shardbox_shard_prefix" /* shards to be renamed: own/state.h */
 #define SB_CONFIG_SHARD_COUNT                                                                      \
-    "shardbox_shard_count" /* shards that are the archive's own: shardcount.h */
+    "shardbox_shard_count" /* shards that are the archive's own: own/state.h */
 #define SB_CONFIG_RENUMBER      "shardbox_renumber"      /* shards to be renumbered: renumber.h */
-#define SB_CONFIG_REMADE        "shardbox_remade"        /* when an index was lost: remade.h */
+#define SB_CONFIG_REMADE        "shardbox_remade"        /* when an index was lost: own/state.h */
 #define SB_CONFIG_CHECKSUMS_DUE "shardbox_checksums_due" /* 1 until upgrade has computed them */
 
 /* Prefixes of the keys of several rows. */
-#define SB_CONFIG_PROGRESS "shardbox_progress_" /* progress of a run: progress.h */
+#define SB_CONFIG_PROGRESS "shardbox_progress_" /* progress of a run: own/part.h */
 #define SB_CONFIG_SOURCE   "shardbox_source_"   /* what a shard is linked to: linked.h */
 #define SB_CONFIG_USER     "shardbox_user_"     /* name of an owner: owner_names.h */
 #define SB_CONFIG_GROUP    "shardbox_group_"

@@ -67,10 +67,10 @@ bool sb_content_moved(const struct sb_content *content, const struct sb_entry *e
 static enum sb_code look_up(struct sb_content *content, struct sb_entry *entry)
 {
     struct sb_entry now;
-    enum sb_code code = sb_archive_still_current(content->archive);
+    enum sb_code code;
 
-    if (!code && !content->twin)
-        code = sb_archive_open_twin(&content->twin, content->archive);
+    TRY(sb_archive_still_current(content->archive));
+    code = content->twin ? SB_OK : sb_archive_open_twin(&content->twin, content->archive);
     if (!code)
         code = sb_archive_lookup(content->twin, entry->path, entry->path_size, &now);
     if (code == SB_NOENT)
@@ -144,8 +144,8 @@ static enum sb_code read_once(struct sb_content *content, const struct sb_entry 
 {
     size_t size = (size_t)entry->size;
 
-    if (size > 0 && sb_shards_read(content->shards, entry->shard, entry->offset, data, size))
-        return sb_error()->code;
+    if (size > 0)
+        TRY(sb_shards_read(content->shards, entry->shard, entry->offset, data, size));
     if (check && sb_crc32c(0, data, size) != entry->crc32c)
         return sb_fail(SB_DAMAGED, "its bytes do not match their checksum");
     return SB_OK;
@@ -203,24 +203,6 @@ static void find_run(struct sb_content *content, const struct sb_entry *entry, i
         part->size = BLOCK_BYTES;
 }
 
-static int64_t leading_zeros(const char *data, int64_t size)
-{
-    int64_t count = 0;
-
-    while (count < size && data[count] == '\0')
-        count++;
-    return count;
-}
-
-static int64_t trailing_zeros(const char *data, int64_t size)
-{
-    int64_t count = 0;
-
-    while (count < size && data[size - 1 - count] == '\0')
-        count++;
-    return count;
-}
-
 /*
  * A file's blocks are not aligned with those of its shard, so that data there may begin and end
  * with zeros that belong to a hole. They are added to the hole where they are whole blocks of the
@@ -233,7 +215,8 @@ static void widen_hole(struct part *part)
     if (part->hole)
         return;
     if (part->after_hole) {
-        hole_end = part->at + leading_zeros(part->data, part->size);
+        for (hole_end = part->at; hole_end < end && !part->data[hole_end - part->at];)
+            hole_end++;
         if (hole_end < end || !part->before_hole)
             hole_end -= hole_end % SB_HOLE_LEAST;
         part->hole = hole_end > part->at;
@@ -242,7 +225,9 @@ static void widen_hole(struct part *part)
     }
     if (part->hole || !part->before_hole)
         return;
-    data_end = end - trailing_zeros(part->data, part->size) + SB_HOLE_LEAST - 1;
+    for (data_end = end; data_end > part->at && !part->data[data_end - 1 - part->at];)
+        data_end--;
+    data_end += SB_HOLE_LEAST - 1;
     data_end -= data_end % SB_HOLE_LEAST;
     if (data_end < end && data_end > part->at)
         part->size = data_end - part->at;
@@ -288,9 +273,8 @@ enum sb_code sb_content_read_part(struct sb_content *content, struct sb_entry *e
     struct part part = {.at = at, .data = data};
     const int64_t end = at + (int64_t)size;
 
-    for (; part.at < end; part.at += part.size, part.data += part.size) {
+    for (; part.at < end; part.at += part.size, part.data += part.size)
         TRY(read_part(content, entry, false, false, end - part.at, &part));
-    }
     return SB_OK;
 }
 
@@ -313,26 +297,20 @@ static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, i
 {
     const uint32_t expected = entry->crc32c;
     const int64_t end = skip + size;
-    struct part part = {.at = skip};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
+    struct part part = {.at = skip, .data = data};
     uint32_t crc = 0;
 
-    part.data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
-    if (!part.data)
+    if (!data)
         return sb_fail_memory();
-    for (; part.at < end && !code; part.at += part.size) {
-        code = read_part(content, entry, checked, sparse, end - part.at, &part);
-        if (code)
-            break;
+    for (; part.at < end; part.at += part.size) {
+        TRY(read_part(content, entry, checked, sparse, end - part.at, &part));
         if (checked)
             crc = sb_crc32c_block(crc, part.hole ? NULL : part.data, (size_t)part.size);
-        code = each(context, part.hole ? NULL : part.data, (size_t)part.size);
+        TRY(each(context, part.hole ? NULL : part.data, (size_t)part.size));
         part.after_hole = part.hole;
     }
-    free(part.data);
-    if (!code && checked && crc != expected)
-        code = fail_sum(content, entry, crc, expected);
-    return code;
+    return checked && crc != expected ? fail_sum(content, entry, crc, expected) : SB_OK;
 }
 
 enum sb_code sb_content_stream(struct sb_content *content, struct sb_entry *entry, int64_t skip,

@@ -5,6 +5,7 @@
 
 #include "archive/database.h"
 #include "archive/writer/rowset.h"
+#include "core/array.h"
 #include "core/interrupt.h"
 
 #include <stdlib.h>
@@ -124,17 +125,16 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
 static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query *query)
 {
     struct sb_stream *files = &cursor->streams[0], *dirs = &cursor->streams[1];
-    int i;
 
     files->rows_wanted = query->files;
     dirs->rows_wanted = query->dirs;
     dirs->is_dir = true;
-    for (i = 0; i < 2; i++) {
-        cursor->streams[i].batch.limit = query->files ? FIRST_OF_ALL : FIRST_OF_DIRS;
-        cursor->streams[i].archive = cursor->archive;
-        cursor->streams[i].columns = query->columns;
-        cursor->streams[i].implied_wanted = query->dirs && !query->recorded;
-        if (set_range(&cursor->streams[i], query))
+    for (struct sb_stream *stream = files; stream <= dirs; stream++) {
+        stream->batch.limit = query->files ? FIRST_OF_ALL : FIRST_OF_DIRS;
+        stream->archive = cursor->archive;
+        stream->columns = query->columns;
+        stream->implied_wanted = query->dirs && !query->recorded;
+        if (set_range(stream, query))
             return sb_fail_memory();
     }
     /* Files are also scanned for directories if those without a row are included. */
@@ -189,8 +189,7 @@ bool sb_archive_is_addressed(const struct sb_archive *archive)
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
                             const struct sb_query *query)
 {
-    struct sb_cursor *cursor = calloc(1, sizeof(*cursor));
-    enum sb_code code;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = calloc(1, sizeof(*cursor));
 
     *out = NULL;
     if (!cursor)
@@ -200,15 +199,9 @@ enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
     cursor->shallow = query->shallow;
     cursor->files = query->files;
     cursor->dirs = query->dirs;
-    if (query->order == SB_BY_ADDRESS)
-        code = open_addresses(cursor, query);
-    else
-        code = open_streams(cursor, query);
-    if (code) {
-        sb_cursor_free(cursor);
-        return code;
-    }
-    *out = cursor;
+    TRY(query->order == SB_BY_ADDRESS ? open_addresses(cursor, query)
+                                      : open_streams(cursor, query));
+    *out = TAKE(cursor);
     return SB_OK;
 }
 
@@ -237,18 +230,16 @@ bool sb_cursor_is_ahead(struct sb_cursor *cursor)
 static enum sb_code refill(struct sb_cursor *cursor)
 {
     enum sb_code code = SB_OK;
-    int i;
 
     if (!is_used_up(&cursor->streams[0]) && !is_used_up(&cursor->streams[1]))
         return SB_OK;
     TRY(sb_archive_begin(cursor->archive));
-    for (i = 0; i < 2; i++) {
-        while (!code && is_used_up(&cursor->streams[i])) {
-            code = cursor->shallow ? sb_stream_fill_children(&cursor->streams[i])
-                                   : sb_stream_fill(&cursor->streams[i]);
+    for (struct sb_stream *stream = cursor->streams; stream < cursor->streams + 2; stream++) {
+        while (!code && is_used_up(stream)) {
+            code = cursor->shallow ? sb_stream_fill_children(stream) : sb_stream_fill(stream);
             if (!code)
                 code = sb_archive_notice(cursor->archive);
-            cursor->streams[i].batch.generation = cursor->archive->generation;
+            stream->batch.generation = cursor->archive->generation;
         }
     }
     return sb_archive_end(cursor->archive, code);
@@ -260,15 +251,6 @@ static void deliver(struct sb_rows *batch, struct sb_row *row, struct sb_entry *
     entry->path = sb_row_path(batch, row);
     entry->generation = batch->generation;
     batch->at++;
-}
-
-/* Was this directory just delivered with its row? Then an implied one is a duplicate. */
-static bool already_reported(struct sb_cursor *cursor, const struct sb_row *row,
-                             const struct sb_entry *entry)
-{
-    return row->implied && cursor->any_dir &&
-           sb_compare_bytes(entry->path, entry->path_size, cursor->last_dir.data,
-                            cursor->last_dir.size) == 0;
 }
 
 /* Compares whole paths of both streams: within one directory that is the order of names too. */
@@ -291,7 +273,10 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
         deliver(&cursor->streams[i].batch, heads[i], entry);
         if (!cursor->shallow || entry->type != SB_DIR)
             return SB_OK;
-        if (already_reported(cursor, heads[i], entry))
+        /* An implied directory that was just delivered with its row is a duplicate. */
+        if (heads[i]->implied && cursor->any_dir &&
+            sb_compare_bytes(entry->path, entry->path_size, cursor->last_dir.data,
+                             cursor->last_dir.size) == 0)
             continue;
         cursor->any_dir = true;
         return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory()
@@ -325,10 +310,10 @@ static enum sb_code add_row(struct sb_cursor *cursor, sqlite3_stmt *row, bool is
 static enum sb_code see_state(struct sb_cursor *cursor)
 {
     struct sb_archive *archive = cursor->archive;
-    enum sb_code code = sb_archive_notice(archive);
 
-    if (code || cursor->order != SB_BY_ADDRESS)
-        return code;
+    TRY(sb_archive_notice(archive));
+    if (cursor->order != SB_BY_ADDRESS)
+        return SB_OK;
     if (!cursor->begun)
         cursor->generation = archive->generation;
     cursor->begun = true;
@@ -343,14 +328,14 @@ static enum sb_code see_state(struct sb_cursor *cursor)
 static enum sb_code add_once(struct sb_cursor *cursor, sqlite3_stmt *row)
 {
     int64_t number = sqlite3_column_int64(row, SB_ROW_NUMBER);
-    enum sb_code code = see_state(cursor);
 
-    if (code || (cursor->moved && !cursor->ranged && sb_rowset_has(&cursor->given, number)))
-        return code;
+    TRY(see_state(cursor));
     if (cursor->ranged)
         return add_row(cursor, row, false);
-    code = sb_rowset_add(&cursor->given, number);
-    return code ? code : add_row(cursor, row, false);
+    if (cursor->moved && sb_rowset_has(&cursor->given, number))
+        return SB_OK;
+    TRY(sb_rowset_add(&cursor->given, number));
+    return add_row(cursor, row, false);
 }
 
 static enum sb_code add_moved(struct sb_cursor *cursor, sqlite3_stmt *row)
@@ -396,10 +381,9 @@ static enum sb_code fill_by_row(struct sb_cursor *cursor, enum sb_statement whic
 static enum sb_code read_flag(struct sb_cursor *cursor, enum sb_statement which, bool *out)
 {
     sqlite3_stmt *statement;
-    enum sb_code code = sb_archive_statement(cursor->archive, which, &statement);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
+    TRY(sb_archive_statement(cursor->archive, which, &statement));
     *out = sb_database_row(statement, &code) && sqlite3_column_int(statement, 0);
     sqlite3_reset(statement);
     return code;
@@ -472,10 +456,10 @@ static enum sb_code fill_odd(struct sb_cursor *cursor)
 static int compare_keys(const struct address_key *a, const struct address_key *b)
 {
     if (a->shard != b->shard)
-        return a->shard < b->shard ? -1 : 1;
+        return COMPARE(a->shard, b->shard);
     if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+        return COMPARE(a->offset, b->offset);
+    return COMPARE(a->row, b->row);
 }
 
 static bool is_past(const struct sb_cursor *cursor, const struct address_key *key)
@@ -531,29 +515,19 @@ static enum sb_code scan_addresses(struct sb_cursor *cursor, enum sb_statement w
 
 static enum sb_code fill_by_address(struct sb_cursor *cursor)
 {
-    enum sb_code code = SB_OK;
     bool ended = false, first_known = true;
 
     if (cursor->sorted)
         return fill_by_row(cursor, SB_ADDRESS_SORTED, false);
     /* NULL sorts before every number, so the scan begins after it. */
     if (cursor->all_shards && cursor->key.shard == INT64_MIN) {
-        code = read_flag(cursor, SB_ADDRESS_ENDS, &first_known);
+        TRY(read_flag(cursor, SB_ADDRESS_ENDS, &first_known));
         cursor->odd_seen = !first_known;
     }
-    if (!code)
-        code = scan_addresses(cursor, cursor->extents ? SB_EXTENT_SAME : SB_ADDRESS_SAME, &ended);
-    if (!code && ended)
-        code = scan_addresses(cursor, cursor->extents ? SB_EXTENT_GREATER : SB_ADDRESS_GREATER,
-                              &ended);
-    return code;
-}
-
-/* The table that replaces the index is not limited by shard. */
-static bool shard_is_wanted(const struct sb_cursor *cursor, const struct sb_entry *entry)
-{
-    return !cursor->sorted || cursor->all_shards ||
-           (entry->shard >= cursor->shard_first && entry->shard <= cursor->shard_last);
+    TRY(scan_addresses(cursor, cursor->extents ? SB_EXTENT_SAME : SB_ADDRESS_SAME, &ended));
+    if (!ended)
+        return SB_OK;
+    return scan_addresses(cursor, cursor->extents ? SB_EXTENT_GREATER : SB_ADDRESS_GREATER, &ended);
 }
 
 static enum sb_code next_by_address(struct sb_cursor *cursor, struct sb_entry *entry)
@@ -562,7 +536,9 @@ static enum sb_code next_by_address(struct sb_cursor *cursor, struct sb_entry *e
 
     do {
         code = next_of_batch(cursor, entry, fill_by_address);
-    } while (!code && !shard_is_wanted(cursor, entry));
+        /* The table that replaces the index is not limited by shard. */
+    } while (!code && cursor->sorted && !cursor->all_shards &&
+             (entry->shard < cursor->shard_first || entry->shard > cursor->shard_last));
     return code;
 }
 
@@ -590,13 +566,13 @@ enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir, b
 {
     const struct sb_query below = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir, .columns = SB_NAMES};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, archive, &below);
+    enum sb_code code;
 
-    if (!code)
-        code = sb_cursor_next(cursor, &entry);
-    sb_cursor_free(cursor);
+    *found = false;
+    TRY(sb_cursor_open(&cursor, archive, &below));
+    code = sb_cursor_next(cursor, &entry);
     *found = code == SB_OK;
     return code == SB_END ? SB_OK : code;
 }

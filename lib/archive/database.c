@@ -171,6 +171,22 @@ enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out, 
     return SB_OK;
 }
 
+enum sb_code sb_database_prepare_format(struct sqlite3 *db, struct sqlite3_stmt **out,
+                                        const char *format, ...)
+{
+    enum sb_code code;
+    va_list args;
+    char *sql;
+
+    *out = NULL;
+    va_start(args, format);
+    sql = sqlite3_vmprintf(format, args);
+    va_end(args);
+    code = sql ? sb_database_prepare(db, out, sql) : sb_fail_memory();
+    sqlite3_free(sql);
+    return code;
+}
+
 enum sb_code sb_database_prepare_all(struct sqlite3 *db, const struct sb_to_prepare *statements)
 {
     for (; statements->out; statements++)
@@ -363,6 +379,14 @@ static int open_raw(sqlite3 **out, const char *name, int flags, const char *vfs,
     return rc ? rc : first_read(*out, false);
 }
 
+/* For reading, in place of a connection that could not be used, or of NULL. */
+static int open_again(sqlite3 **out, const char *file, int flags, const char *vfs)
+{
+    sb_database_close(*out);
+    *out = NULL;
+    return open_raw(out, file, flags, vfs, SB_DB_READ);
+}
+
 /* `file:` URI of an absolute path, with every special byte escaped. */
 static char *immutable_uri(const char *file)
 {
@@ -388,73 +412,52 @@ static char *immutable_uri(const char *file)
  */
 static int open_immutable(sqlite3 **out, const char *file)
 {
-    char *uri;
-    int rc;
+    CLEANUP(sb_freep) char *uri = NULL;
 
     if (sb_journal_is_pending(file))
         return SQLITE_CANTOPEN;
     uri = immutable_uri(file);
     if (!uri)
         return SQLITE_NOMEM;
-    sb_database_close(*out);
-    *out = NULL;
-    rc = open_raw(out, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL, SB_DB_READ);
-    free(uri);
-    return rc;
+    return open_again(out, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 }
 
 enum sb_code sb_database_open_as_it_is(sqlite3 **out, const char *file)
 {
-    *out = NULL;
-    if (open_immutable(out, file) == SQLITE_OK)
-        return SB_OK;
-    sb_fail(SB_DAMAGED, "%s: %s", file, *out ? sqlite3_errmsg(*out) : "cannot be opened");
-    sb_database_close(*out);
-    *out = NULL;
-    return SB_DAMAGED;
-}
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
 
-/* What else fails, as for want of a collation, says nothing about the file. */
-static bool is_damage(int rc)
-{
-    return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+    *out = NULL;
+    if (open_immutable(&db, file))
+        return sb_fail(SB_DAMAGED, "%s: %s", file, db ? sqlite3_errmsg(db) : "cannot be opened");
+    *out = TAKE(db);
+    return SB_OK;
 }
 
 bool sb_database_is_damaged(const char *file, bool whole)
 {
     const char *check = whole ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
-    sqlite3 *db = NULL;
-    sqlite3_stmt *row = NULL;
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
     int rc = open_immutable(&db, file);
-    bool damaged = false;
 
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, check, -1, &row, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(row);
     if (rc == SQLITE_ROW)
-        damaged = strcmp((const char *)sqlite3_column_text(row, 0), "ok") != 0;
-    sqlite3_finalize(row);
-    sb_database_close(db);
-    return damaged || is_damage(rc);
-}
-
-static int open_again(sqlite3 **out, const char *file, int flags, const char *vfs)
-{
-    sb_database_close(*out);
-    *out = NULL;
-    return open_raw(out, file, flags, vfs, SB_DB_READ);
+        return strcmp((const char *)sqlite3_column_text(row, 0), "ok") != 0;
+    /* What else fails, as for want of a collation, says nothing about the file. */
+    return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
 }
 
 /* Rolls back the journal of a writer that died, by opening for writing once. */
 static int open_after_rollback(sqlite3 **out, const char *file)
 {
-    int rc = IGNORED(sb_journal_vet(file)) == SB_OK ? SQLITE_OK : SQLITE_READONLY_ROLLBACK;
+    int rc;
 
-    if (rc)
-        return rc;
+    if (IGNORED(sb_journal_vet(file)))
+        return SQLITE_READONLY_ROLLBACK;
     rc = open_again(out, file, SQLITE_OPEN_READWRITE, NULL);
-
     return rc ? rc : open_again(out, file, SQLITE_OPEN_READONLY, NULL);
 }
 
@@ -525,8 +528,8 @@ static void configure(void)
 
 enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_database_mode mode)
 {
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
     struct stat st;
-    enum sb_code code = SB_OK;
     int rc;
 
     *out = NULL;
@@ -546,24 +549,16 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
     choose_temp_directory(file);
     sb_index_io_failure();
     if (mode == SB_DB_READ)
-        rc = open_for_reading(out, file);
+        rc = open_for_reading(&db, file);
     else
-        rc = open_raw(out, file, SQLITE_OPEN_READWRITE, NULL, mode);
-    if (rc != SQLITE_OK && mode == SB_DB_READ && access(file, R_OK)) {
-        code = sb_fail_errno(errno, "%s", file);
-        goto fail;
-    }
-    if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(*out, "main") == 1) {
-        code = sb_fail_errno(EACCES, "%s", file);
-        goto fail;
-    }
-    code = rc == SQLITE_OK ? sb_keep_open(*out, &st) : fail_open(*out, file, rc);
-    if (code == SB_OK)
-        return SB_OK;
-fail:
-    sb_database_close(*out);
-    *out = NULL;
-    return code;
+        rc = open_raw(&db, file, SQLITE_OPEN_READWRITE, NULL, mode);
+    if (rc != SQLITE_OK && mode == SB_DB_READ && access(file, R_OK))
+        return sb_fail_errno(errno, "%s", file);
+    if (rc == SQLITE_OK && mode == SB_DB_WRITE && sqlite3_db_readonly(db, "main") == 1)
+        return sb_fail_errno(EACCES, "%s", file);
+    TRY(rc == SQLITE_OK ? sb_keep_open(db, &st) : fail_open(db, file, rc));
+    *out = TAKE(db);
+    return SB_OK;
 }
 
 static int open_found(sqlite3 **out, const char *file, const struct sb_index_found *found)
@@ -652,32 +647,29 @@ void sb_database_close(struct sqlite3 *db)
         sb_keep_no_longer(db);
 }
 
+/* Absolute and without links. For messages it is `archive`; known: errno of a look at that, or 0.
+ */
+static char *resolve(const char *file, const char *archive, int known)
+{
+    char *resolved = realpath(file, NULL);
+
+    if (resolved)
+        sb_context_resolves(file, resolved);
+    else
+        sb_fail_errno(known ? known : errno, "%s", archive);
+    return resolved;
+}
+
 char *sb_index_file(const char *archive)
 {
+    CLEANUP(sb_freep) char *old = NULL;
     struct stat st;
-    char *name = NULL, *resolved;
-    int reason;
+    int reason = stat(archive, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
 
-    reason = stat(archive, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : 0;
-    if (!reason) {
-        resolved = realpath(archive, NULL);
-        if (resolved)
-            sb_context_resolves(archive, resolved);
-        else
-            sb_fail_errno(errno, "%s", archive);
-        return resolved;
-    }
-    if (asprintf(&name, "%s" SB_OLD_INDEX, archive) < 0) {
-        sb_fail_memory();
-        return NULL;
-    }
-    resolved = realpath(name, NULL);
-    if (resolved)
-        sb_context_resolves(name, resolved);
-    else
-        sb_fail_errno(reason, "%s", archive);
-    free(name);
-    return resolved;
+    if (!reason)
+        return resolve(archive, archive, 0);
+    old = sb_own_name(archive, SB_OLD_INDEX);
+    return old ? resolve(old, archive, reason) : NULL;
 }
 
 size_t sb_index_base_size(const char *name)

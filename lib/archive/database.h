@@ -100,6 +100,11 @@ enum sb_code sb_database_run(struct sqlite3 *db, const char *sql) SB_CHECKED;
 enum sb_code sb_database_prepare(struct sqlite3 *db, struct sqlite3_stmt **out,
                                  const char *sql) SB_CHECKED;
 
+/* The same of a text by the rules of sqlite3_mprintf: %w is a name within an identifier's quotes.
+ */
+enum sb_code sb_database_prepare_format(struct sqlite3 *db, struct sqlite3_stmt **out,
+                                        const char *format, ...) SB_CHECKED;
+
 /* Several, in this order: SB_PREPARE(db, {&find, "SELECT ..."}, {&add, "INSERT ..."}). */
 #define SB_PREPARE(db, ...)                                                                        \
     sb_database_prepare_all(db, (const struct sb_to_prepare[]){__VA_ARGS__, {NULL, NULL}})

@@ -68,21 +68,17 @@ static enum sb_code open_children(struct sb_descent *descent, const char *after)
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
                              const struct sb_descent_options *options)
 {
-    struct sb_descent *descent = calloc(1, sizeof(*descent));
-    enum sb_code code;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = calloc(1, sizeof(*descent));
 
     *out = NULL;
     if (!descent)
         return sb_fail_memory();
     descent->archive = archive;
     descent->options = *options;
-    code = sb_buf_set(&descent->path, top, strlen(top)) ? sb_fail_memory()
-                                                        : open_children(descent, NULL);
-    if (code) {
-        sb_descent_free(descent);
-        return code;
-    }
-    *out = descent;
+    if (sb_buf_set(&descent->path, top, strlen(top)))
+        return sb_fail_memory();
+    TRY(open_children(descent, NULL));
+    *out = TAKE(descent);
     return SB_OK;
 }
 
@@ -98,18 +94,6 @@ static enum sb_code look_ahead(struct sb_descent *descent)
         sb_buf_set(&descent->ahead_path, descent->ahead.path, descent->ahead.path_size))
         return sb_fail_memory();
     descent->ahead_known = true;
-    return SB_OK;
-}
-
-static enum sb_code push(struct sb_descent *descent, const struct sb_step *step)
-{
-    TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
-    descent->levels[descent->depth++] =
-        (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
-    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
-        return sb_fail_memory();
-    descent->entering = true;
-    descent->skipping = false;
     return SB_OK;
 }
 
@@ -149,7 +133,14 @@ static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
     if (step->entry.type != SB_DIR || descent->depth >= SB_DESCENT_MAX)
         return SB_OK;
     step->visit = SB_VISIT_ENTER;
-    return push(descent, step);
+    TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
+    descent->levels[descent->depth++] =
+        (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
+    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
+        return sb_fail_memory();
+    descent->entering = true;
+    descent->skipping = false;
+    return SB_OK;
 }
 
 enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step)

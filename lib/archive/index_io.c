@@ -58,18 +58,21 @@ static void hear(void *context, int code, const char *text)
         failure = (int)strtol(number + strlen(": ("), NULL, 10);
 }
 
+void sb_index_io_replace(const char *call, void (*by)(void))
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+    /* All of SQLite's file systems for Unix share their system calls. */
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        vfs->xSetSystemCall(vfs, call, by);
+}
+
 void sb_index_io_prepare(void)
 {
-    sqlite3_vfs *vfs;
-
     /* Has no effect in a program that uses SQLite already. */
     (void)sqlite3_config(SQLITE_CONFIG_LOG, hear, NULL);
-    vfs = sqlite3_vfs_find(NULL);
-    /* All of SQLite's file systems for Unix share their system calls. */
-    if (!vfs || vfs->iVersion < 3 || !vfs->xSetSystemCall)
-        return;
-    vfs->xSetSystemCall(vfs, "pread", (sqlite3_syscall_ptr)read_at);
-    vfs->xSetSystemCall(vfs, "pread64", (sqlite3_syscall_ptr)read_at);
-    vfs->xSetSystemCall(vfs, "pwrite", (sqlite3_syscall_ptr)write_at);
-    vfs->xSetSystemCall(vfs, "pwrite64", (sqlite3_syscall_ptr)write_at);
+    sb_index_io_replace("pread", (sqlite3_syscall_ptr)read_at);
+    sb_index_io_replace("pread64", (sqlite3_syscall_ptr)read_at);
+    sb_index_io_replace("pwrite", (sqlite3_syscall_ptr)write_at);
+    sb_index_io_replace("pwrite64", (sqlite3_syscall_ptr)write_at);
 }

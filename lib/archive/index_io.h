@@ -11,6 +11,9 @@
 /* Once, before the first connection, and the first of those that prepare SQLite. */
 void sb_index_io_prepare(void);
 
+/* Replaces a system call of SQLite's, by its name there, if that can be done. */
+void sb_index_io_replace(const char *call, void (*by)(void));
+
 /* errno of this thread's last call for SQLite that failed, which is forgotten then; 0: none has. */
 int sb_index_io_failure(void);
 

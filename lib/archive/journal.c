@@ -144,11 +144,7 @@ static int open_own(const char *path, int flags, int mode)
 
 void sb_journal_prepare(void)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-
-    /* All of SQLite's file systems for Unix share their system calls. */
-    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
-        vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_own);
+    sb_index_io_replace("open", (sqlite3_syscall_ptr)open_own);
 }
 
 bool sb_journal_is_cause(struct sqlite3 *db)
@@ -164,14 +160,13 @@ static enum sb_code fail_not_ours(const char *name)
 }
 
 /*
- * Reads the beginning of the file of this kind: false if there is none. SB_SYSTEM: it cannot be
- * read.
+ * Reads the beginning of the file of this kind, unless there is none, and fails if it is not
+ * SQLite's. SB_SYSTEM: it cannot be read. The caller frees *name.
  */
 static enum sb_code look_beside(const char *file, size_t kind, char **name, bool *there,
                                 unsigned char *start)
 {
-    enum sb_code code = SB_OK;
-    int fd;
+    CLEANUP(sb_closep) int fd = -1;
 
     *there = false;
     *name = sb_own_name(file, kinds[kind].suffix);
@@ -182,27 +177,20 @@ static enum sb_code look_beside(const char *file, size_t kind, char **name, bool
         return SB_OK;
     *there = true;
     if (fd < 0 || read_start(fd, start))
-        code = errno == EEXIST ? fail_not_ours(*name) : sb_fail_errno(errno, "%s", *name);
-    if (fd >= 0)
-        close(fd);
-    return code;
+        return errno == EEXIST ? fail_not_ours(*name) : sb_fail_errno(errno, "%s", *name);
+    return kinds[kind].is(start) ? SB_OK : fail_not_ours(*name);
 }
 
 enum sb_code sb_journal_fail(const char *file)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < KINDS; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         unsigned char start[START_BYTES];
-        char *name;
+        CLEANUP(sb_freep) char *name = NULL;
         bool there;
 
-        code = look_beside(file, i, &name, &there, start);
-        if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_not_ours(name);
-        free(name);
+        TRY(look_beside(file, i, &name, &there, start));
     }
-    return code ? code : sb_fail(SB_SYSTEM, "%s: cannot be opened", file);
+    return sb_fail(SB_SYSTEM, "%s: cannot be opened", file);
 }
 
 static enum sb_code fail_foreign(const char *file, const char *archive)
@@ -233,24 +221,19 @@ enum sb_code sb_journal_vet(const char *file)
 
 enum sb_code sb_journal_refuse(const char *file)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 0; code == SB_OK && i < KINDS && kinds[i].is_log; i++) {
+    for (size_t i = 0; i < KINDS && kinds[i].is_log; i++) {
         unsigned char start[START_BYTES];
-        char *name;
+        CLEANUP(sb_freep) char *name = NULL;
         bool there;
 
-        code = look_beside(file, i, &name, &there, start);
-        if (code == SB_OK && there && !kinds[i].is(start))
-            code = fail_not_ours(name);
-        else if (code == SB_OK && there && start[0] != 0)
-            code = sb_fail(SB_LOCKED,
+        TRY(look_beside(file, i, &name, &there, start));
+        if (there && start[0] != 0)
+            return sb_fail(SB_LOCKED,
                            "%s: a journal is where the new index is to be; end its writer, or "
                            "remove the journal if there is none",
                            name);
-        free(name);
     }
-    return code;
+    return SB_OK;
 }
 
 bool sb_journal_is_pending(const char *file)

@@ -2,7 +2,6 @@
 
 #include "archive/database.h"
 #include "archive/many.h"
-#include "archive/name_order.h"
 #include "archive/reader.h"
 #include "core/list.h"
 #include "core/name.h"
@@ -34,17 +33,15 @@ struct sb_listed {
 enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
                            unsigned threads)
 {
-    struct sb_listed *listed = calloc(1, sizeof(*listed));
+    CLEANUP(sb_listed_freep) struct sb_listed *listed = calloc(1, sizeof(*listed));
 
-    *out = listed;
+    *out = NULL;
     if (!listed)
         return sb_fail_memory();
     listed->list = list;
-    if (sb_many_new(&listed->many, archive, threads) == SB_OK)
-        return SB_OK;
-    sb_listed_free(listed);
-    *out = NULL;
-    return sb_error()->code;
+    TRY(sb_many_new(&listed->many, archive, threads));
+    *out = TAKE(listed);
+    return SB_OK;
 }
 
 void sb_listed_free(struct sb_listed *listed)
@@ -76,8 +73,8 @@ static enum sb_code add(struct sb_listed *listed, const char *given)
     struct texts *texts;
     bool stripped;
 
-    if (listed->count == listed->capacity && grow(listed))
-        return sb_error()->code;
+    if (listed->count == listed->capacity)
+        TRY(grow(listed));
     texts = &listed->texts[listed->count];
     texts->given = listed->text.size;
     if (sb_name_normalize(given, &listed->normal, &stripped) ||
@@ -100,8 +97,8 @@ enum sb_code sb_listed_take(struct sb_listed *listed)
     sb_buf_clear(&listed->text);
     while (!listed->ended.code) {
         listed->ended.code = INTO(&listed->ended, sb_list_next(listed->list, &given, &size));
-        if (!listed->ended.code && add(listed, given))
-            return sb_error()->code;
+        if (!listed->ended.code)
+            TRY(add(listed, given));
         if (listed->count == NAMES_MOST || listed->text.size >= BYTES_MOST ||
             !sb_list_ready(listed->list))
             break;

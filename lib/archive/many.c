@@ -2,12 +2,15 @@
 
 #include "archive/database.h"
 #include "archive/reader.h"
+#include "core/array.h"
 #include "core/pipeline.h"
 #include "core/time.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PIECE_MOST     4096     /* items in one read transaction */
 #define PIECE_MEASURED 4        /* items that show how long one takes */
@@ -169,4 +172,53 @@ enum sb_code sb_many_run(struct sb_many *many, size_t from, size_t to, sb_many_w
     while (!code && run.next < run.to && !is_worth_it(&run))
         code = work_alone(&run);
     return code || run.next == run.to ? code : work_together(&run);
+}
+
+static size_t common_size(size_t count, sb_name_at *name, const void *context)
+{
+    size_t common, size;
+    const char *first = name(context, 0, &common);
+
+    for (size_t i = 1; i < count && common > 0; i++) {
+        const char *text = name(context, i, &size);
+        size_t same = 0;
+
+        while (same < common && same < size && text[same] == first[same])
+            same++;
+        common = same;
+    }
+    return common;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct sb_name_place *x = a, *y = b;
+
+    if (x->high != y->high)
+        return COMPARE(x->high, y->high);
+    if (x->low != y->low)
+        return COMPARE(x->low, y->low);
+    return COMPARE(x->place, y->place);
+}
+
+void sb_name_order(struct sb_name_place *order, size_t count, sb_name_at *name, const void *context)
+{
+    size_t common, size;
+    bool sorted = true;
+
+    if (count == 0)
+        return;
+    common = common_size(count, name, context);
+    for (size_t i = 0; i < count; i++) {
+        const char *text = name(context, i, &size);
+        uint64_t words[2] = {0};
+
+        size -= common;
+        memcpy(words, text + common, size < sizeof(words) ? size : sizeof(words));
+        order[i] =
+            (struct sb_name_place){.high = be64toh(words[0]), .low = be64toh(words[1]), .place = i};
+        sorted = sorted && (i == 0 || compare(&order[i - 1], &order[i]) < 0);
+    }
+    if (!sorted)
+        qsort(order, count, sizeof(*order), compare);
 }

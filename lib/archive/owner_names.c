@@ -84,7 +84,7 @@ static enum sb_code load_row(struct sb_owner_names *names, sqlite3_stmt *row, en
 enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *db,
                                  const struct sb_notify *notify)
 {
-    sqlite3_stmt *row;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
     enum sb_code code = sb_database_prepare(
         db, &row, "SELECT key, value_text FROM main.config WHERE substr(key, 1, length(?1)) = ?1");
 
@@ -94,7 +94,6 @@ enum sb_code sb_owner_names_load(struct sb_owner_names *names, struct sqlite3 *d
         while (sb_database_row(row, &code) && !code)
             code = load_row(names, row, which, notify);
     }
-    sqlite3_finalize(row);
     return code;
 }
 

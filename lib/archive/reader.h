@@ -19,8 +19,8 @@
 enum sb_statement {
     SB_BEGIN,
     SB_COMMIT,
-    SB_FILE_ONE,   /* ?1 path */
-    SB_DIR_ONE,    /* ?1 path */
+    SB_FILE_ONE, /* ?1 path; from here to SB_DIR_ODD, of files and of directories in turn */
+    SB_DIR_ONE,
     SB_FILE_ROW,   /* ?1 row number */
     SB_DIR_ROW,    /* ?1 row number */
     SB_FILE_RANGE, /* ?1 <= path < ?2, in order; as the next five */
@@ -67,6 +67,22 @@ struct sb_archive {
     sqlite3_stmt *statements[SB_STATEMENT_COUNT];
     struct sb_buf found; /* the path of the last look-up */
 };
+
+/*
+ * shards.c: the file names of an archive's shards, by the latest known config: shared by an
+ * archive, its twins and its struct sb_shards, since it may change while they are in use.
+ * Thread-safe.
+ */
+struct sb_places;
+enum sb_code sb_places_new(struct sb_places **out) SB_CHECKED;
+struct sb_places *sb_places_ref(struct sb_places *places);
+void sb_places_unref(struct sb_places *places); /* NULL is allowed */
+
+/*
+ * What the index says at this generation: suffix is that of sb_pending_suffix, NULL without its
+ * row. Ignored if a later generation is known already.
+ */
+void sb_places_set(struct sb_places *places, uint32_t generation, const char *suffix);
 
 enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
                                   sqlite3_stmt **out) SB_CHECKED;

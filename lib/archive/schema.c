@@ -33,21 +33,6 @@ static enum sb_code refuse(const struct vetting *vetting, const char *format, ..
     return sb_fail(SB_FORMAT, "%s: not a trustworthy archive: %s", file ? file : "", text);
 }
 
-/* A statement around one name, quoted as an identifier; `format` holds one %w. */
-static enum sb_code prepare_about(const struct vetting *vetting, sqlite3_stmt **out,
-                                  const char *format, const char *name)
-{
-    char *sql = sqlite3_mprintf(format, name);
-    enum sb_code code;
-
-    *out = NULL;
-    if (!sql)
-        return sb_fail_memory();
-    code = sb_database_prepare(vetting->db, out, sql);
-    sqlite3_free(sql);
-    return code;
-}
-
 static const char *text_of(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
@@ -79,9 +64,7 @@ static const struct known_trigger {
 
 static const struct sb_ddl_object *own_trigger(const char *name)
 {
-    const struct sb_ddl_object *own;
-
-    for (own = sb_ddl_triggers; own->name; own++) {
+    for (const struct sb_ddl_object *own = sb_ddl_triggers; own->name; own++) {
         if (strcmp(own->name, name) == 0)
             return own;
     }
@@ -91,11 +74,10 @@ static const struct sb_ddl_object *own_trigger(const char *name)
 static bool trigger_is_known(const struct sb_ddl_object *own, const char *sql)
 {
     uint32_t fingerprint = sb_sql_fingerprint(sql);
-    size_t i;
 
     if (fingerprint == sb_sql_fingerprint(own->sql))
         return true;
-    for (i = 0; i < ARRAY_SIZE(barecat_triggers); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(barecat_triggers); i++) {
         if (strcmp(barecat_triggers[i].name, own->name) == 0 &&
             barecat_triggers[i].fingerprint == fingerprint)
             return true;
@@ -130,17 +112,10 @@ static bool has_computed_default(const char *sql)
     return false;
 }
 
-static const char own_statistics[][16] = {"sqlite_stat1", "sqlite_stat4", "sqlite_sequence"};
-
 static bool is_statistics(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < ARRAY_SIZE(own_statistics); i++) {
-        if (strcmp(own_statistics[i], name) == 0)
-            return true;
-    }
-    return false;
+    return strcmp(name, "sqlite_stat1") == 0 || strcmp(name, "sqlite_stat4") == 0 ||
+           strcmp(name, "sqlite_sequence") == 0;
 }
 
 static enum sb_code vet_table(struct vetting *vetting, const char *name, const char *sql)
@@ -192,9 +167,9 @@ static enum sb_code vet_object(struct vetting *vetting, sqlite3_stmt *row)
 /* Continues after the first foreign object, to learn whether there is a table config. */
 static enum sb_code vet_objects(struct vetting *vetting)
 {
-    struct sb_error cause;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     enum sb_code first = SB_OK, found, code = SB_OK;
-    sqlite3_stmt *statement;
+    struct sb_error cause;
 
     TRY(sb_database_prepare(vetting->db, &statement, "SELECT type, name, sql FROM sqlite_schema"));
     while (sb_database_row(statement, &code)) {
@@ -204,7 +179,6 @@ static enum sb_code vet_objects(struct vetting *vetting)
             cause = *sb_error();
         }
     }
-    sqlite3_finalize(statement);
     if (first)
         *sb_error() = cause;
     return first ? first : code;
@@ -232,9 +206,7 @@ static const char *const old_dirs_columns[COLUMNS_MAX + 1] = {
 
 static int find_column(const char *const *columns, const char *name)
 {
-    int i;
-
-    for (i = 0; columns[i]; i++) {
+    for (int i = 0; columns[i]; i++) {
         if (sqlite3_stricmp(columns[i], name) == 0)
             return i;
     }
@@ -267,17 +239,16 @@ static enum sb_code vet_column(const struct vetting *vetting, const char *table,
 static enum sb_code vet_columns(const struct vetting *vetting, const char *table,
                                 const char *const *expected)
 {
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
     unsigned seen = 0;
-    sqlite3_stmt *statement;
-    enum sb_code code;
-    int i;
 
-    code = prepare_about(vetting, &statement, "PRAGMA main.table_xinfo(\"%w\")", table);
+    TRY(sb_database_prepare_format(vetting->db, &statement, "PRAGMA main.table_xinfo(\"%w\")",
+                                   table));
     while (sb_database_row(statement, &code))
         code = vet_column(vetting, table, expected, text_of(statement, 1),
                           sqlite3_column_int(statement, 6), &seen);
-    sqlite3_finalize(statement);
-    for (i = 0; !code && expected[i]; i++) {
+    for (int i = 0; !code && expected[i]; i++) {
         if (!(seen & (1u << i)))
             code = refuse(vetting, "table '%s' has no column '%s'", table, expected[i]);
     }
@@ -306,24 +277,24 @@ struct index_key {
 
 static enum sb_code read_key(const struct vetting *vetting, const char *name, struct index_key *key)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
 
     *key = (struct index_key){.plain = true};
-    code = prepare_about(vetting, &statement, "PRAGMA main.index_xinfo(\"%w\")", name);
+    TRY(sb_database_prepare_format(vetting->db, &statement, "PRAGMA main.index_xinfo(\"%w\")",
+                                   name));
     while (sb_database_row(statement, &code)) {
-        if (sqlite3_column_int(statement, 1) == -2) {
-            code = refuse(vetting, "index '%s' is on an expression", name);
-        } else if (sqlite3_column_int(statement, 5)) {
-            if (key->count < 2)
-                strncpy(key->columns[key->count], text_of(statement, 2), 7);
-            if (sqlite3_column_int(statement, 3) ||
-                sqlite3_stricmp(text_of(statement, 4), "BINARY") != 0)
-                key->plain = false;
-            key->count++;
-        }
+        if (sqlite3_column_int(statement, 1) == -2)
+            return refuse(vetting, "index '%s' is on an expression", name);
+        if (!sqlite3_column_int(statement, 5))
+            continue;
+        if (key->count < 2)
+            strncpy(key->columns[key->count], text_of(statement, 2), 7);
+        if (sqlite3_column_int(statement, 3) ||
+            sqlite3_stricmp(text_of(statement, 4), "BINARY") != 0)
+            key->plain = false;
+        key->count++;
     }
-    sqlite3_finalize(statement);
     return code;
 }
 
@@ -338,10 +309,10 @@ static enum sb_code take_index(const struct vetting *vetting, const char *name, 
                                struct sb_buf *by_path, struct sb_buf *by_address)
 {
     struct index_key key;
-    enum sb_code code = read_key(vetting, name, &key);
 
-    if (code || !key.plain)
-        return code;
+    TRY(read_key(vetting, name, &key));
+    if (!key.plain)
+        return SB_OK;
     if (unique && key.count == 1 && strcmp(key.columns[0], "path") == 0)
         return remember(by_path, name);
     if (by_address && key.count == 2 && strcmp(key.columns[0], "shard") == 0 &&
@@ -354,33 +325,32 @@ static enum sb_code take_index(const struct vetting *vetting, const char *name, 
 static enum sb_code vet_indexes_of(const struct vetting *vetting, const char *table,
                                    struct sb_buf *by_path, struct sb_buf *by_address)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
 
-    code = prepare_about(vetting, &statement, "PRAGMA main.index_list(\"%w\")", table);
+    TRY(sb_database_prepare_format(vetting->db, &statement, "PRAGMA main.index_list(\"%w\")",
+                                   table));
     while (sb_database_row(statement, &code))
         code = take_index(vetting, text_of(statement, 1), sqlite3_column_int(statement, 2) != 0,
                           by_path, by_address);
-    sqlite3_finalize(statement);
-    if (!code && by_path->size == 0)
-        code = refuse(vetting,
-                      "table '%s' has no unique index on 'path', as after an interrupted import",
-                      table);
-    return code;
+    if (code || by_path->size > 0)
+        return code;
+    return refuse(
+        vetting, "table '%s' has no unique index on 'path', as after an interrupted import", table);
 }
 
 /* A table WITHOUT ROWID cannot be read by row number. */
 static enum sb_code vet_rowid(const struct vetting *vetting, const char *table)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
 
-    code = prepare_about(vetting, &statement, "PRAGMA main.table_list(\"%w\")", table);
+    TRY(sb_database_prepare_format(vetting->db, &statement, "PRAGMA main.table_list(\"%w\")",
+                                   table));
     while (sb_database_row(statement, &code)) {
         if (strcmp(text_of(statement, 2), "table") != 0 || sqlite3_column_int(statement, 4))
-            code = refuse(vetting, "table '%s' is not an ordinary table with row numbers", table);
+            return refuse(vetting, "table '%s' is not an ordinary table with row numbers", table);
     }
-    sqlite3_finalize(statement);
     return code;
 }
 
@@ -388,16 +358,15 @@ static enum sb_code vet_expressions(const struct vetting *vetting, const char *t
 {
     const char *own = strstr(sb_ddl_tables, strcmp(table, "files") == 0 ? "CREATE TABLE files"
                                                                         : "CREATE TABLE dirs");
-    sqlite3_stmt *statement;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     enum sb_code code = SB_OK;
 
     TRY(sb_database_prepare(vetting->db, &statement,
                             "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1"));
     sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
     if (sb_database_row(statement, &code) && !sb_sql_same_parent(text_of(statement, 0), own))
-        code =
-            refuse(vetting, "column 'parent' of table '%s' is computed in a way not known", table);
-    sqlite3_finalize(statement);
+        return refuse(vetting, "column 'parent' of table '%s' is computed in a way not known",
+                      table);
     return code;
 }
 
@@ -470,13 +439,12 @@ static enum sb_code vet_version(const struct vetting *vetting, enum sb_code obje
 /* In any other encoding the index would not be sorted by the bytes of names. */
 static enum sb_code vet_encoding(const struct vetting *vetting)
 {
-    sqlite3_stmt *statement;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     enum sb_code code = SB_OK;
 
     TRY(sb_database_prepare(vetting->db, &statement, "PRAGMA encoding"));
     if (sb_database_row(statement, &code) && strcmp(text_of(statement, 0), "UTF-8") != 0)
-        code = refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
-    sqlite3_finalize(statement);
+        return refuse(vetting, "its text is stored as %s, not UTF-8", text_of(statement, 0));
     return code;
 }
 
@@ -507,12 +475,9 @@ enum sb_code sb_schema_inspect(struct sqlite3 *db, struct sb_layout *out, bool f
     code = vet_objects(&vetting);
     if (code && code != SB_FORMAT)
         return code;
-    code = vet_version(&vetting, code);
-    if (!code)
-        code = vet_encoding(&vetting);
-    if (!code)
-        code = vet_tables(&vetting);
-    return code;
+    TRY(vet_version(&vetting, code));
+    TRY(vet_encoding(&vetting));
+    return vet_tables(&vetting);
 }
 
 void sb_layout_release(struct sb_layout *layout)

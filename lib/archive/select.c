@@ -7,6 +7,7 @@
 #include "archive/select.h"
 
 #include "archive/reader.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/glob.h"
 #include "core/name.h"
@@ -52,13 +53,11 @@ struct sb_select {
 
 void sb_select_free(struct sb_select *select)
 {
-    size_t i;
-
     if (!select)
         return;
-    for (i = 0; i < select->argument_count; i++)
+    for (size_t i = 0; i < select->argument_count; i++)
         sb_buf_release(&select->arguments[i].name);
-    for (i = 0; i < select->span_count; i++)
+    for (size_t i = 0; i < select->span_count; i++)
         sb_buf_release(&select->spans[i].text);
     sb_cursor_free(select->cursor);
     free(select->arguments);
@@ -166,10 +165,10 @@ static void widen(struct span *range, const struct span *span)
 static void arrange(struct sb_select *select)
 {
     struct span *last = NULL;
-    size_t from, to = 0;
+    size_t to = 0;
 
     qsort(select->spans, select->span_count, sizeof(*select->spans), compare_spans);
-    for (from = 0; from < select->span_count; from++) {
+    for (size_t from = 0; from < select->span_count; from++) {
         if (last && holds(last, &select->spans[from])) {
             widen(last, &select->spans[from]);
             sb_buf_release(&select->spans[from].text);
@@ -216,13 +215,11 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument)
 
 static enum sb_code take_arguments(struct sb_select *select, char *const *args, size_t count)
 {
-    enum sb_code code = sb_archive_begin(select->archive);
+    enum sb_code code = SB_OK;
     bool stripped;
-    size_t i;
 
-    if (code)
-        return code;
-    for (i = 0; i < count && !code; i++) {
+    TRY(sb_archive_begin(select->archive));
+    for (size_t i = 0; i < count && !code; i++) {
         /*
          * An empty argument is not the root but nothing, as for the system: an unset variable must
          * not select everything.
@@ -242,10 +239,9 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
 static enum sb_code select_everything(struct sb_select *select)
 {
     bool alone = select->literal_count == 0 && select->pattern_count == 0;
-    size_t i;
 
     select->everything = true;
-    for (i = 0; i < select->span_count; i++)
+    for (size_t i = 0; i < select->span_count; i++)
         sb_buf_release(&select->spans[i].text);
     select->span_count = 0;
     if (add_span(select, alone ? range_below(select) : SPAN_PREFIX, "", 0,
@@ -274,20 +270,15 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
 enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
                            size_t count, enum sb_reach reach)
 {
-    struct sb_select *select = calloc(1, sizeof(*select));
-    enum sb_code code;
+    CLEANUP(sb_select_freep) struct sb_select *select = calloc(1, sizeof(*select));
 
     *out = NULL;
     if (!select)
         return sb_fail_memory();
     select->archive = archive;
     select->reach = reach;
-    code = fill(select, args, count);
-    if (code) {
-        sb_select_free(select);
-        return code;
-    }
-    *out = select;
+    TRY(fill(select, args, count));
+    *out = TAKE(select);
     return SB_OK;
 }
 
@@ -306,37 +297,32 @@ bool sb_select_unmatched(const struct sb_select *select, size_t i)
     return !select->arguments[i].matched;
 }
 
+/* Of a literal, to a name. */
+static int compare_to_name(const struct sb_select *select, size_t i, const char *path, size_t size)
+{
+    const struct sb_buf *literal = &select->literals[i]->name;
+
+    return sb_compare_bytes(literal->data, literal->size, path, size);
+}
+
 static bool matches_literal(struct sb_select *select, const char *path, size_t size)
 {
-    size_t low = 0, high = select->literal_count, middle;
-    const struct sb_buf *literal;
-    int order;
+    size_t at = FIRST_WHERE(i, select->literal_count, compare_to_name(select, i, path, size) >= 0);
 
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        literal = &select->literals[middle]->name;
-        order = sb_compare_bytes(path, size, literal->data, literal->size);
-        if (order == 0) {
-            select->literals[middle]->matched = true;
-            return true;
-        }
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    if (at == select->literal_count || compare_to_name(select, at, path, size) != 0)
+        return false;
+    select->literals[at]->matched = true;
+    return true;
 }
 
 /* Every pattern that has not matched yet is tested, even if the name is selected already. */
 static bool matches(struct sb_select *select, const char *path, size_t size, bool is_dir)
 {
     bool hit = matches_literal(select, path, size);
-    struct argument *pattern;
-    size_t i;
 
-    for (i = 0; i < select->pattern_count; i++) {
-        pattern = select->patterns[i];
+    for (size_t i = 0; i < select->pattern_count; i++) {
+        struct argument *pattern = select->patterns[i];
+
         if ((hit && pattern->matched) || (pattern->only_dirs && !is_dir) ||
             !sb_glob_match(pattern->name.data, path, size))
             continue;
@@ -374,22 +360,18 @@ size_t sb_select_depth(struct sb_select *select, const char *path, size_t size, 
 static enum sb_code open_span(struct sb_select *select, const struct span *span)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true};
-    struct sb_buf under = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf under = {0};
 
     query.columns = select->columns;
     if (span->kind == SPAN_CHILDREN) {
         query.shallow = true;
         if (span->text.size && sb_buf_set(&under, span->text.data, span->text.size - 1))
-            code = sb_fail_memory();
+            return sb_fail_memory();
         query.under = under.data;
     } else if (span->text.size) {
         query.prefix = span->text.data;
     }
-    if (!code)
-        code = sb_cursor_open(&select->cursor, select->archive, &query);
-    sb_buf_release(&under);
-    return code;
+    return sb_cursor_open(&select->cursor, select->archive, &query);
 }
 
 static enum sb_code next_of_range(struct sb_select *select, const struct span *span,
@@ -406,8 +388,7 @@ static enum sb_code next_of_range(struct sb_select *select, const struct span *s
             return SB_OK;
     }
     if (code == SB_END) {
-        sb_cursor_free(select->cursor);
-        select->cursor = NULL;
+        sb_cursor_free(TAKE(select->cursor));
         select->span_at++;
     }
     return code;

@@ -3,7 +3,6 @@
 #include "archive/archive.h"
 #include "archive/bytes.h"
 #include "archive/database.h"
-#include "archive/places.h"
 #include "archive/reader.h"
 #include "core/context.h"
 #include "core/crc32c.h"
@@ -13,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +30,79 @@ struct sb_shards {
     pthread_mutex_t opening[OPENINGS]; /* by number: only one thread opens a shard */
 };
 
+struct sb_places {
+    pthread_mutex_t lock;
+    unsigned holders;
+    bool known;
+    const char *suffix;
+    _Atomic uint32_t generation;
+};
+
+enum sb_code sb_places_new(struct sb_places **out)
+{
+    struct sb_places *places = calloc(1, sizeof(*places));
+
+    *out = places;
+    if (!places)
+        return sb_fail_memory();
+    places->holders = 1;
+    pthread_mutex_init(&places->lock, NULL);
+    return SB_OK;
+}
+
+struct sb_places *sb_places_ref(struct sb_places *places)
+{
+    pthread_mutex_lock(&places->lock);
+    places->holders++;
+    pthread_mutex_unlock(&places->lock);
+    return places;
+}
+
+void sb_places_unref(struct sb_places *places)
+{
+    bool last;
+
+    if (!places)
+        return;
+    pthread_mutex_lock(&places->lock);
+    last = --places->holders == 0;
+    pthread_mutex_unlock(&places->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&places->lock);
+    free(places);
+}
+
+void sb_places_set(struct sb_places *places, uint32_t generation, const char *suffix)
+{
+    pthread_mutex_lock(&places->lock);
+    /* The number may wrap around. */
+    if (!places->known || (int32_t)(generation - places->generation) > 0) {
+        places->known = true;
+        places->suffix = suffix;
+        places->generation = generation;
+    }
+    pthread_mutex_unlock(&places->lock);
+}
+
+static uint32_t get_place(struct sb_places *places, const char **suffix)
+{
+    uint32_t generation;
+
+    pthread_mutex_lock(&places->lock);
+    *suffix = places->suffix;
+    generation = places->generation;
+    pthread_mutex_unlock(&places->lock);
+    return generation;
+}
+
 static enum sb_code add_base(struct sb_shards *shards, char *base)
 {
-    size_t i;
+    size_t i = 0;
 
     if (!base)
         return sb_fail_memory();
-    for (i = 0; i < BASES_MOST && shards->bases[i]; i++) {
+    for (; i < BASES_MOST && shards->bases[i]; i++) {
         if (strcmp(shards->bases[i], base) == 0)
             break;
     }
@@ -63,19 +129,6 @@ static char *absolute(const char *path)
     return whole;
 }
 
-/*
- * Shards are beside the index. If the archive was named through a link, they may also be beside the
- * link, as for an archive that is linked file by file.
- */
-static enum sb_code find_bases(struct sb_shards *shards, struct sb_archive *archive)
-{
-    size_t size = sb_index_base_size(archive->index_path);
-
-    shards->places = sb_places_ref(archive->places);
-    TRY(add_base(shards, strndup(archive->index_path, size)));
-    return add_base(shards, absolute(archive->path));
-}
-
 static struct sb_shards *new_shards(void)
 {
     struct sb_shards *shards = calloc(1, sizeof(*shards));
@@ -90,50 +143,47 @@ static struct sb_shards *new_shards(void)
 
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive)
 {
-    struct sb_shards *shards = new_shards();
-    enum sb_code code;
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = new_shards();
 
     *out = NULL;
     if (!shards)
         return sb_fail_memory();
     shards->bytes = archive->bytes;
-    code = shards->bytes ? SB_OK : find_bases(shards, archive);
-    if (code) {
-        sb_shards_free(shards);
-        return code;
+    if (!shards->bytes) {
+        /*
+         * Shards are beside the index. If the archive was named through a link, they may also be
+         * beside the link, as for an archive that is linked file by file.
+         */
+        shards->places = sb_places_ref(archive->places);
+        TRY(add_base(shards,
+                     strndup(archive->index_path, sb_index_base_size(archive->index_path))));
+        TRY(add_base(shards, absolute(archive->path)));
     }
-    *out = shards;
+    *out = TAKE(shards);
     return SB_OK;
 }
 
 enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base)
 {
-    struct sb_shards *shards = new_shards();
-    enum sb_code code;
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = new_shards();
 
     *out = NULL;
     if (!shards)
         return sb_fail_memory();
-    code = add_base(shards, absolute(base));
-    if (code) {
-        sb_shards_free(shards);
-        return code;
-    }
-    *out = shards;
+    TRY(add_base(shards, absolute(base)));
+    *out = TAKE(shards);
     return SB_OK;
 }
 
 void sb_shards_free(struct sb_shards *shards)
 {
-    size_t i;
-
     if (!shards)
         return;
-    for (i = 0; i < BASES_MOST; i++)
+    for (size_t i = 0; i < BASES_MOST; i++)
         free(shards->bases[i]);
     sb_places_unref(shards->places);
     sb_open_files_end(&shards->files);
-    for (i = 0; i < OPENINGS; i++)
+    for (size_t i = 0; i < OPENINGS; i++)
         pthread_mutex_destroy(&shards->opening[i]);
     free(shards);
 }
@@ -146,20 +196,6 @@ enum sb_code sb_shard_refuse_unnamed(const char *path)
                    "%s: is about to be renamed, or was when a run was killed; wait for its "
                    "writer, or finish the renames with 'pack --append'",
                    path);
-}
-
-static enum sb_code name_shard(const char *base, const char *suffix, uint32_t shard,
-                               struct sb_buf *out)
-{
-    sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s%s-shard-%05u", base, suffix, shard);
-}
-
-static enum sb_code check_number(uint32_t shard)
-{
-    if (shard <= SB_SHARD_MAX)
-        return SB_OK;
-    return sb_fail(SB_NOENT, "shard %u: there can be no such shard", shard);
 }
 
 static enum sb_code fail_to_find(const char *name)
@@ -177,7 +213,8 @@ static enum sb_code fail_to_find(const char *name)
 static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard,
                             struct sb_buf *name, struct stat *st)
 {
-    if (name_shard(base, suffix, shard, name))
+    sb_buf_clear(name);
+    if (sb_buf_add_format(name, "%s%s-shard-%05u", base, suffix, shard))
         return sb_fail_memory();
     if (stat(name->data, st) == 0)
         return SB_OK;
@@ -193,15 +230,14 @@ static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard
 static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_buf *name,
                            struct stat *st, uint32_t *generation)
 {
-    struct sb_placing placing = {0};
-    enum sb_code code = check_number(shard);
+    const char *suffix = NULL;
+    enum sb_code code = SB_NOENT;
 
-    *generation = shards->places ? sb_places_get(shards->places, &placing) : 0;
-    if (code)
-        return code;
-    code = placing.suffix && *placing.suffix
-               ? look_at(shards->bases[0], placing.suffix, shard, name, st)
-               : SB_NOENT;
+    *generation = shards->places ? get_place(shards->places, &suffix) : 0;
+    if (shard > SB_SHARD_MAX)
+        return sb_fail(SB_NOENT, "shard %u: there can be no such shard", shard);
+    if (suffix && *suffix)
+        code = look_at(shards->bases[0], suffix, shard, name, st);
     for (size_t i = 0; code == SB_NOENT && i < BASES_MOST && shards->bases[i]; i++)
         code = look_at(shards->bases[i], "", shard, name, st);
     if (code == SB_NOENT && shards->bases[1])
@@ -215,7 +251,7 @@ static enum sb_code locate(struct sb_shards *shards, uint32_t shard, struct sb_b
 
 static bool find_open(struct sb_shards *shards, uint32_t shard, struct sb_file **out)
 {
-    uint32_t generation = shards->places ? sb_places_generation(shards->places) : 0;
+    uint32_t generation = shards->places ? shards->places->generation : 0;
 
     *out = sb_open_files_find(&shards->files, shard, generation);
     return *out != NULL;
@@ -224,7 +260,7 @@ static bool find_open(struct sb_shards *shards, uint32_t shard, struct sb_file *
 /* Unless another thread has just done it. */
 static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct sb_file **out)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     enum sb_code code = SB_NOENT;
     uint32_t generation;
     struct stat st;
@@ -233,14 +269,11 @@ static enum sb_code open_shard(struct sb_shards *shards, uint32_t shard, struct 
         return SB_OK;
     /* A writer may give it its final name between the two. */
     for (int i = 0; code == SB_NOENT && i < 2; i++) {
-        code = locate(shards, shard, &name, &st, &generation);
-        if (code)
-            break;
+        TRY(locate(shards, shard, &name, &st, &generation));
         code = sb_file_open(out, name.data, "shard");
     }
     if (!code)
         sb_open_files_keep(&shards->files, shard, generation, *out);
-    sb_buf_release(&name);
     return code;
 }
 
@@ -308,12 +341,10 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard, struct sb_
 {
     struct stat st;
     uint32_t generation;
-    enum sb_code code;
 
     if (shards->bytes)
         return shards->bytes->ops->path(shards->bytes, shard, out);
-    code = IGNORED(locate(shards, shard, out, &st, &generation));
-    return code == SB_NOMEM ? code : SB_OK;
+    return IGNORED(locate(shards, shard, out, &st, &generation)) == SB_NOMEM ? SB_NOMEM : SB_OK;
 }
 
 /* Passes every block of an extent in a shard file. */
@@ -321,32 +352,25 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 int64_t size, sb_each_block *each, void *context)
 {
     int64_t capacity = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
-    struct sb_file *file;
-    enum sb_code code;
-    void *block = malloc((size_t)capacity);
+    CLEANUP(sb_freep) void *block = malloc((size_t)capacity);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
     bool hole;
 
     if (!block)
         return sb_fail_memory();
-    code = acquire(shards, shard, &file);
-    if (code)
-        goto out;
-    for (; size > 0 && !code; size -= take, offset += take) {
+    TRY(acquire(shards, shard, &file));
+    for (; size > 0; size -= take, offset += take) {
         take = sb_run_length(file->fd, &file->st, offset, &hole);
         if (!hole && take > capacity)
             take = capacity;
         if (take > size)
             take = size;
-        code = sb_heed_interrupt();
-        if (!code && !hole)
-            code = sb_file_read_exactly(file, block, (size_t)take, offset);
-        if (!code)
-            code = each(context, hole ? NULL : block, (size_t)take);
+        TRY(sb_heed_interrupt());
+        if (!hole)
+            TRY(sb_file_read_exactly(file, block, (size_t)take, offset));
+        TRY(each(context, hole ? NULL : block, (size_t)take));
     }
-    sb_file_free(file);
-out:
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 /* Passes blocks on, with their checksum. */

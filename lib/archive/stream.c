@@ -195,31 +195,26 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
 
 static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child)
 {
-    struct sb_buf low = {0}, high = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf low = {0};
+    CLEANUP(sb_buf_release) struct sb_buf high = {0};
     bool there = false;
 
     if (sb_buf_set(&low, child->data, child->size) || sb_buf_add_char(&low, '/') ||
         sb_buf_set(&high, child->data, child->size) || sb_buf_add_char(&high, '/' + 1))
-        code = sb_fail_memory();
-    if (!code)
-        code = sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES,
-                                 &low, &high, &there);
-    if (!code && there)
-        code = add_implied(stream, child->data, child->size);
-    sb_buf_release(&low);
-    sb_buf_release(&high);
-    return code;
+        return sb_fail_memory();
+    TRY(sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES, &low,
+                          &high, &there));
+    return there ? add_implied(stream, child->data, child->size) : SB_OK;
 }
 
 /* Directories that come after the scan's position, but before it in order of name. */
 static enum sb_code add_overtaken(struct sb_stream *stream)
 {
     const char *name = stream->position.data;
-    size_t size = stream->position.size, i;
+    size_t size = stream->position.size;
     CLEANUP(sb_buf_release) struct sb_buf child = {0};
 
-    for (i = 1; i <= size; i++) {
+    for (size_t i = 1; i <= size; i++) {
         if ((i < size && (unsigned char)name[i] >= '/') || was_delivered(stream, name, i))
             continue;
         if (sb_buf_set(&child, stream->prefix.data, stream->prefix.size) ||
@@ -259,10 +254,10 @@ static void arrange(struct sb_stream *stream)
 {
     struct sb_rows *batch = &stream->batch;
     struct ordering ordering = {batch, stream->prefix.size};
-    size_t from, to = 0;
+    size_t to = 0;
 
     qsort_r(batch->rows, batch->count, sizeof(*batch->rows), compare_children, &ordering);
-    for (from = 0; from < batch->count; from++) {
+    for (size_t from = 0; from < batch->count; from++) {
         if (to > 0 && batch->rows[from].implied &&
             same_child(batch, &batch->rows[to - 1], &batch->rows[from]))
             continue;
@@ -290,7 +285,6 @@ enum sb_code sb_stream_fill_children(struct sb_stream *stream)
     sqlite3_stmt *statement = NULL;
     struct sb_entry entry = {.path = ""};
     enum sb_code code;
-    size_t i;
     bool implied = false;
 
     sb_rows_begin(&stream->batch);
@@ -305,7 +299,7 @@ enum sb_code sb_stream_fill_children(struct sb_stream *stream)
         code = add_overtaken(stream);
     if (code && code != SB_END)
         return code;
-    for (i = 0; i < stream->batch.count && !implied; i++)
+    for (size_t i = 0; i < stream->batch.count && !implied; i++)
         implied = stream->batch.rows[i].implied;
     if (implied)
         arrange(stream);

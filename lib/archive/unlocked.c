@@ -1,5 +1,6 @@
 #include "archive/unlocked.h"
 
+#include "archive/index_io.h"
 #include "core/file_lock.h"
 
 #include <errno.h>
@@ -25,11 +26,7 @@ static int fcntl_at_once(int fd, int command, ...)
 
 void sb_unlocked_prepare(void)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-
-    /* All of SQLite's file systems for Unix share their system calls. */
-    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
-        vfs->xSetSystemCall(vfs, "fcntl", (sqlite3_syscall_ptr)fcntl_at_once);
+    sb_index_io_replace("fcntl", (sqlite3_syscall_ptr)fcntl_at_once);
 }
 
 bool sb_unlocked_is_cause(struct sqlite3 *db)

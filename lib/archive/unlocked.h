@@ -1,6 +1,6 @@
 /*
  * Indexes on file systems without locks: they are read without locks, through SQLite's own
- * "unix-none". For the consequences see transaction.c and shardbox-archive(5); writing is refused.
+ * "unix-none". For the consequences see statement.c and shardbox-archive(5); writing is refused.
  */
 #ifndef SB_ARCHIVE_UNLOCKED_H
 #define SB_ARCHIVE_UNLOCKED_H

@@ -2,7 +2,7 @@
 #ifndef SB_STORE_SINKS_H
 #define SB_STORE_SINKS_H
 
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/writer/writer.h"
 #include "core/error.h"
 #include "store/archive/unmet.h"

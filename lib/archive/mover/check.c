@@ -31,25 +31,6 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 33);
 }
 
-static void add_to_sum(struct pass *pass)
-{
-    uint64_t row = mix((uint64_t)sqlite3_column_int64(pass->rows, 0) + 1);
-
-    row = mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 1));
-    pass->sum += mix(row + (uint64_t)sqlite3_column_int64(pass->rows, 2));
-    pass->count++;
-}
-
-static enum sb_code fail_about(struct pass *pass, int64_t row, const char *defect)
-{
-    CLEANUP(sb_buf_release) struct sb_buf name = {0};
-
-    TRY(sb_mover_name(pass->mover, row, &name));
-    return sb_fail(SB_DAMAGED,
-                   "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
-                   pass->mover->hold.path, name.data ? name.data : "", defect);
-}
-
 /* NULL, or what is wrong with the address in columns 1 to 4. */
 static const char *defect_of(const struct pass *pass)
 {
@@ -75,35 +56,36 @@ static const char *defect_of(const struct pass *pass)
 
 static enum sb_code check_row(struct pass *pass)
 {
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     const char *defect = defect_of(pass);
 
-    return defect ? fail_about(pass, sqlite3_column_int64(pass->rows, 0), defect) : SB_OK;
+    if (!defect)
+        return SB_OK;
+    TRY(sb_mover_name(pass->mover, sqlite3_column_int64(pass->rows, 0), &name));
+    return sb_fail(SB_DAMAGED,
+                   "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
+                   pass->mover->hold.path, name.data ? name.data : "", defect);
 }
 
 static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *extent)
 {
     const struct sb_mover_file *held = &pass->held;
-    bool same = held->offset == extent->offset && held->size == extent->size;
-    struct sb_buf first = {0}, second = {0};
-    enum sb_code code = sb_mover_name(pass->mover, held->row, &first);
+    CLEANUP(sb_buf_release) struct sb_buf first = {0};
+    CLEANUP(sb_buf_release) struct sb_buf second = {0};
 
-    if (code == SB_OK)
-        code = sb_mover_name(pass->mover, extent->row, &second);
-    if (code == SB_OK && same)
-        code = sb_fail(SB_INVALID,
+    TRY(sb_mover_name(pass->mover, held->row, &first));
+    TRY(sb_mover_name(pass->mover, extent->row, &second));
+    if (held->offset == extent->offset && held->size == extent->size)
+        return sb_fail(SB_INVALID,
                        "%s: %s and %s are the same bytes of shard %05u, as hard links of a wrapped "
                        "tar are, so nothing is moved; 'shardbox convert' makes an archive that has "
                        "bytes for each",
                        pass->mover->hold.path, first.data, second.data, extent->shard);
-    else if (code == SB_OK)
-        code = sb_fail(SB_DAMAGED,
-                       "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
-                       "'shardbox verify' names all such files",
-                       pass->mover->hold.path, first.data, second.data, extent->shard,
-                       (long long)extent->offset);
-    sb_buf_release(&first);
-    sb_buf_release(&second);
-    return code;
+    return sb_fail(SB_DAMAGED,
+                   "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
+                   "'shardbox verify' names all such files",
+                   pass->mover->hold.path, first.data, second.data, extent->shard,
+                   (long long)extent->offset);
 }
 
 static enum sb_code check_extent(struct pass *pass)
@@ -131,19 +113,24 @@ static enum sb_code check_extent(struct pass *pass)
     return SB_OK;
 }
 
-static enum sb_code run_pass(struct pass *pass, char *sql, enum sb_code (*check)(struct pass *pass))
+/* Over the rows of the format with the name of the index on addresses. */
+static enum sb_code run_pass(struct pass *pass, const char *format,
+                             enum sb_code (*check)(struct pass *pass))
 {
-    enum sb_code code =
-        sql ? sb_database_prepare(pass->mover->db, &pass->rows, sql) : sb_fail_memory();
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    enum sb_code code = SB_OK;
 
-    sqlite3_free(sql);
-    while (sb_database_row(pass->rows, &code)) {
-        add_to_sum(pass);
-        code = check(pass);
-        if (code == SB_OK)
-            code = sb_heed_interrupt();
+    TRY(sb_database_prepare_format(pass->mover->db, &rows, format, pass->mover->by_address.data));
+    pass->rows = rows;
+    while (sb_database_row(rows, &code)) {
+        uint64_t row = mix((uint64_t)sqlite3_column_int64(rows, 0) + 1);
+
+        row = mix(row + (uint64_t)sqlite3_column_int64(rows, 1));
+        pass->sum += mix(row + (uint64_t)sqlite3_column_int64(rows, 2));
+        pass->count++;
+        TRY(check(pass));
+        TRY(sb_heed_interrupt());
     }
-    sqlite3_finalize(pass->rows);
     return code;
 }
 
@@ -151,15 +138,11 @@ enum sb_code sb_mover_check(struct sb_mover *mover)
 {
     struct pass table = {.mover = mover}, index = {.mover = mover};
 
-    TRY(run_pass(&table,
-                 sqlite3_mprintf("SELECT rowid, shard, offset, size, crc32c"
-                                 " FROM main.files NOT INDEXED"),
+    TRY(run_pass(&table, "SELECT rowid, shard, offset, size, crc32c FROM main.files NOT INDEXED",
                  check_row));
     TRY(run_pass(&index,
-                 sqlite3_mprintf("SELECT rowid, shard, offset, size"
-                                 " FROM main.files INDEXED BY \"%w\""
-                                 " ORDER BY shard, offset",
-                                 mover->by_address.data),
+                 "SELECT rowid, shard, offset, size FROM main.files INDEXED BY \"%w\""
+                 " ORDER BY shard, offset",
                  check_extent));
     if (table.count != index.count || table.sum != index.sum)
         return sb_fail(SB_DAMAGED,

@@ -4,10 +4,12 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/settle.h"
+#include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "core/io.h"
 
@@ -59,33 +61,30 @@ static int compare_ranges(const void *a, const void *b)
     const struct range *x = a, *y = b;
 
     if (x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
+        return COMPARE(x->shard, y->shard);
+    return COMPARE(x->begin, y->begin);
 }
 
 /* A mistake in a caller's plan must not cost data. */
 static enum sb_code refuse_taken(struct sb_mover *mover)
 {
-    enum sb_code code = SB_OK;
-    struct range *ranges;
-    int64_t end = 0;
     size_t count;
+    CLEANUP(sb_freep) struct range *ranges = find_ranges(mover, &count);
+    int64_t end = 0;
 
-    ranges = find_ranges(mover, &count);
     if (!ranges)
         return sb_fail_memory();
     qsort(ranges, count, sizeof(*ranges), compare_ranges);
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
-        code = sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end);
+    for (size_t i = 0; i < count; i++) {
+        TRY(sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end));
         if (i > 0 && ranges[i - 1].shard == ranges[i].shard && ranges[i - 1].end > end)
             end = ranges[i - 1].end;
-        if (code == SB_OK && end > ranges[i].begin)
-            code =
-                sb_fail(SB_INVALID, "%s: shard %05u, byte %lld: taken, so nothing is moved there",
-                        mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
+        if (end > ranges[i].begin)
+            return sb_fail(SB_INVALID,
+                           "%s: shard %05u, byte %lld: taken, so nothing is moved there",
+                           mover->hold.path, ranges[i].shard, (long long)ranges[i].begin);
     }
-    free(ranges);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code update_rows(struct sb_mover *mover)
@@ -131,16 +130,6 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover)
     return code;
 }
 
-/* The records of linked files no longer hold. */
-static enum sb_code unwatch_dirty(struct sb_mover *mover)
-{
-    for (uint32_t i = 0; i < mover->shard_count; i++) {
-        if (mover->shards[i].dirty)
-            TRY(sb_linked_unwatch(mover->db, i));
-    }
-    return SB_OK;
-}
-
 /* Updates the shards' records after the commit of the queue. */
 static void settle(struct sb_mover *mover)
 {
@@ -158,14 +147,6 @@ static void settle(struct sb_mover *mover)
     mover->queued = 0;
 }
 
-static enum sb_code fail_stopped(const struct sb_mover *mover)
-{
-    return sb_fail(SB_DAMAGED,
-                   "%s: ended at a damaged file, which is not moved; bring it back with 'shardbox "
-                   "verify --repair' or --repair-from, or remove it, and run this again",
-                   mover->hold.path);
-}
-
 enum sb_code sb_mover_commit(struct sb_mover *mover)
 {
     bool stopped;
@@ -173,29 +154,31 @@ enum sb_code sb_mover_commit(struct sb_mover *mover)
 
     if (mover->queued == 0)
         return SB_OK;
-    if (sb_interrupted())
-        return sb_fail_interrupt();
+    TRY(sb_heed_interrupt());
     code = refuse_taken(mover);
     mover->stop = mover->queued;
     if (code == SB_OK)
         code = sb_mover_copy(mover);
     stopped = mover->stop < mover->queued;
     mover->queued = mover->stop;
-    if (code == SB_OK)
-        code = sb_mover_sync(mover);
-    if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code == SB_OK)
-        code = update_rows(mover);
-    if (code == SB_OK)
-        code = unwatch_dirty(mover);
-    if (code == SB_OK)
-        code = sb_shard_count_record(mover->db, mover->shard_count);
-    if (code == SB_OK)
-        code = sb_mover_commit_index(mover);
-    if (code == SB_OK)
-        settle(mover);
-    return code == SB_OK && stopped ? fail_stopped(mover) : code;
+    TRY(code);
+    TRY(sb_mover_sync(mover));
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(update_rows(mover));
+    /* The records of linked files no longer hold. */
+    for (uint32_t i = 0; i < mover->shard_count; i++) {
+        if (mover->shards[i].dirty)
+            TRY(sb_linked_unwatch(mover->db, i));
+    }
+    TRY(sb_shard_count_record(mover->db, mover->shard_count));
+    TRY(sb_mover_commit_index(mover));
+    settle(mover);
+    if (!stopped)
+        return SB_OK;
+    return sb_fail(SB_DAMAGED,
+                   "%s: ended at a damaged file, which is not moved; bring it back with 'shardbox "
+                   "verify --repair' or --repair-from, or remove it, and run this again",
+                   mover->hold.path);
 }
 
 /* Records the number of the archive's shards, in a transaction of its own. */
@@ -221,19 +204,6 @@ static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode)
     return SB_OK;
 }
 
-/* Notes that the shard is removed unless the index counts it. */
-static enum sb_code note_gone(struct sb_mover *mover, uint32_t number)
-{
-    char *path = sb_mover_shard_path(mover, number);
-    struct sb_look look = {0};
-    enum sb_code code = path ? sb_look_at(path, &look) : sb_error()->code;
-
-    free(path);
-    if (code || !look.there)
-        return code;
-    return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity);
-}
-
 /*
  * Makes the file under a name that the next run would remove, until the note says that it is
  * removed unless the index counts it.
@@ -244,17 +214,13 @@ static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t m
     struct sb_look look;
     struct stat st;
     int fd;
-    enum sb_code code = sb_hold_make_file(made, &fd);
+    enum sb_code code;
 
-    if (code)
-        return code;
-    if (fchmod(fd, mode) || fstat(fd, &st))
-        code = sb_fail_errno(errno, "%s", made);
-    else
-        code = sb_look_into(fd, made, &look);
+    TRY(sb_hold_make_file(made, &fd));
+    code = fchmod(fd, mode) || fstat(fd, &st) ? sb_fail_errno(errno, "%s", made)
+                                              : sb_look_into(fd, made, &look);
     close(fd);
-    if (code)
-        return code;
+    TRY(code);
     mover->shards[number] = (struct mover_shard){.device = st.st_dev, .inode = st.st_ino};
     return sb_note_claim(&mover->hold.note, SB_CLAIM_GONE, number, &look.identity);
 }
@@ -328,7 +294,7 @@ enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count)
 enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count)
 {
     for (uint32_t i = count; i < mover->shard_count; i++)
-        TRY(note_gone(mover, i));
+        TRY(sb_settle_claim_gone(&mover->hold, i));
     return SB_OK;
 }
 
@@ -340,10 +306,9 @@ enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count)
 enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep)
 {
     uint32_t filled;
-    enum sb_code code = sb_mover_shards_filled(mover, &filled);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
+    TRY(sb_mover_shards_filled(mover, &filled));
     if (keep < filled)
         keep = filled;
     if (keep >= mover->shard_count)
@@ -354,15 +319,11 @@ enum sb_code sb_mover_drop_empty_shards(struct sb_mover *mover, uint32_t keep)
         code = sb_mover_note_surplus(mover, keep);
     if (code == SB_OK)
         code = commit_count(mover, keep);
-    if (code == SB_OK)
-        mover->counted = keep;
     sb_mover_close_targets(mover);
-    while (code == SB_OK && mover->shard_count > keep) {
-        code = remove_shard(mover, mover->shard_count - 1);
-        if (code == SB_OK)
-            mover->shard_count--;
-    }
-    if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path);
-    return code ? code : sb_mover_reopen_shards(mover);
+    TRY(code);
+    mover->counted = keep;
+    for (; mover->shard_count > keep; mover->shard_count--)
+        TRY(remove_shard(mover, mover->shard_count - 1));
+    TRY(sb_sync_directory_of(mover->hold.path));
+    return sb_mover_reopen_shards(mover);
 }

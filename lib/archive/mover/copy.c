@@ -124,23 +124,22 @@ static enum sb_code fill(void *context, void *slot)
 static enum sb_code read_files(struct sb_mover *mover, struct block *block)
 {
     const struct move *move = &mover->queue[block->first], *end = move + block->count;
-    enum sb_code code = SB_OK;
     const struct move *first;
     char *data = block->data;
     int64_t size;
 
-    while (code == SB_OK && move < end) {
+    while (move < end) {
         first = move;
         size = 0;
         do {
             size += move++->from.size;
         } while (move < end && move->from.shard == first->from.shard &&
                  move->from.offset == first->from.offset + size);
-        code = sb_shards_read(mover->reading, first->from.shard, first->from.offset, data,
-                              (size_t)size);
+        TRY(sb_shards_read(mover->reading, first->from.shard, first->from.offset, data,
+                           (size_t)size));
         data += size;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code make_space(struct block *block)
@@ -178,44 +177,25 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns)
     struct block *block = slot;
     const struct move *first = &mover->queue[block->first];
     int64_t offset = first->offset + block->at;
-    enum sb_code code = make_space(block);
 
     (void)turns;
-    if (code)
-        return code;
+    TRY(make_space(block));
     if (block->hole) {
         block->crc32c = sb_crc32c_zeros(0, block->size);
         return sb_pwrite_hole(block->fd, offset, block->size, mover->hold.path);
     }
     if (comes_in_parts(first)) {
-        code = sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
-                              block->data, (size_t)block->size);
-        if (code == SB_OK)
-            block->crc32c = sb_crc32c(0, block->data, (size_t)block->size);
+        TRY(sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
+                           block->data, (size_t)block->size));
+        block->crc32c = sb_crc32c(0, block->data, (size_t)block->size);
     } else {
-        code = read_files(mover, block);
-        if (code == SB_OK)
-            check_files(mover, block);
+        TRY(read_files(mover, block));
+        check_files(mover, block);
     }
-    if (code == SB_OK)
-        code =
-            sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path);
+    TRY(sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path));
     /* So that the sync before the commit has little left to do. */
-    if (code == SB_OK && block->size >= WRITE_BEHIND_BYTES)
+    if (block->size >= WRITE_BEHIND_BYTES)
         sync_file_range(block->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);
-    return code;
-}
-
-static enum sb_code report(struct sb_mover *mover, const struct sb_mover_file *file, bool mended)
-{
-    CLEANUP(sb_buf_release) struct sb_buf name = {0};
-
-    TRY(sb_mover_name(mover, file->row, &name));
-    sb_report(mover->options.notify, mended ? SB_WARNING : SB_PROBLEM, "checksum",
-              name.data ? name.data : "",
-              mended ? "was damaged; its bytes are made by the parity file of its shard"
-                     : "its bytes do not match its checksum, and no parity file makes them; it "
-                       "stays where it is");
     return SB_OK;
 }
 
@@ -242,6 +222,7 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
     const struct move *move = &mover->queue[number];
     CLEANUP(sb_spool_release) struct sb_spool made = {.fd = -1, .beside = mover->hold.path};
     struct place place = {.fd = fd, .at = move->offset, .name = mover->hold.path};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     CLEANUP(sb_freep) char *shard = NULL;
     bool right = false;
 
@@ -255,20 +236,13 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
         TRY(sb_spool_feed_sparse(&made, write_block, &place));
     else
         mover->stop = number;
-    return report(mover, &move->from, right);
-}
-
-/* After the last part of a file its checksum can be compared. */
-static enum sb_code drain_part(struct copying *copying, const struct block *block)
-{
-    const struct sb_mover_file *file = &copying->mover->queue[block->first].from;
-
-    copying->crc32c = block->at == 0
-                          ? block->crc32c
-                          : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
-    if (block->at + block->size < file->size || !file->has_crc || copying->crc32c == file->crc32c)
-        return SB_OK;
-    return mend(copying->mover, block->first, block->fd);
+    TRY(sb_mover_name(mover, move->from.row, &name));
+    sb_report(mover->options.notify, right ? SB_WARNING : SB_PROBLEM, "checksum",
+              name.data ? name.data : "",
+              right ? "was damaged; its bytes are made by the parity file of its shard"
+                    : "its bytes do not match its checksum, and no parity file makes them; it "
+                      "stays where it is");
+    return SB_OK;
 }
 
 static enum sb_code drain(void *context, void *slot)
@@ -276,15 +250,23 @@ static enum sb_code drain(void *context, void *slot)
     struct copying *copying = context;
     struct sb_mover *mover = copying->mover;
     const struct block *block = slot;
+    const struct sb_mover_file *file = &mover->queue[block->first].from;
     enum sb_code code = SB_OK;
 
-    if (comes_in_parts(&mover->queue[block->first]))
-        code = drain_part(copying, block);
-    else
+    if (comes_in_parts(&mover->queue[block->first])) {
+        copying->crc32c = block->at == 0
+                              ? block->crc32c
+                              : sb_crc32c_combine(copying->crc32c, block->crc32c, block->size);
+        /* After the last part of a file its checksum can be compared. */
+        if (block->at + block->size == file->size && file->has_crc &&
+            copying->crc32c != file->crc32c)
+            code = mend(mover, block->first, block->fd);
+    } else {
         for (size_t i = 0; code == SB_OK && i < block->count; i++) {
             if (block->damaged[i])
                 code = mend(mover, block->first + i, block->fd);
         }
+    }
     sb_count_up(&mover->moved, block->size);
     if (mover->options.progress)
         mover->options.progress(mover->options.context, mover->moved);

@@ -1,12 +1,12 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
-#include "archive/own/remade.h"
 #include "archive/own/settle.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "archive/parent.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
+#include "core/array.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -15,14 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static enum sb_code find_archive(struct sb_mover *mover, const char *archive)
-{
-    TRY(sb_hold_find(&mover->hold, archive, mover->options.follow));
-    if (!mover->hold.file)
-        return sb_fail_errno(ENOENT, "%s", archive);
-    return SB_OK;
-}
 
 /*
  * A commit that freed bytes must be on disk before they are overwritten, and the program that made
@@ -42,11 +34,10 @@ static enum sb_code sync_index(struct sb_mover *mover)
 
 static enum sb_code open_to_write(struct sb_mover *mover)
 {
-    static const struct sb_hold_options options = {.to_change = true};
     struct sb_hold *hold = &mover->hold;
 
     TRY(sb_hold_take(hold));
-    TRY(sb_hold_open(hold, &mover->db, &options));
+    TRY(sb_hold_open(hold, &mover->db, &(struct sb_hold_options){.to_change = true}));
     mover->settled = true;
     TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
     TRY(sync_index(mover));
@@ -72,58 +63,46 @@ static enum sb_code open_to_look(struct sb_mover *mover)
 /* Look-ups are by address: without that index each would be a sort. */
 static enum sb_code find_address_index(struct sb_mover *mover)
 {
-    struct sb_layout layout;
-    enum sb_code code = sb_schema_inspect(mover->db, &layout, true);
+    CLEANUP(sb_layout_release) struct sb_layout layout = {0};
 
-    if (code == SB_OK && layout.files_by_address.size == 0)
-        code = sb_fail(SB_FORMAT,
+    TRY(sb_schema_inspect(mover->db, &layout, true));
+    if (layout.files_by_address.size == 0)
+        return sb_fail(SB_FORMAT,
                        "%s: its index by address is missing; run 'shardbox upgrade %s' first",
                        mover->hold.file, mover->hold.path);
-    if (code == SB_OK &&
-        sb_buf_set(&mover->by_address, layout.files_by_address.data, layout.files_by_address.size))
-        code = sb_fail_memory();
-    sb_layout_release(&layout);
-    return code;
-}
-
-static enum sb_code prepare_by_address(struct sb_mover *mover, sqlite3_stmt **out,
-                                       const char *columns, const char *rest)
-{
-    char *sql = sqlite3_mprintf("SELECT %s FROM main.files INDEXED BY \"%w\" WHERE %s", columns,
-                                mover->by_address.data, rest);
-    enum sb_code code;
-
-    if (!sql)
-        return sb_fail_memory();
-    code = sb_database_prepare(mover->db, out, sql);
-    sqlite3_free(sql);
-    return code;
+    return sb_buf_set(&mover->by_address, layout.files_by_address.data,
+                      layout.files_by_address.size)
+               ? sb_fail_memory()
+               : SB_OK;
 }
 
 static enum sb_code prepare(struct sb_mover *mover)
 {
-    static const char columns[] = "rowid, shard, offset, size, crc32c";
+#define BY_ADDRESS(columns) "SELECT " columns " FROM main.files INDEXED BY \"%w\" WHERE "
+#define EXTENTS             BY_ADDRESS("rowid, shard, offset, size, crc32c")
+    const struct {
+        sqlite3_stmt **out;
+        const char *format;
+    } statements[] = {
+        {&mover->next[0], EXTENTS "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"},
+        {&mover->next[1], EXTENTS "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"},
+        {&mover->last[0], EXTENTS "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC"},
+        {&mover->last[1], EXTENTS "(shard, offset) < (?1, ?2)"
+                                  " ORDER BY shard DESC, offset DESC, rowid DESC"},
+        {&mover->end_before, BY_ADDRESS("offset + size") "shard = ?1 AND offset < ?2 AND size > 0"
+                                                         " ORDER BY offset DESC LIMIT 1"},
+    };
 
     TRY(find_address_index(mover));
-    TRY(prepare_by_address(mover, &mover->next[0], columns,
-                           "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"));
-    TRY(prepare_by_address(mover, &mover->next[1], columns,
-                           "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"));
-    TRY(prepare_by_address(mover, &mover->last[0], columns,
-                           "shard = ?1 AND offset = ?2 AND rowid < ?3 ORDER BY rowid DESC"));
-    TRY(prepare_by_address(mover, &mover->last[1], columns,
-                           "(shard, offset) < (?1, ?2)"
-                           " ORDER BY shard DESC, offset DESC, rowid DESC"));
-    TRY(prepare_by_address(mover, &mover->end_before, "offset + size",
-                           "shard = ?1 AND offset < ?2 AND size > 0"
-                           " ORDER BY offset DESC LIMIT 1"));
+    for (size_t i = 0; i < ARRAY_SIZE(statements); i++)
+        TRY(sb_database_prepare_format(mover->db, statements[i].out, statements[i].format,
+                                       mover->by_address.data));
     TRY(sb_database_prepare(mover->db, &mover->path_of,
                             "SELECT path FROM main.files WHERE rowid = ?1"));
-    if (!mover->options.dry_run)
-        TRY(sb_database_prepare(mover->db, &mover->update,
-                                "UPDATE main.files SET shard = ?2, offset = ?3"
-                                " WHERE rowid = ?1"));
-    return SB_OK;
+    if (mover->options.dry_run)
+        return SB_OK;
+    return sb_database_prepare(mover->db, &mover->update,
+                               "UPDATE main.files SET shard = ?2, offset = ?3 WHERE rowid = ?1");
 }
 
 char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
@@ -134,32 +113,25 @@ char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
 /* Counts the existing shards, from 0 without a gap, with their sizes. */
 static enum sb_code count_shards(struct sb_mover *mover)
 {
-    struct mover_shard *grown;
-    enum sb_code code = SB_OK;
-    struct stat st;
-    char *path;
+    for (; mover->shard_count <= SB_SHARD_MAX; mover->shard_count++) {
+        CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, mover->shard_count);
+        struct mover_shard *grown;
+        struct stat st;
 
-    while (code == SB_OK && mover->shard_count <= SB_SHARD_MAX) {
-        path = sb_mover_shard_path(mover, mover->shard_count);
         if (!path)
             return sb_error()->code;
-        if (stat(path, &st)) {
-            free(path);
+        if (stat(path, &st))
             break;
-        }
+        if (!S_ISREG(st.st_mode))
+            return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
         grown = reallocarray(mover->shards, mover->shard_count + 1, sizeof(*grown));
         if (!grown)
-            code = sb_fail_memory();
-        else if (!S_ISREG(st.st_mode))
-            code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
-        if (grown)
-            mover->shards = grown;
-        if (code == SB_OK)
-            mover->shards[mover->shard_count++] =
-                (struct mover_shard){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
-        free(path);
+            return sb_fail_memory();
+        mover->shards = grown;
+        grown[mover->shard_count] =
+            (struct mover_shard){.device = st.st_dev, .inode = st.st_ino, .size = st.st_size};
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code look_at_shards(struct sb_mover *mover)
@@ -190,8 +162,7 @@ enum sb_code sb_mover_reopen_shards(struct sb_mover *mover)
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
                            const struct sb_mover_options *options)
 {
-    struct sb_mover *mover = calloc(1, sizeof(*mover));
-    enum sb_code code;
+    CLEANUP(sb_mover_freep) struct sb_mover *mover = calloc(1, sizeof(*mover));
 
     *out = NULL;
     if (!mover)
@@ -200,24 +171,16 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     for (size_t i = 0; i < TARGETS_MOST; i++)
         mover->targets[i].fd = -1;
     mover->options = *options;
-    code = find_archive(mover, archive);
-    if (code == SB_OK)
-        code = options->dry_run ? open_to_look(mover) : open_to_write(mover);
-    if (code == SB_OK)
-        code = sb_remade_refuse(mover->db, mover->hold.path);
-    if (code == SB_OK)
-        code = sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version);
-    if (code == SB_OK)
-        code = look_at_shards(mover);
-    if (code == SB_OK)
-        code = prepare(mover);
-    if (code == SB_OK)
-        code = sb_mover_check(mover);
-    if (code) {
-        sb_mover_free(mover);
-        return code;
-    }
-    *out = mover;
+    TRY(sb_hold_find(&mover->hold, archive, options->follow));
+    if (!mover->hold.file)
+        return sb_fail_errno(ENOENT, "%s", archive);
+    TRY(options->dry_run ? open_to_look(mover) : open_to_write(mover));
+    TRY(sb_remade_refuse(mover->db, mover->hold.path));
+    TRY(sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version));
+    TRY(look_at_shards(mover));
+    TRY(prepare(mover));
+    TRY(sb_mover_check(mover));
+    *out = TAKE(mover);
     return SB_OK;
 }
 
@@ -303,10 +266,16 @@ int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard)
     return mover->shards[shard].used;
 }
 
-static enum sb_code refuse_links(struct sb_mover *mover, const char *path)
+enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
 {
+    CLEANUP(sb_freep) char *path = NULL;
     struct stat st;
 
+    if (mover->shards[shard].writable)
+        return SB_OK;
+    path = sb_mover_shard_path(mover, shard);
+    if (!path)
+        return sb_error()->code;
     if (lstat(path, &st))
         return sb_fail_errno(errno, "%s", path);
     if (S_ISLNK(st.st_mode) && !mover->options.follow)
@@ -321,35 +290,8 @@ static enum sb_code refuse_links(struct sb_mover *mover, const char *path)
                        path, (uintmax_t)st.st_nlink);
     if (!mover->options.dry_run && access(path, W_OK))
         return sb_fail(SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
+    mover->shards[shard].writable = true;
     return SB_OK;
-}
-
-enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
-{
-    enum sb_code code;
-    char *path;
-
-    if (mover->shards[shard].writable)
-        return SB_OK;
-    path = sb_mover_shard_path(mover, shard);
-    if (!path)
-        return sb_error()->code;
-    code = refuse_links(mover, path);
-    mover->shards[shard].writable = code == SB_OK;
-    free(path);
-    return code;
-}
-
-static void take_extent(sqlite3_stmt *row, struct sb_mover_file *out)
-{
-    *out = (struct sb_mover_file){
-        .row = sqlite3_column_int64(row, 0),
-        .shard = (uint32_t)sqlite3_column_int64(row, 1),
-        .offset = sqlite3_column_int64(row, 2),
-        .size = sqlite3_column_int64(row, 3),
-        .has_crc = sqlite3_column_type(row, 4) == SQLITE_INTEGER,
-        .crc32c = (uint32_t)sqlite3_column_int64(row, 4),
-    };
 }
 
 /* Adds rows of the statement that are after or before the extent at *key. */
@@ -363,7 +305,14 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     if (sqlite3_bind_parameter_count(rows) > 2)
         sqlite3_bind_int64(rows, 3, key->row);
     while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
-        take_extent(rows, &extents[(*count)++]);
+        extents[(*count)++] = (struct sb_mover_file){
+            .row = sqlite3_column_int64(rows, 0),
+            .shard = (uint32_t)sqlite3_column_int64(rows, 1),
+            .offset = sqlite3_column_int64(rows, 2),
+            .size = sqlite3_column_int64(rows, 3),
+            .has_crc = sqlite3_column_type(rows, 4) == SQLITE_INTEGER,
+            .crc32c = (uint32_t)sqlite3_column_int64(rows, 4),
+        };
     sqlite3_reset(rows);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db);
 }
@@ -379,9 +328,7 @@ enum sb_code sb_mover_fetch(struct sb_mover *mover, const struct sb_mover_file *
     if (!after)
         after = backwards ? &end : &beginning;
     TRY(fetch_some(mover, rows[0], after, extents, capacity, count));
-    if (*count < capacity)
-        TRY(fetch_some(mover, rows[1], after, extents, capacity, count));
-    return SB_OK;
+    return *count < capacity ? fetch_some(mover, rows[1], after, extents, capacity, count) : SB_OK;
 }
 
 enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t limit,

@@ -6,7 +6,7 @@
 
 #include "archive/mover/mover.h"
 #include "archive/own/hold.h"
-#include "archive/own/pending.h"
+#include "archive/own/state.h"
 #include "core/buf.h"
 
 #include <sqlite3.h>

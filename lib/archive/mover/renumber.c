@@ -5,7 +5,7 @@
 #include "archive/mover/private.h"
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "archive/writer/linked.h"
 #include "core/interrupt.h"
@@ -23,7 +23,7 @@
 enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renumbering,
                                  bool *there)
 {
-    struct sb_config_row row;
+    CLEANUP(sb_config_release) struct sb_config_row row = {0};
     int64_t from = 0;
     enum sb_code code = sb_config_get(db, SB_CONFIG_RENUMBER, &row);
 
@@ -31,7 +31,6 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
              sb_parse_integer(row.text, 0, row.number, &from);
     if (*there)
         *renumbering = (struct sb_renumbering){.from = (uint32_t)from, .to = (uint32_t)row.number};
-    sb_config_release(&row);
     return code;
 }
 
@@ -73,44 +72,31 @@ static enum sb_code note_links(struct sb_mover *mover)
 /* Checked before all files are moved, not after. */
 static enum sb_code need_hard_links(struct sb_mover *mover)
 {
-    char *through = name_through(mover);
-    char *shard = through ? sb_shard_name(mover->hold.path, 0) : NULL;
-    enum sb_code code;
+    CLEANUP(sb_freep) char *through = name_through(mover);
+    CLEANUP(sb_freep) char *shard = through ? sb_mover_shard_path(mover, 0) : NULL;
 
-    if (!shard) {
-        free(through);
+    if (!shard)
         return sb_error()->code;
-    }
-    code = note_links(mover);
-    if (code == SB_OK && linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
-        code = sb_fail_errno(errno,
+    TRY(note_links(mover));
+    if (linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
+        return sb_fail_errno(errno,
                              "%s: shards get their numbers by hard links, which cannot be made "
                              "here; 'shardbox convert --shard-size' makes a new archive",
                              mover->hold.path);
-    if (code == SB_OK && unlink(through))
-        code = sb_fail_errno(errno, "%s", through);
-    free(shard);
-    free(through);
-    return code;
-}
-
-static enum sb_code put_rows(struct sqlite3 *db, const struct sb_renumbering *renumbering,
-                             int64_t shard_size)
-{
-    int64_t to = renumbering->to;
-    char from[16];
-    enum sb_code code = sb_config_put(db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size);
-
-    snprintf(from, sizeof(from), "%u", renumbering->from);
-    return code ? code : sb_config_put(db, SB_CONFIG_RENUMBER, from, &to);
+    return unlink(through) ? sb_fail_errno(errno, "%s", through) : SB_OK;
 }
 
 enum sb_code sb_renumbering_begin(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                   int64_t shard_size)
 {
+    int64_t to = renumbering->to;
+    char from[16];
+
+    snprintf(from, sizeof(from), "%u", renumbering->from);
     TRY(need_hard_links(mover));
     TRY(sb_exclude_readers(mover->db, mover->hold.file));
-    TRY(put_rows(mover->db, renumbering, shard_size));
+    TRY(sb_config_put(mover->db, SB_CONFIG_SHARD_SIZE, NULL, &shard_size));
+    TRY(sb_config_put(mover->db, SB_CONFIG_RENUMBER, from, &to));
     return sb_mover_commit_index(mover);
 }
 
@@ -135,23 +121,17 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
 /* Gives the shard a second number, in place of the shard that has it. */
 static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number)
 {
-    char *through = name_through(mover);
-    struct names names;
-    enum sb_code code = make_names(&names, mover->hold.path, shard, number);
+    CLEANUP(sb_freep) char *through = name_through(mover);
+    CLEANUP(release_names) struct names names = {0};
 
     if (!through)
-        code = sb_error()->code;
-    if (code == SB_OK)
-        code = sb_note_confirm(&mover->hold.note);
-    if (through && code == SB_OK && link(names.first, through))
-        code = sb_fail_errno(errno, "%s", names.second);
-    if (code == SB_OK)
-        code = sb_protect_drop(names.second);
-    if (code == SB_OK)
-        code = sb_rename(through, names.second);
-    release_names(&names);
-    free(through);
-    return code;
+        return sb_error()->code;
+    TRY(make_names(&names, mover->hold.path, shard, number));
+    TRY(sb_note_confirm(&mover->hold.note));
+    if (link(names.first, through))
+        return sb_fail_errno(errno, "%s", names.second);
+    TRY(sb_protect_drop(names.second));
+    return sb_rename(through, names.second);
 }
 
 /* Changes the numbers of rows, in transactions short enough not to delay readers. */
@@ -175,44 +155,29 @@ static enum sb_code renumber_some(struct renumbering_rows *rows, bool *all)
     if (*all)
         return SB_OK;
     rows->changed = 0;
-    if (sb_interrupted())
-        return sb_fail_interrupt();
+    TRY(sb_heed_interrupt());
     return sb_mover_commit_index(mover);
-}
-
-static enum sb_code renumber_shard(struct renumbering_rows *rows, uint32_t shard, uint32_t number)
-{
-    bool all = false;
-
-    SB_BIND(rows->update, number, shard);
-    while (!all)
-        TRY(renumber_some(rows, &all));
-    return SB_OK;
 }
 
 static enum sb_code renumber_rows(struct sb_mover *mover, const struct sb_renumbering *renumbering,
                                   uint32_t count)
 {
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *update = NULL;
     struct renumbering_rows rows = {.mover = mover};
-    enum sb_code code = sb_database_prepare(mover->db, &rows.update,
-                                            "UPDATE main.files SET shard = ?1 WHERE rowid IN"
-                                            " (SELECT rowid FROM main.files WHERE shard = ?2"
-                                            " ORDER BY shard, offset, rowid LIMIT ?3)");
 
-    for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = renumber_shard(&rows, renumbering->to + i, renumbering->from + i);
-    sqlite3_finalize(rows.update);
-    return code;
-}
+    TRY(sb_database_prepare(mover->db, &update,
+                            "UPDATE main.files SET shard = ?1 WHERE rowid IN"
+                            " (SELECT rowid FROM main.files WHERE shard = ?2"
+                            " ORDER BY shard, offset, rowid LIMIT ?3)"));
+    rows.update = update;
+    for (uint32_t i = 0; i < count; i++) {
+        bool all = false;
 
-/* From here on the index no longer counts the shards, and the note lists them for removal. */
-static enum sb_code put_end(struct sb_mover *mover, uint32_t count)
-{
-    TRY(sb_mover_note_surplus(mover, count));
-    TRY(sb_note_sync(&mover->hold.note));
-    TRY(sb_exclude_readers(mover->db, mover->hold.file));
-    TRY(sb_config_drop(mover->db, SB_CONFIG_RENUMBER));
-    return sb_shard_count_record(mover->db, count);
+        SB_BIND(update, renumbering->from + i, renumbering->to + i);
+        while (!all)
+            TRY(renumber_some(&rows, &all));
+    }
+    return SB_OK;
 }
 
 enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renumbering *renumbering,
@@ -222,25 +187,22 @@ enum sb_code sb_renumbering_finish(struct sb_mover *mover, const struct sb_renum
     enum sb_code code = refuse_lost(mover, renumbering, count);
 
     sb_mover_close_targets(mover);
+    TRY(code);
     /* Also for a run that continues a killed one. */
-    if (code == SB_OK)
-        code = note_links(mover);
-    for (uint32_t i = 0; code == SB_OK && i < count; i++)
-        code = link_shard(mover, renumbering->to + i, renumbering->from + i);
-    if (code == SB_OK)
-        code = sb_sync_directory_of(mover->hold.path);
-    if (code == SB_OK)
-        code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code == SB_OK)
-        code = sb_linked_drop_from(mover->db, renumbering->from);
-    if (code == SB_OK)
-        code = renumber_rows(mover, renumbering, count);
-    if (code == SB_OK)
-        code = put_end(mover, left);
-    if (code == SB_OK)
-        code = sb_mover_commit_index(mover);
-    if (code)
-        return code;
+    TRY(note_links(mover));
+    for (uint32_t i = 0; i < count; i++)
+        TRY(link_shard(mover, renumbering->to + i, renumbering->from + i));
+    TRY(sb_sync_directory_of(mover->hold.path));
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_linked_drop_from(mover->db, renumbering->from));
+    TRY(renumber_rows(mover, renumbering, count));
+    /* From here on the index no longer counts the shards, and the note lists them for removal. */
+    TRY(sb_mover_note_surplus(mover, left));
+    TRY(sb_note_sync(&mover->hold.note));
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_config_drop(mover->db, SB_CONFIG_RENUMBER));
+    TRY(sb_shard_count_record(mover->db, left));
+    TRY(sb_mover_commit_index(mover));
     code = sb_settle_remove_gone(&mover->hold, left);
     if (code == SB_OK)
         code = sb_sync_directory_of(mover->hold.path);
@@ -274,76 +236,53 @@ static bool is_same_file(const char *a, const char *b)
 static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                   uint32_t number)
 {
-    struct names names;
+    CLEANUP(release_names) struct names names = {0};
     bool begun = false;
     char sql[80];
-    enum sb_code code = make_names(&names, hold->path, shard, number);
 
-    if (code == SB_OK && is_same_file(names.first, names.second))
-        code = has_files(db, number, &begun);
-    if (begun) {
-        snprintf(sql, sizeof(sql), "UPDATE main.files SET shard = %u WHERE shard = %u", number,
-                 shard);
-        code = sb_database_run(db, sql);
-    }
-    release_names(&names);
-    return code;
+    TRY(make_names(&names, hold->path, shard, number));
+    if (is_same_file(names.first, names.second))
+        TRY(has_files(db, number, &begun));
+    if (!begun)
+        return SB_OK;
+    snprintf(sql, sizeof(sql), "UPDATE main.files SET shard = %u WHERE shard = %u", number, shard);
+    return sb_database_run(db, sql);
 }
 
 /* Leaves the file only the number that rows have. */
 static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                uint32_t number)
 {
-    struct names names;
+    CLEANUP(release_names) struct names names = {0};
     bool first_used = true, second_used = true;
     struct stat file;
-    enum sb_code code = make_names(&names, hold->path, shard, number);
 
-    if (code || !is_same_file(names.first, names.second))
-        goto out;
-    code = has_files(db, shard, &first_used);
-    if (code == SB_OK)
-        code = has_files(db, number, &second_used);
-    if (code == SB_OK && second_used && !first_used) {
-        release_names(&names);
-        code = make_names(&names, hold->path, number, shard);
-    }
-    if (code == SB_OK && !(first_used && second_used))
-        code = sb_mover_put_empty(hold, names.second, &file);
-out:
-    release_names(&names);
-    return code;
-}
-
-/* For each new shard that may have two names. */
-static enum sb_code for_each_pair(const struct sb_hold *hold, struct sqlite3 *db,
-                                  const struct sb_renumbering *renumbering,
-                                  enum sb_code (*each)(const struct sb_hold *hold,
-                                                       struct sqlite3 *db, uint32_t shard,
-                                                       uint32_t number))
-{
-    uint32_t distance = renumbering->to - renumbering->from;
-
-    for (uint32_t i = renumbering->from; i < renumbering->to; i++)
-        TRY(each(hold, db, i + distance, i));
-    return SB_OK;
+    TRY(make_names(&names, hold->path, shard, number));
+    if (!is_same_file(names.first, names.second))
+        return SB_OK;
+    TRY(has_files(db, shard, &first_used));
+    TRY(has_files(db, number, &second_used));
+    if (first_used && second_used)
+        return SB_OK;
+    return sb_mover_put_empty(hold, second_used ? names.first : names.second, &file);
 }
 
 /* Rows are committed before a name that they had is removed. */
 enum sb_code sb_renumbering_part_names(struct sb_hold *hold, struct sqlite3 *db)
 {
     struct sb_renumbering renumbering;
+    uint32_t distance;
     bool there;
-    enum sb_code code = sb_renumbering_read(db, &renumbering, &there);
 
-    if (code || !there)
-        return code;
-    code = for_each_pair(hold, db, &renumbering, complete_rows);
-    if (code == SB_OK)
-        code = sb_database_run(db, "COMMIT");
-    if (code == SB_OK)
-        code = sb_hold_begin(hold, db);
-    if (code == SB_OK)
-        code = for_each_pair(hold, db, &renumbering, part_names);
-    return code ? code : sb_sync_directory_of(hold->path);
+    TRY(sb_renumbering_read(db, &renumbering, &there));
+    if (!there)
+        return SB_OK;
+    distance = renumbering.to - renumbering.from;
+    for (uint32_t i = renumbering.from; i < renumbering.to; i++)
+        TRY(complete_rows(hold, db, i + distance, i));
+    TRY(sb_database_run(db, "COMMIT"));
+    TRY(sb_hold_begin(hold, db));
+    for (uint32_t i = renumbering.from; i < renumbering.to; i++)
+        TRY(part_names(hold, db, i + distance, i));
+    return sb_sync_directory_of(hold->path);
 }

@@ -19,29 +19,25 @@ static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
     const struct mover_shard *known = &mover->shards[shard];
-    enum sb_code code = sb_mover_may_write(mover, shard);
+    CLEANUP(sb_freep) char *path = NULL;
+    CLEANUP(sb_closep) int opened = -1;
     struct stat st;
-    char *path;
 
     *fd = -1;
-    if (code)
-        return code;
+    TRY(sb_mover_may_write(mover, shard));
     path = sb_mover_shard_path(mover, shard);
     if (!path)
         return sb_error()->code;
-    *fd = open(path, flags);
-    if (*fd < 0 || fstat(*fd, &st))
-        code = sb_fail_errno(errno, "%s", path);
-    else if (!S_ISREG(st.st_mode))
-        code = sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
-    else if (st.st_dev != known->device || st.st_ino != known->inode)
-        code = sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
-    if (code && *fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-    free(path);
-    return code;
+    opened = open(path, flags);
+    if (opened < 0 || fstat(opened, &st))
+        return sb_fail_errno(errno, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
+    if (st.st_dev != known->device || st.st_ino != known->inode)
+        return sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    *fd = opened;
+    opened = -1;
+    return SB_OK;
 }
 
 static struct target *find_target(struct sb_mover *mover, uint32_t shard)
@@ -93,22 +89,19 @@ void sb_mover_close_targets(struct sb_mover *mover)
     }
 }
 
-static enum sb_code sync_shard(struct sb_mover *mover, uint32_t shard)
-{
-    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, shard);
-    int fd;
-
-    if (!path)
-        return sb_error()->code;
-    TRY(sb_mover_target(mover, shard, &fd));
-    return sb_fsync(fd, path);
-}
-
 enum sb_code sb_mover_sync(struct sb_mover *mover)
 {
     for (uint32_t i = 0; i < mover->shard_count; i++) {
-        if (mover->shards[i].dirty)
-            TRY(sync_shard(mover, i));
+        CLEANUP(sb_freep) char *path = NULL;
+        int fd;
+
+        if (!mover->shards[i].dirty)
+            continue;
+        path = sb_mover_shard_path(mover, i);
+        if (!path)
+            return sb_error()->code;
+        TRY(sb_mover_target(mover, i, &fd));
+        TRY(sb_fsync(fd, path));
     }
     return SB_OK;
 }
@@ -154,63 +147,53 @@ static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, con
 static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard)
 {
     struct sb_linked linked;
-    enum sb_code code = sb_linked_get(mover->db, shard, &linked);
 
-    if (code || !linked.watched)
-        return code;
-    code = sb_exclude_readers(mover->db, mover->hold.file);
-    if (code == SB_OK)
-        code = sb_linked_unwatch(mover->db, shard);
-    return code ? code : sb_mover_commit_index(mover);
-}
-
-/* It gets the time of the index, where it can, so that it is not newer than that, which knows of
- * all that it has. */
-static enum sb_code cut_file(const struct sb_mover *mover, int fd, int64_t size, const char *path)
-{
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
-    struct stat index;
-
-    if (ftruncate(fd, size))
-        return sb_fail_errno(errno, "%s", path);
-    if (fstat(mover->hold.fd, &index) == 0) {
-        times[1] = index.st_mtim;
-        (void)!futimens(fd, times);
-    }
-    return SB_OK;
+    TRY(sb_linked_get(mover->db, shard, &linked));
+    if (!linked.watched)
+        return SB_OK;
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_linked_unwatch(mover->db, shard));
+    return sb_mover_commit_index(mover);
 }
 
 static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path)
 {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+    struct stat index;
     int fd;
 
     if (size == 0 && is_shared(path))
         return replace_by_empty(mover, shard, path);
     TRY(sb_mover_target(mover, shard, &fd));
-    TRY(cut_file(mover, fd, size, path));
+    if (ftruncate(fd, size))
+        return sb_fail_errno(errno, "%s", path);
+    /*
+     * It gets the time of the index, where it can, so that it is not newer than that, which knows
+     * of all that it has.
+     */
+    if (fstat(mover->hold.fd, &index) == 0) {
+        times[1] = index.st_mtim;
+        (void)!futimens(fd, times);
+    }
     return sb_fsync(fd, path);
 }
 
 enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size)
 {
-    char *path;
-    enum sb_code code;
+    CLEANUP(sb_freep) char *path = NULL;
     int64_t end;
 
-    code = sb_mover_end_before(mover, shard, INT64_MAX, &end);
-    if (code == SB_OK && (mover->queued > 0 || end > size))
-        code = sb_fail(SB_INVALID, "%s: shard %05u has files after byte %lld", mover->hold.path,
+    TRY(sb_mover_end_before(mover, shard, INT64_MAX, &end));
+    if (mover->queued > 0 || end > size)
+        return sb_fail(SB_INVALID, "%s: shard %05u has files after byte %lld", mover->hold.path,
                        shard, (long long)size);
-    if (code || size >= mover->shards[shard].size)
-        return code;
+    if (size >= mover->shards[shard].size)
+        return SB_OK;
     path = sb_mover_shard_path(mover, shard);
     if (!path)
         return sb_error()->code;
-    code = unwatch(mover, shard);
-    if (code == SB_OK)
-        code = cut(mover, shard, size, path);
-    if (code == SB_OK)
-        mover->shards[shard].size = size;
-    free(path);
-    return code;
+    TRY(unwatch(mover, shard));
+    TRY(cut(mover, shard, size, path));
+    mover->shards[shard].size = size;
+    return SB_OK;
 }

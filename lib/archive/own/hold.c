@@ -81,37 +81,26 @@ static enum sb_code fail_links(const char *name, uint32_t links)
 enum sb_code sb_hold_refuse_links(const struct sb_hold *hold)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->file, &look);
 
-    return code || look.links < 2 ? code : fail_links(hold->file, look.links);
+    TRY(sb_look_at(hold->file, &look));
+    return look.links < 2 ? SB_OK : fail_links(hold->file, look.links);
 }
 
-/* How many of its names are temporary ones that a run of ours gives an index. */
-static enum sb_code count_half_names(const struct sb_hold *hold, uint32_t *count)
-{
-    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
-    enum sb_code code = SB_OK;
-
-    *count = 0;
-    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(suffixes); i++) {
-        char *name = sb_own_name(hold->path, suffixes[i]);
-        struct sb_look look = {0};
-
-        code = name ? sb_look_at(name, &look) : sb_error()->code;
-        if (name && strcmp(name, hold->file) != 0)
-            *count += sb_is_identical(&look.identity, &hold->index);
-        free(name);
-    }
-    return code;
-}
-
+/* All names of an index but one must be temporary ones that a run of ours gives it. */
 static enum sb_code look_at_links(struct sb_hold *hold, uint32_t links)
 {
-    uint32_t half;
-    enum sb_code code = count_half_names(hold, &half);
+    static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
+    uint32_t half = 0;
 
-    hold->half_named = code == SB_OK && half > 0;
-    return code || links == half + 1 ? code : fail_links(hold->file, links);
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        CLEANUP(sb_named_release) struct sb_named name = {0};
+
+        TRY(sb_look_at_own(&name, hold->path, suffixes[i]));
+        if (strcmp(name.path, hold->file) != 0)
+            half += sb_is_identical(&name.look.identity, &hold->index);
+    }
+    hold->half_named = half > 0;
+    return links == half + 1 ? SB_OK : fail_links(hold->file, links);
 }
 
 /* SB_END: no index has this name, but perhaps a directory. */
@@ -119,11 +108,9 @@ static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *direc
 {
     const char *name = hold->file;
     struct sb_look look;
-    enum sb_code code = sb_look_at(name, &look);
 
+    TRY(sb_look_at(name, &look));
     *directory = S_ISDIR(look.mode);
-    if (code)
-        return code;
     if (!look.there || *directory)
         return SB_END;
     if (S_ISLNK(look.mode))
@@ -136,27 +123,18 @@ static enum sb_code look_at_index(struct sb_hold *hold, bool follow, bool *direc
     return look.links > 1 && !follow ? look_at_links(hold, look.links) : SB_OK;
 }
 
-static enum sb_code has_shard(const char *archive, bool *has)
-{
-    char *path = sb_shard_name(archive, 0);
-    struct sb_look look = {0};
-    enum sb_code code = path ? sb_look_at(path, &look) : sb_error()->code;
-
-    *has = look.there;
-    free(path);
-    return code;
-}
-
 /* Barecat may have written an archive of exactly that name. */
 static enum sb_code refuse_own_archive(const struct sb_hold *hold)
 {
-    bool own = false, ours = false;
-    enum sb_code code = has_shard(hold->file, &own);
+    CLEANUP(sb_named_release) struct sb_named own = {0};
+    CLEANUP(sb_named_release) struct sb_named ours = {0};
 
-    if (code == SB_OK && own)
-        code = has_shard(hold->path, &ours);
-    if (code || !own || ours)
-        return code;
+    TRY(sb_look_at_shard(&own, hold->file, "", 0));
+    if (!own.look.there)
+        return SB_OK;
+    TRY(sb_look_at_shard(&ours, hold->path, "", 0));
+    if (ours.look.there)
+        return SB_OK;
     return sb_fail(SB_EXISTS,
                    "%s: an archive with shards of its own, and not the index of %s; rename one of "
                    "them",
@@ -180,8 +158,8 @@ static enum sb_code look_at_old_index(struct sb_hold *hold, bool follow)
 
 enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow)
 {
+    bool directory = false;
     enum sb_code code;
-    bool directory;
 
     *hold = SB_HOLD_NONE;
     hold->follow = follow;
@@ -200,28 +178,19 @@ enum sb_code sb_hold_find(struct sb_hold *hold, const char *archive, bool follow
     return directory ? sb_fail(SB_FORMAT, "%s: is a directory, not an archive", hold->path) : SB_OK;
 }
 
-/* Process that has one of SQLite's locks on the index, 0 if none on this machine is known. */
-static pid_t sqlite_holder(int fd)
+static enum sb_code fail_locked(const struct sb_hold *hold)
 {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
                          .l_start = SB_SQLITE_PENDING,
                          .l_len = SB_SQLITE_RESERVED + 1 - SB_SQLITE_PENDING};
-
-    if (fcntl(fd, F_GETLK, &lock) || lock.l_type == F_UNLCK || lock.l_pid < 0)
-        return 0;
-    return lock.l_pid;
-}
-
-static enum sb_code fail_locked(const struct sb_hold *hold)
-{
-    pid_t holder = sqlite_holder(hold->fd);
     CLEANUP(sb_freep) char *note = NULL;
 
-    if (holder)
+    /* Of SQLite's locks: that of a process on this machine. */
+    if (fcntl(hold->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0)
         return sb_fail(SB_LOCKED,
                        "%s: process %ld is writing this archive; wait for it, or give --wait",
-                       hold->file, (long)holder);
+                       hold->file, (long)lock.l_pid);
     note = sb_own_name(hold->path, SB_NEW_SUFFIX);
     return note ? sb_note_fail_locked(note, hold->file) : sb_error()->code;
 }
@@ -244,11 +213,8 @@ static enum sb_code lock_index(struct sb_hold *hold)
         return sb_fail_errno(errno, "%s", hold->file);
     if (fstat(hold->fd, &st))
         return sb_fail_errno(errno, "%s", hold->file);
-    code = sb_keep_open(hold, &st);
-    if (code == SB_OK)
-        code = sb_look_into(hold->fd, hold->file, &look);
-    if (code)
-        return code;
+    TRY(sb_keep_open(hold, &st));
+    TRY(sb_look_into(hold->fd, hold->file, &look));
     if (!sb_is_identical(&look.identity, &hold->index))
         return fail_replaced(hold);
     do {
@@ -371,9 +337,12 @@ void sb_hold_drop(struct sb_hold *hold, bool keep)
     *hold = SB_HOLD_NONE;
 }
 
-static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, const char *path,
-                                  const char *file)
+enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file)
 {
+    enum sb_schema schema;
+    int major, minor;
+
+    TRY(sb_schema_vet(db, &schema, &major, &minor, true));
     if (schema == SB_SCHEMA_03)
         return SB_OK;
     if (schema == SB_SCHEMA_NEWER)
@@ -381,15 +350,6 @@ static enum sb_code refuse_schema(enum sb_schema schema, int major, int minor, c
                        "%s: schema %d.%d is newer than this program, which can only read it", file,
                        major, minor);
     return sb_fail(SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first", file, path);
-}
-
-enum sb_code sb_hold_vet(struct sqlite3 *db, const char *path, const char *file)
-{
-    enum sb_schema schema;
-    int major, minor;
-
-    TRY(sb_schema_vet(db, &schema, &major, &minor, true));
-    return refuse_schema(schema, major, minor, path, file);
 }
 
 /*
@@ -433,33 +393,27 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
 {
     enum sb_schema schema = SB_SCHEMA_03;
     int major, minor;
-    enum sb_code code = sb_context_now->protects ? sb_pieces_prove(hold->file) : SB_OK;
 
-    if (code == SB_OK)
-        code = sb_database_open(db, hold->file, SB_DB_WRITE);
-    if (code == SB_OK)
-        code = options->to_change ? sb_hold_vet(*db, hold->path, hold->file)
-                                  : sb_schema_vet(*db, &schema, &major, &minor, false);
+    if (sb_context_now->protects)
+        TRY(sb_pieces_prove(hold->file));
+    TRY(sb_database_open(db, hold->file, SB_DB_WRITE));
+    TRY(options->to_change ? sb_hold_vet(*db, hold->path, hold->file)
+                           : sb_schema_vet(*db, &schema, &major, &minor, false));
     /*
      * EXTRA syncs the directory after a commit too: bytes of a shard may be overwritten after it.
      */
-    if (code == SB_OK)
-        code = sb_database_run(*db, options->keeps_mode
-                                        ? "PRAGMA synchronous=EXTRA"
-                                        : "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA");
-    if (code == SB_OK)
-        code = sb_hold_begin(hold, *db);
+    TRY(sb_database_run(*db, options->keeps_mode
+                                 ? "PRAGMA synchronous=EXTRA"
+                                 : "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA"));
+    TRY(sb_hold_begin(hold, *db));
     /* SQLite found it by name. */
-    if (code == SB_OK)
-        code = look_again(hold);
-    if (code == SB_OK)
-        code = schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold) : sb_settle(hold, *db);
-    return code || schema != SB_SCHEMA_03 ? code : sb_renumbering_part_names(hold, *db);
+    TRY(look_again(hold));
+    TRY(schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold) : sb_settle(hold, *db));
+    return schema == SB_SCHEMA_03 ? sb_renumbering_part_names(hold, *db) : SB_OK;
 }
 
 enum sb_code sb_hold_settle(const char *archive)
 {
-    const struct sb_hold_options options = {.to_change = true};
     struct sqlite3 *db = NULL;
     struct sb_hold hold;
     enum sb_code code = sb_hold_find(&hold, archive, false);
@@ -469,7 +423,7 @@ enum sb_code sb_hold_settle(const char *archive)
     if (code == SB_OK)
         code = sb_hold_take(&hold);
     if (code == SB_OK)
-        code = sb_hold_open(&hold, &db, &options);
+        code = sb_hold_open(&hold, &db, &(struct sb_hold_options){.to_change = true});
     sb_database_close(db);
     sb_hold_drop(&hold, code != SB_OK);
     return code;
@@ -488,25 +442,12 @@ enum sb_code sb_hold_make_file(const char *path, int *fd)
     if (*fd < 0 && errno == EEXIST) {
         TRY(sb_look_at(path, &look));
         if (look.there && !sb_is_empty_file(&look))
-            return sb_fail(SB_EXISTS,
-                           "%s: in the way, and not left by an interrupted run; move it, or "
-                           "choose another name for the archive",
-                           path);
+            return sb_note_fail_not_ours(path);
         if (look.there && unlink(path))
             return sb_fail_errno(errno, "%s", path);
         *fd = make_file(path);
     }
     return *fd < 0 ? sb_fail_errno(errno, "%s", path) : SB_OK;
-}
-
-static enum sb_code fail_to_exclude(struct sqlite3 *db, const char *file, int rc)
-{
-    int error_number = 0;
-
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
-    if (sb_locks_are_missing(error_number))
-        return sb_fail_without_locks(file);
-    return sb_fail(SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
 }
 
 /*
@@ -517,7 +458,7 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file)
 {
     const int wait = sb_lock_wait(COMMIT_WAIT_MILLISECONDS);
     sqlite3_file *handle = NULL;
-    int rc;
+    int rc, error_number = 0;
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
     for (int waited = 0;; waited += RETRY_MILLISECONDS) {
@@ -525,14 +466,17 @@ enum sb_code sb_exclude_readers(struct sqlite3 *db, const char *file)
         if (rc == SQLITE_OK)
             return SB_OK;
         if (rc != SQLITE_BUSY)
-            return fail_to_exclude(db, file, rc);
-        if (sb_interrupted())
-            return sb_fail_interrupt();
-        if (waited >= wait)
             break;
+        TRY(sb_heed_interrupt());
+        if (waited >= wait)
+            return sb_fail(SB_LOCKED,
+                           "%s: readers kept it open for %d seconds, so it was not changed; try "
+                           "again",
+                           file, wait / 1000);
         usleep(RETRY_MILLISECONDS * 1000);
     }
-    return sb_fail(SB_LOCKED,
-                   "%s: readers kept it open for %d seconds, so it was not changed; try again",
-                   file, wait / 1000);
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error_number);
+    if (sb_locks_are_missing(error_number))
+        return sb_fail_without_locks(file);
+    return sb_fail(SB_SYSTEM, "%s: %s", file, sqlite3_errstr(rc));
 }

@@ -1,9 +1,12 @@
 #include "archive/own/look.h"
 
+#include "archive/own/own_names.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -74,6 +77,32 @@ enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out)
         return sb_fail_errno(errno, "%s", what);
     take(&st, what, fd, out);
     return SB_OK;
+}
+
+void sb_named_release(struct sb_named *named)
+{
+    free(named->path);
+    *named = (struct sb_named){0};
+}
+
+/* Takes over the path, also on failure. */
+static enum sb_code look_at_named(struct sb_named *out, char *path)
+{
+    *out = (struct sb_named){.path = path};
+    return path ? sb_look_at(path, &out->look) : sb_error()->code;
+}
+
+enum sb_code sb_look_at_own(struct sb_named *out, const char *path, const char *suffix)
+{
+    return look_at_named(out, sb_own_name(path, suffix));
+}
+
+enum sb_code sb_look_at_shard(struct sb_named *out, const char *path, const char *suffix,
+                              uint32_t number)
+{
+    CLEANUP(sb_freep) char *prefix = sb_own_name(path, suffix);
+
+    return look_at_named(out, prefix ? sb_shard_name(prefix, number) : NULL);
 }
 
 bool sb_is_identical(const struct sb_identity *a, const struct sb_identity *b)

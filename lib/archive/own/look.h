@@ -36,6 +36,21 @@ enum sb_code sb_look_at(const char *path, struct sb_look *out) SB_CHECKED;
 /* Of an open file; `what` is its name for messages. */
 enum sb_code sb_look_into(int fd, const char *what, struct sb_look *out) SB_CHECKED;
 
+/* A file's name, and what is under it. {0} is empty. */
+struct sb_named {
+    char *path; /* NULL: it could not be made */
+    struct sb_look look;
+};
+void sb_named_release(struct sb_named *named);
+
+/*
+ * Of PATH followed by the suffix, or of PATH, the suffix and -shard-NNNNN (own_names.h). The caller
+ * releases *out, also after an error.
+ */
+enum sb_code sb_look_at_own(struct sb_named *out, const char *path, const char *suffix) SB_CHECKED;
+enum sb_code sb_look_at_shard(struct sb_named *out, const char *path, const char *suffix,
+                              uint32_t number) SB_CHECKED;
+
 /* False where either is {0}. */
 bool sb_is_identical(const struct sb_identity *a, const struct sb_identity *b);
 

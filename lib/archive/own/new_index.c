@@ -16,51 +16,42 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Takes the lock now that it will need under its final name. */
-static enum sb_code note_and_lock(struct sb_new_index *index, struct sb_hold *hold)
-{
-    struct sb_look look;
-    int error_number;
-
-    TRY(sb_look_into(index->fd, index->path, &look));
-    index->identity = look.identity;
-    TRY(sb_note_index(&hold->note, &index->identity));
-    TRY(sb_note_sync(&hold->note));
-    error_number = sb_lock_first_byte(index->fd);
-    return error_number ? sb_fail_to_lock(error_number, index->path) : SB_OK;
-}
-
 static enum sb_code make_tables(struct sb_new_index *index, const char *journal_mode)
 {
     char pragmas[200];
+
     /* SQLite would play a journal into the new index. */
-    enum sb_code code = sb_journal_refuse(index->path);
-
-    if (code == SB_OK)
-        code = sb_database_open(&index->db, index->path, SB_DB_CREATE);
-
+    TRY(sb_journal_refuse(index->path));
+    TRY(sb_database_open(&index->db, index->path, SB_DB_CREATE));
+    TRY(sb_register_parent_functions(index->db));
     snprintf(pragmas, sizeof(pragmas),
              "PRAGMA journal_mode=%s; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
              "PRAGMA cache_size=-24576; PRAGMA page_size=4096; BEGIN",
              journal_mode);
-    if (code == SB_OK)
-        code = sb_register_parent_functions(index->db);
-    if (code == SB_OK)
-        code = sb_database_run(index->db, pragmas);
-    if (code == SB_OK)
-        code = sb_database_run(index->db, sb_ddl_tables);
-    return code ? code : sb_database_run(index->db, "COMMIT; BEGIN EXCLUSIVE");
+    TRY(sb_database_run(index->db, pragmas));
+    TRY(sb_database_run(index->db, sb_ddl_tables));
+    return sb_database_run(index->db, "COMMIT; BEGIN EXCLUSIVE");
 }
 
 enum sb_code sb_new_index_make(struct sb_new_index *index, struct sb_hold *hold,
                                const char *journal_mode)
 {
+    struct sb_look look;
+    int error_number;
+
     *index = SB_NEW_INDEX_NONE;
     index->path = sb_own_name(hold->path, SB_NEW_INDEX);
     if (!index->path)
         return sb_error()->code;
     TRY(sb_hold_make_file(index->path, &index->fd));
-    TRY(note_and_lock(index, hold));
+    TRY(sb_look_into(index->fd, index->path, &look));
+    index->identity = look.identity;
+    TRY(sb_note_index(&hold->note, &index->identity));
+    TRY(sb_note_sync(&hold->note));
+    /* The lock that it will need under its final name. */
+    error_number = sb_lock_first_byte(index->fd);
+    if (error_number)
+        return sb_fail_to_lock(error_number, index->path);
     return make_tables(index, journal_mode);
 }
 
@@ -105,23 +96,13 @@ static enum sb_code exchange(const char *from, const char *to)
 static enum sb_code rename_over(const struct sb_hold *hold, const char *from, bool *committed)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(hold->path, &look);
 
-    if (code == SB_OK && !sb_is_identical(&look.identity, &hold->index))
-        code = fail_replaced(hold);
-    if (code == SB_OK)
-        code = sb_rename(from, hold->path);
-    *committed = code == SB_OK;
-    return code;
-}
-
-static enum sb_code fail_taken(const char *from)
-{
-    return sb_fail(
-        SB_CHANGED,
-        "%s: was replaced by another file while it was made; nothing was changed, so run "
-        "this again",
-        from);
+    TRY(sb_look_at(hold->path, &look));
+    if (!sb_is_identical(&look.identity, &hold->index))
+        return fail_replaced(hold);
+    TRY(sb_rename(from, hold->path));
+    *committed = true;
+    return SB_OK;
 }
 
 /* Has this name the file that was made? */
@@ -129,9 +110,15 @@ static enum sb_code check_made(const char *name, const char *from,
                                const struct sb_identity *identity)
 {
     struct sb_look look;
-    enum sb_code code = sb_look_at(name, &look);
 
-    return code || sb_is_identical(&look.identity, identity) ? code : fail_taken(from);
+    TRY(sb_look_at(name, &look));
+    if (sb_is_identical(&look.identity, identity))
+        return SB_OK;
+    return sb_fail(
+        SB_CHANGED,
+        "%s: was replaced by another file while it was made; nothing was changed, so run "
+        "this again",
+        from);
 }
 
 /*
@@ -178,36 +165,29 @@ static enum sb_code rename_first(const struct sb_hold *hold, const char *from,
     return code;
 }
 
-/* The index under its old name, which the hold has locked. */
-static enum sb_code remove_old_name(const struct sb_hold *hold, const char *old,
-                                    const struct sb_identity *identity)
-{
-    struct sb_look look;
-
-    TRY(sb_look_at(old, &look));
-    TRY(sb_sync_directory_of(hold->path));
-    if (sb_is_identical(&look.identity, identity) && unlink(old))
-        return sb_fail_errno(errno, "%s: cannot be removed", old);
-    return SB_OK;
-}
-
 static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_identity *identity)
 {
     const struct sb_identity before = hold->index;
-    char *old = hold->file && strcmp(hold->file, hold->path) != 0 ? hold->file : NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *old = NULL;
+    struct sb_look look;
 
+    if (hold->file && strcmp(hold->file, hold->path) != 0)
+        old = hold->file;
     sb_hold_adopt(hold, *fd, identity);
     *fd = -1;
     if (!old && hold->file)
-        return code;
+        return SB_OK;
     hold->file = strdup(hold->path);
-    if (!hold->file && code == SB_OK)
-        code = sb_fail_memory();
-    if (code == SB_OK && old)
-        code = remove_old_name(hold, old, &before);
-    free(old);
-    return code;
+    if (!hold->file)
+        return sb_fail_memory();
+    if (!old)
+        return SB_OK;
+    /* The index under its old name, which the hold has locked. */
+    TRY(sb_look_at(old, &look));
+    TRY(sb_sync_directory_of(hold->path));
+    if (sb_is_identical(&look.identity, &before) && unlink(old))
+        return sb_fail_errno(errno, "%s: cannot be removed", old);
+    return SB_OK;
 }
 
 enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
@@ -215,18 +195,14 @@ enum sb_code sb_new_index_place(struct sb_hold *hold, const char *from, int *fd,
 {
     bool replaces = hold->file && strcmp(hold->file, hold->path) == 0;
     bool is_part = strcmp(from + strlen(hold->path), SB_PART) == 0;
-    enum sb_code code = sb_journal_refuse(hold->path), after;
+    enum sb_code code, after;
 
     *committed = false;
-    if (code == SB_OK)
-        code = sb_note_confirm(&hold->note);
-    if (code == SB_OK)
-        code = check_made(from, from, identity);
+    TRY(sb_journal_refuse(hold->path));
+    TRY(sb_note_confirm(&hold->note));
+    TRY(check_made(from, from, identity));
     /* The names of the files that it refers to are on disk. */
-    if (code == SB_OK)
-        code = sb_sync_directory_of(hold->path);
-    if (code)
-        return code;
+    TRY(sb_sync_directory_of(hold->path));
     if (!replaces) {
         code = rename_first(hold, from, identity, committed);
     } else if (is_part) {

@@ -92,11 +92,6 @@ static bool take_shard(const char **text, char end_char, uint32_t *shard)
     return true;
 }
 
-static bool take_numbered(const char *text, uint32_t *number, struct sb_identity *out)
-{
-    return take_shard(&text, ' ', number) && take_identity(text, out);
-}
-
 static bool take_growth(const char *text, struct sb_growth *out)
 {
     uint64_t from;
@@ -144,25 +139,19 @@ static enum sb_code take_line(const char *line, struct sb_note_text *text)
         text->whole = true;
         return SB_OK;
     }
-    rest = after(line, "grows");
-    if (rest)
-        return take_growth(rest, &text->grows) ? SB_OK : SB_END;
-    rest = after(line, "self");
-    if (rest)
-        return take_identity(rest, &text->self) ? SB_OK : SB_END;
-    rest = after(line, "index");
-    if (rest)
-        return take_identity(rest, &text->index) ? SB_OK : SB_END;
-    rest = after(line, "links");
-    if (rest)
-        return take_shard(&rest, '\0', &text->links_from) ? SB_OK : SB_END;
     for (size_t i = 0; i < SB_CLAIM_KINDS; i++) {
-        rest = after(line, claim_words[i]);
-        if (rest)
-            return take_numbered(rest, &number, &file) ? put_claim(&text->claims[i], number, &file)
-                                                       : SB_END;
+        if (!(rest = after(line, claim_words[i])))
+            continue;
+        return take_shard(&rest, ' ', &number) && take_identity(rest, &file)
+                   ? put_claim(&text->claims[i], number, &file)
+                   : SB_END;
     }
-    return SB_END;
+    return ((rest = after(line, "grows")) && take_growth(rest, &text->grows)) ||
+                   ((rest = after(line, "self")) && take_identity(rest, &text->self)) ||
+                   ((rest = after(line, "index")) && take_identity(rest, &text->index)) ||
+                   ((rest = after(line, "links")) && take_shard(&rest, '\0', &text->links_from))
+               ? SB_OK
+               : SB_END;
 }
 
 /* Modifies the text. A last line without a newline was not completely written. */
@@ -194,7 +183,7 @@ static void let_go(struct sb_note *note)
     *note = (struct sb_note){.fd = -1, .text = nothing};
 }
 
-static enum sb_code refuse_not_ours(const char *path)
+enum sb_code sb_note_fail_not_ours(const char *path)
 {
     return sb_fail(SB_EXISTS,
                    "%s: in the way, and not left by an interrupted run; move it, or choose "
@@ -245,37 +234,28 @@ enum sb_code sb_note_fail_locked(const char *note_path, const char *path)
                    path, pid, host);
 }
 
-static bool is_all_zeros(const struct sb_buf *bytes)
-{
-    static const char zeros[PAGE_BYTES];
-
-    return bytes->size <= PAGE_BYTES && memcmp(bytes->data, zeros, bytes->size) == 0;
-}
-
 /*
  * An empty file may be taken over without loss; also one of zeros, as a power failure may leave a
  * first page. Anything else must begin as a note.
  */
 static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
 {
-    struct sb_buf bytes = {0};
+    static const char zeros[PAGE_BYTES];
+    CLEANUP(sb_buf_release) struct sb_buf bytes = {0};
     size_t got = 0;
-    enum sb_code code;
 
     if (look->size == 0)
         return SB_OK;
     if (look->size > TEXT_MOST)
-        return refuse_not_ours(note->path);
+        return sb_note_fail_not_ours(note->path);
     if (sb_buf_reserve(&bytes, (size_t)look->size))
         return sb_fail_memory();
-    code = sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path);
-    bytes.size = got;
+    TRY(sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path));
     bytes.data[got] = '\0';
-    if (code == SB_OK && !is_all_zeros(&bytes))
-        code = strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data)
-                                                            : refuse_not_ours(note->path);
-    sb_buf_release(&bytes);
-    return code;
+    if (got <= PAGE_BYTES && memcmp(bytes.data, zeros, got) == 0)
+        return SB_OK;
+    return strncmp(bytes.data, MARK, strlen(MARK)) == 0 ? parse(note, bytes.data)
+                                                        : sb_note_fail_not_ours(note->path);
 }
 
 /*
@@ -285,17 +265,15 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
 static enum sb_code refuse_foreign(const struct sb_note *note, const struct sb_look *look)
 {
     const char *slash = strrchr(note->path, '/');
-    struct sb_look directory = {0};
-    enum sb_code code;
-    char *path;
+    CLEANUP(sb_freep) char *path = NULL;
+    struct sb_look directory;
 
     if (look->size == 0 || look->owner == geteuid() || look->owner == 0)
         return SB_OK;
     path = slash > note->path ? strndup(note->path, (size_t)(slash - note->path)) : strdup("/");
-    code = path ? sb_look_at(path, &directory) : sb_fail_memory();
-    free(path);
-    if (code || !(directory.mode & S_ISVTX))
-        return code;
+    TRY(path ? sb_look_at(path, &directory) : sb_fail_memory());
+    if (!(directory.mode & S_ISVTX))
+        return SB_OK;
     return sb_fail(SB_EXISTS,
                    "%s: of user %u, and in this directory everybody may make files, so its "
                    "content is not trusted; have it removed",
@@ -338,7 +316,7 @@ static enum sb_code try_to_take(struct sb_note *note)
     if (!sb_is_identical(&opened.identity, &after_lock.identity))
         return SB_END;
     if (opened.links != 1)
-        return refuse_not_ours(note->path);
+        return sb_note_fail_not_ours(note->path);
     note->was_left = before.there;
     note->identity = opened.identity;
     note->size = opened.size;
@@ -371,10 +349,10 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive)
 enum sb_code sb_note_confirm(const struct sb_note *note)
 {
     bool named = false;
-    enum sb_code code = sb_is_named(note->fd, note->path, &named);
 
-    if (code || named)
-        return code;
+    TRY(sb_is_named(note->fd, note->path, &named));
+    if (named)
+        return SB_OK;
     return sb_fail(
         SB_LOCKED,
         "%s: was moved away, alone or with its directory, while this run held it; put it "
@@ -384,7 +362,7 @@ enum sb_code sb_note_confirm(const struct sb_note *note)
 
 enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index, bool *knows)
 {
-    struct sb_note note = {.fd = -1, .text = nothing};
+    CLEANUP(let_go) struct sb_note note = {.fd = -1, .text = nothing};
     struct sb_look look;
     enum sb_code code;
 
@@ -401,7 +379,6 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
         sb_is_identical(&note.text.self, &look.identity))
         *knows =
             sb_is_identical(&note.text.subject, index) || sb_is_identical(&note.text.index, index);
-    let_go(&note);
     return code == SB_NOMEM ? code : SB_OK;
 }
 
@@ -424,26 +401,27 @@ void sb_note_drop(struct sb_note *note, bool keep)
     let_go(note);
 }
 
-/*
- * The opening is written again with the first line: after a power failure the second of two writes
- * may be there without the first.
- */
-static enum sb_code add(struct sb_note *note, const char *line)
-{
-    char text[SB_NOTE_OPENING + LINE_SIZE];
-    size_t size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
-    off_t at = *note->opening ? 0 : note->size;
+static enum sb_code say(struct sb_note *note, const char *format, ...) SB_PRINTF(2, 3);
 
+/*
+ * Adds a line, and applies it here too, as the next run would. The opening is written again with
+ * the first one: after a power failure the second of two writes may be there without the first.
+ */
+static enum sb_code say(struct sb_note *note, const char *format, ...)
+{
+    char line[LINE_SIZE], text[SB_NOTE_OPENING + LINE_SIZE];
+    off_t at = *note->opening ? 0 : note->size;
+    va_list args;
+    size_t size;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    TRY(take_line(line, &note->text));
+    size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
     *note->opening = '\0';
     note->size = at + (off_t)size;
     return sb_pwrite_full(note->fd, text, size, at, note->path);
-}
-
-/* Applies the line here too, as the next run would. */
-static enum sb_code say(struct sb_note *note, const char *line)
-{
-    TRY(take_line(line, &note->text));
-    return add(note, line);
 }
 
 /* Synced, because new lines could reach the disk among old ones. */
@@ -488,10 +466,7 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
 
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index)
 {
-    char line[LINE_SIZE];
-
-    snprintf(line, sizeof(line), "index %" PRIu64 ".%" PRId64, index->inode, index->born);
-    return say(note, line);
+    return say(note, "index %" PRIu64 ".%" PRId64, index->inode, index->born);
 }
 
 enum sb_code sb_note_whole(struct sb_note *note)
@@ -502,10 +477,7 @@ enum sb_code sb_note_whole(struct sb_note *note)
 
 enum sb_code sb_note_grows(struct sb_note *note, uint32_t shard, int64_t from)
 {
-    char line[LINE_SIZE];
-
-    snprintf(line, sizeof(line), "grows %" PRIu32 " %" PRId64, shard, from);
-    return say(note, line);
+    return say(note, "grows %" PRIu32 " %" PRId64, shard, from);
 }
 
 enum sb_code sb_note_unsay_whole(struct sb_note *note)
@@ -526,20 +498,14 @@ enum sb_code sb_note_unsay_whole(struct sb_note *note)
 
 enum sb_code sb_note_links(struct sb_note *note, uint32_t number)
 {
-    char line[LINE_SIZE];
-
-    snprintf(line, sizeof(line), "links %" PRIu32, number);
-    return say(note, line);
+    return say(note, "links %" PRIu32, number);
 }
 
 enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                            const struct sb_identity *file)
 {
-    char line[LINE_SIZE];
-
-    snprintf(line, sizeof(line), "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number,
-             file->inode, file->born);
-    return say(note, line);
+    return say(note, "%s %" PRIu32 " %" PRIu64 ".%" PRId64, claim_words[kind], number, file->inode,
+               file->born);
 }
 
 enum sb_code sb_note_sync(struct sb_note *note)

@@ -131,6 +131,9 @@ enum sb_code sb_note_sync(struct sb_note *note) SB_CHECKED;
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,
                     const struct sb_identity *file);
 
+/* SB_EXISTS for a file in the way of one that is to be made. */
+enum sb_code sb_note_fail_not_ours(const char *path) SB_CHECKED;
+
 /*
  * SB_LOCKED for `path`, which another process is writing: the message names the process of the
  * archive's note, if any.

@@ -13,7 +13,7 @@
  * The last two may also be in another directory (--parity-dir).
  *
  * A name alone does not prove who made the file. A file of such a name is the archive's if its
- * index counts the shard (shardcount.h), or if a note has its name and identity (note.h).
+ * index counts the shard (state.h), or if a note has its name and identity (note.h).
  */
 #ifndef SB_ARCHIVE_OWN_OWN_NAMES_H
 #define SB_ARCHIVE_OWN_OWN_NAMES_H

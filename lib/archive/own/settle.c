@@ -4,9 +4,8 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/own/pending.h"
-#include "archive/own/progress.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/part.h"
+#include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "core/array.h"
 #include "core/io.h"
@@ -20,68 +19,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file name, and what is there. */
-struct named {
-    char *path; /* NULL: not made */
-    struct sb_look look;
-};
-
-static void release(struct named *named)
-{
-    free(named->path);
-    *named = (struct named){0};
-}
-
-/* Takes over the path, also on failure. */
-static enum sb_code look(struct named *named, char *path)
-{
-    *named = (struct named){.path = path};
-    return path ? sb_look_at(path, &named->look) : sb_error()->code;
-}
-
-static enum sb_code look_at_shard(struct named *named, const char *archive, const char *suffix,
-                                  uint32_t number)
-{
-    char *prefix = sb_own_name(archive, suffix), *path;
-    enum sb_code code;
-
-    path = prefix ? sb_shard_name(prefix, number) : NULL;
-    code = look(named, path);
-    free(prefix);
-    return code;
-}
-
-static enum sb_code look_at_new_index(struct named *named, const struct sb_hold *hold)
-{
-    return look(named, sb_own_name(hold->path, SB_NEW_INDEX));
-}
-
-static enum sb_code remove_named(const struct named *named)
+static enum sb_code remove_named(const struct sb_named *named)
 {
     if (unlink(named->path) && errno != ENOENT)
         return sb_fail_errno(errno, "%s: cannot be removed", named->path);
     return SB_OK;
 }
 
-static enum sb_code sync_directory(const struct sb_hold *hold)
-{
-    return sb_sync_directory_of(hold->path);
-}
-
 /* Removes the file of a name if it is the one that was claimed. */
 static enum sb_code remove_claimed(const struct sb_hold *hold, const char *suffix,
                                    enum sb_claim_kind kind, uint32_t number)
 {
-    struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, suffix, number);
+    CLEANUP(sb_named_release) struct sb_named file = {0};
 
-    if (code == SB_OK && sb_note_claims(&hold->note, kind, number, &file.look.identity)) {
-        code = sb_protect_drop(file.path);
-        if (code == SB_OK)
-            code = remove_named(&file);
-    }
-    release(&file);
-    return code;
+    TRY(sb_look_at_shard(&file, hold->path, suffix, number));
+    if (!sb_note_claims(&hold->note, kind, number, &file.look.identity))
+        return SB_OK;
+    TRY(sb_protect_drop(file.path));
+    return remove_named(&file);
 }
 
 /* A shard that was made as a link: removing the name loses nothing of its target. */
@@ -96,19 +51,17 @@ static bool is_link(const struct sb_look *look)
  */
 static enum sb_code remove_unnoted(const struct sb_hold *hold, uint32_t number)
 {
-    enum sb_code code = SB_OK;
     bool again = true;
 
-    for (; code == SB_OK && again && number <= SB_SHARD_MAX; number++) {
-        struct named file;
+    for (; again && number <= SB_SHARD_MAX; number++) {
+        CLEANUP(sb_named_release) struct sb_named file = {0};
 
-        code = look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number);
+        TRY(sb_look_at_shard(&file, hold->path, SB_NEW_SUFFIX, number));
         again = number >= hold->note.text.links_from && is_link(&file.look);
-        if (code == SB_OK && (again || sb_is_empty_file(&file.look)))
-            code = remove_named(&file);
-        release(&file);
+        if (again || sb_is_empty_file(&file.look))
+            TRY(remove_named(&file));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The first number without a claim, among the shards that the run made. */
@@ -126,23 +79,22 @@ static uint32_t first_unnoted(const struct sb_hold *hold, uint32_t counted)
 static enum sb_code remove_new_index(const struct sb_hold *hold)
 {
     const struct sb_note_text *left = &hold->note.text;
-    struct named index;
-    enum sb_code code = look_at_new_index(&index, hold);
+    CLEANUP(sb_named_release) struct sb_named index = {0};
 
+    TRY(sb_look_at_own(&index, hold->path, SB_NEW_INDEX));
     /* An index that was just made, and not noted yet, is empty. */
-    if (code == SB_OK && (sb_is_identical(&index.look.identity, &left->index) ||
-                          (left->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look))))
-        code = remove_named(&index);
-    release(&index);
-    return code;
+    if (sb_is_identical(&index.look.identity, &left->index) ||
+        (left->aim != SB_AIM_CHANGE && sb_is_empty_file(&index.look)))
+        return remove_named(&index);
+    return SB_OK;
 }
 
 /* `counted`: shards of the existing index, 0 without one. */
 static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
-    /* Otherwise a run after a kill would finish an incomplete index. */
 
+    /* Otherwise a run after a kill would finish an incomplete index. */
     TRY(sb_note_unsay_whole(&hold->note));
     for (uint32_t i = 0; i < left->claims[SB_CLAIM_MADE].count; i++) {
         TRY(remove_claimed(hold, SB_NEW_SUFFIX, SB_CLAIM_MADE, i));
@@ -163,10 +115,10 @@ static enum sb_code undo_shards(struct sb_hold *hold, uint32_t counted)
 static enum sb_code undo(struct sb_hold *hold, uint32_t counted)
 {
     TRY(undo_shards(hold, counted));
-    TRY(sync_directory(hold));
+    TRY(sb_sync_directory_of(hold->path));
     TRY(remove_new_index(hold));
     /* Before the note is changed. */
-    return sync_directory(hold);
+    return sb_sync_directory_of(hold->path);
 }
 
 bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
@@ -175,7 +127,7 @@ bool sb_settle_undo(struct sb_hold *hold, uint32_t counted)
                   IGNORED(undo_shards(hold, counted)) == SB_OK;
 
     /* Continues if the sync fails, to remove what can be removed. */
-    (void)!IGNORED(sync_directory(hold));
+    (void)!IGNORED(sb_sync_directory_of(hold->path));
     return undone && IGNORED(remove_new_index(hold)) == SB_OK;
 }
 
@@ -191,13 +143,10 @@ static enum sb_code refuse(const struct sb_hold *hold, const char *path)
 
 static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suffix, uint32_t number)
 {
-    struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, suffix, number);
+    CLEANUP(sb_named_release) struct sb_named file = {0};
 
-    if (code == SB_OK && file.look.there)
-        code = refuse(hold, file.path);
-    release(&file);
-    return code;
+    TRY(sb_look_at_shard(&file, hold->path, suffix, number));
+    return file.look.there ? refuse(hold, file.path) : SB_OK;
 }
 
 /*
@@ -208,27 +157,25 @@ static enum sb_code refuse_existing(const struct sb_hold *hold, const char *suff
 static enum sb_code refuse_unknown(const struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
-    struct named index;
-    enum sb_code code = look_at_new_index(&index, hold);
+    CLEANUP(sb_named_release) struct sb_named index = {0};
 
-    if (code == SB_OK && index.look.there)
-        code = refuse(hold, index.path);
-    release(&index);
-    for (int kind = 0; code == SB_OK && kind < SB_CLAIM_KINDS; kind++) {
-        for (uint32_t i = 0; code == SB_OK && i < left->claims[kind].count; i++) {
+    TRY(sb_look_at_own(&index, hold->path, SB_NEW_INDEX));
+    if (index.look.there)
+        return refuse(hold, index.path);
+    for (int kind = 0; kind < SB_CLAIM_KINDS; kind++) {
+        for (uint32_t i = 0; i < left->claims[kind].count; i++) {
             if (left->claims[kind].at[i].inode == 0)
                 continue;
-            code = refuse_existing(hold, SB_NEW_SUFFIX, i);
-            if (code == SB_OK && kind == SB_CLAIM_MADE && i >= counted)
-                code = refuse_existing(hold, "", i);
+            TRY(refuse_existing(hold, SB_NEW_SUFFIX, i));
+            if (kind == SB_CLAIM_MADE && i >= counted)
+                TRY(refuse_existing(hold, "", i));
         }
     }
-    if (code == SB_OK && left->links_from <= SB_SHARD_MAX)
-        code = refuse_existing(hold, SB_NEW_SUFFIX, left->links_from);
-    return code;
+    return left->links_from <= SB_SHARD_MAX ? refuse_existing(hold, SB_NEW_SUFFIX, left->links_from)
+                                            : SB_OK;
 }
 
-static enum sb_code refuse_in_the_way(const struct named *from, const struct named *to)
+static enum sb_code refuse_in_the_way(const struct sb_named *from, const struct sb_named *to)
 {
     return sb_fail(SB_EXISTS, "%s: in the way of %s, which is to have this name; move it away",
                    to->path, from->path);
@@ -238,7 +185,7 @@ static enum sb_code refuse_in_the_way(const struct named *from, const struct nam
  * Removes an empty file that a killed run left under a name, but only if it is still empty:
  * exchanges the two names, and exchanges them back if the file has content.
  */
-static enum sb_code replace_empty(const struct named *from, const struct named *to)
+static enum sb_code replace_empty(const struct sb_named *from, const struct sb_named *to)
 {
     struct sb_look look;
     enum sb_code code;
@@ -246,10 +193,9 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
     if (renameat2(AT_FDCWD, from->path, AT_FDCWD, to->path, RENAME_EXCHANGE)) {
         if (errno != EINVAL && errno != ENOSYS)
             return sb_fail_errno(errno, "%s: cannot be renamed to %s", from->path, to->path);
-        code = sb_look_at(to->path, &look);
-        if (code == SB_OK && !sb_is_empty_file(&look))
-            code = refuse_in_the_way(from, to);
-        return code ? code : sb_rename(from->path, to->path);
+        TRY(sb_look_at(to->path, &look));
+        return sb_is_empty_file(&look) ? sb_rename(from->path, to->path)
+                                       : refuse_in_the_way(from, to);
     }
     code = sb_look_at(from->path, &look);
     if (code == SB_OK && sb_is_empty_file(&look))
@@ -263,57 +209,46 @@ static enum sb_code replace_empty(const struct named *from, const struct named *
  * Between a kill and now Barecat, which does not know notes, may have added files to a shard that
  * is to be removed.
  */
-static enum sb_code refuse_written(const struct sb_hold *hold, const struct named *from,
-                                   const struct named *to)
+static enum sb_code refuse_written(const struct sb_hold *hold, const struct sb_named *from,
+                                   const struct sb_named *to)
 {
     const struct timespec *written = &to->look.changed;
     struct sb_look note;
-    enum sb_code code;
 
     if (!hold->note.was_left)
         return SB_OK;
-    code = sb_look_into(hold->note.fd, hold->note.path, &note);
-    if (code || written->tv_sec < note.changed.tv_sec ||
+    TRY(sb_look_into(hold->note.fd, hold->note.path, &note));
+    if (written->tv_sec < note.changed.tv_sec ||
         (written->tv_sec == note.changed.tv_sec && written->tv_nsec <= note.changed.tv_nsec))
-        return code;
+        return SB_OK;
     return sb_fail(SB_EXISTS,
                    "%s: was written to since a run was killed that is to replace it by %s; another "
                    "program may have added files to it, so move it away and look at them",
                    to->path, from->path);
 }
 
-static enum sb_code give_name(const struct sb_hold *hold, const struct named *from,
-                              const struct named *to, uint32_t number)
+static enum sb_code give_name(const struct sb_hold *hold, const struct sb_named *from,
+                              const struct sb_named *to, uint32_t number)
 {
-    enum sb_code code;
-
     if (!to->look.there) {
-        code = sb_rename_new(from->path, to->path);
+        enum sb_code code = sb_rename_new(from->path, to->path);
+
         return code == SB_EXISTS ? refuse_in_the_way(from, to) : code;
     }
     /* Where a file system cannot rename without replacing, a kill leaves both names. */
     if (sb_is_identical(&from->look.identity, &to->look.identity))
         return remove_named(from);
     if (sb_note_claims(&hold->note, SB_CLAIM_GONE, number, &to->look.identity)) {
-        code = refuse_written(hold, from, to);
-        if (code == SB_OK)
-            code = sb_protect_drop(to->path);
-        return code ? code : sb_rename(from->path, to->path);
+        TRY(refuse_written(hold, from, to));
+        TRY(sb_protect_drop(to->path));
+        return sb_rename(from->path, to->path);
     }
     if (sb_note_claims(&hold->note, SB_CLAIM_EMPTY, number, &to->look.identity) &&
         sb_is_empty_file(&to->look)) {
-        code = sb_protect_drop(to->path);
-        return code ? code : replace_empty(from, to);
+        TRY(sb_protect_drop(to->path));
+        return replace_empty(from, to);
     }
     return refuse_in_the_way(from, to);
-}
-
-static enum sb_code fail_missing(const struct named *from, const struct named *to)
-{
-    return sb_fail(SB_NOENT,
-                   "%s: not there; put it back, or, if it is lost, remove %s, if that exists, and "
-                   "make an empty file of that name",
-                   from->path, to->path);
 }
 
 /* Gives a shard with the suffix its final name. `proved`: the note has its identity. */
@@ -321,43 +256,50 @@ static enum sb_code name_shard(const struct sb_hold *hold, const char *suffix, u
                                bool proved)
 {
     const struct sb_note *note = &hold->note;
-    struct named from, to = {0};
-    enum sb_code code = look_at_shard(&from, hold->path, suffix, number);
+    CLEANUP(sb_named_release) struct sb_named from = {0};
+    CLEANUP(sb_named_release) struct sb_named to = {0};
 
-    if (code == SB_OK)
-        code = look_at_shard(&to, hold->path, "", number);
-    if (code)
-        goto out;
+    TRY(sb_look_at_shard(&from, hold->path, suffix, number));
+    TRY(sb_look_at_shard(&to, hold->path, "", number));
     if (proved && sb_note_claims(note, SB_CLAIM_MADE, number, &to.look.identity) &&
         !sb_is_identical(&from.look.identity, &to.look.identity))
-        goto out;
+        return SB_OK;
     if (proved && from.look.there &&
         !sb_note_claims(note, SB_CLAIM_MADE, number, &from.look.identity))
-        code = refuse(hold, from.path);
-    else if (from.look.there)
-        code = give_name(hold, &from, &to, number);
-    else if (!to.look.there || sb_note_claims(note, SB_CLAIM_GONE, number, &to.look.identity))
-        code = fail_missing(&from, &to);
-out:
-    release(&from);
-    release(&to);
-    return code;
+        return refuse(hold, from.path);
+    if (from.look.there)
+        return give_name(hold, &from, &to, number);
+    if (to.look.there && !sb_note_claims(note, SB_CLAIM_GONE, number, &to.look.identity))
+        return SB_OK;
+    return sb_fail(SB_NOENT,
+                   "%s: not there; put it back, or, if it is lost, remove %s, if that exists, and "
+                   "make an empty file of that name",
+                   from.path, to.path);
 }
 
 enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number)
 {
-    struct named file;
-    enum sb_code code = look_at_shard(&file, hold->path, "", number);
+    CLEANUP(sb_named_release) struct sb_named file = {0};
 
-    if (code == SB_OK && sb_is_empty_file(&file.look))
-        code = sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity);
-    else if (code == SB_OK && file.look.there)
-        code = sb_fail(SB_EXISTS,
-                       "%s: in the way of the next shard, and no index says what is in it; move it "
-                       "away",
-                       file.path);
-    release(&file);
-    return code;
+    TRY(sb_look_at_shard(&file, hold->path, "", number));
+    if (sb_is_empty_file(&file.look))
+        return sb_note_claim(&hold->note, SB_CLAIM_EMPTY, number, &file.look.identity);
+    if (!file.look.there)
+        return SB_OK;
+    return sb_fail(SB_EXISTS,
+                   "%s: in the way of the next shard, and no index says what is in it; move it "
+                   "away",
+                   file.path);
+}
+
+enum sb_code sb_settle_claim_gone(struct sb_hold *hold, uint32_t number)
+{
+    CLEANUP(sb_named_release) struct sb_named file = {0};
+
+    TRY(sb_look_at_shard(&file, hold->path, "", number));
+    if (!file.look.there)
+        return SB_OK;
+    return sb_note_claim(&hold->note, SB_CLAIM_GONE, number, &file.look.identity);
 }
 
 enum sb_code sb_settle_name_shards(struct sb_hold *hold)
@@ -369,7 +311,7 @@ enum sb_code sb_settle_name_shards(struct sb_hold *hold)
         if (made->at[i].inode != 0)
             TRY(name_shard(hold, SB_NEW_SUFFIX, i, true));
     }
-    return sync_directory(hold);
+    return sb_sync_directory_of(hold->path);
 }
 
 enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count)
@@ -385,62 +327,35 @@ enum sb_code sb_settle_remove_gone(struct sb_hold *hold, uint32_t count)
 }
 
 /*
- * Shards that the row of config refers to, which thus are the archive's. If the note is about this
- * index, it identifies these files, and those that they replace.
- */
-static enum sb_code finish_row(const struct sb_hold *hold, const struct sb_pending *pending)
-{
-    bool of_new = strcmp(pending->suffix, SB_NEW_SUFFIX) == 0 &&
-                  sb_is_identical(&hold->note.text.index, &hold->index);
-
-    for (uint32_t i = 0; i < pending->count; i++)
-        TRY(name_shard(hold, pending->suffix, i, of_new));
-    return SB_OK;
-}
-
-/*
  * Where a file system cannot rename without replacing, a kill leaves the index under both names:
  * completes the renaming.
  */
 static enum sb_code remove_second_names(const struct sb_hold *hold)
 {
     static const char *const suffixes[] = {SB_NEW_INDEX, SB_PART, SB_OLD_INDEX};
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < ARRAY_SIZE(suffixes); i++) {
-        struct named name;
+    for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+        CLEANUP(sb_named_release) struct sb_named name = {0};
 
-        code = look(&name, sb_own_name(hold->path, suffixes[i]));
-        if (code == SB_OK && strcmp(name.path, hold->file) != 0 &&
+        TRY(sb_look_at_own(&name, hold->path, suffixes[i]));
+        if (strcmp(name.path, hold->file) != 0 &&
             sb_is_identical(&name.look.identity, &hold->index))
-            code = remove_named(&name);
-        release(&name);
+            TRY(remove_named(&name));
     }
-    return code;
+    return SB_OK;
 }
 
 /* A part that became this archive no longer exists: shards of an existing part are the part's. */
 static enum sb_code refuse_part(const struct sb_hold *hold)
 {
-    struct named part;
-    enum sb_code code = look(&part, sb_own_name(hold->path, SB_PART));
+    CLEANUP(sb_named_release) struct sb_named part = {0};
 
-    if (code == SB_OK && part.look.there)
-        code = sb_fail(SB_EXISTS,
-                       "%s: shards of this archive have names that are those of %s; move that away",
-                       hold->path, part.path);
-    release(&part);
-    return code;
-}
-
-static enum sb_code drop_row(struct sb_hold *hold, struct sqlite3 *db, bool part)
-{
-    /* It is no longer a part. */
-    if (part)
-        TRY(sb_progress_save(db, NULL));
-    TRY(sb_config_drop(db, SB_CONFIG_SHARD_PREFIX));
-    TRY(sb_database_run(db, "COMMIT"));
-    return sb_hold_begin(hold, db);
+    TRY(sb_look_at_own(&part, hold->path, SB_PART));
+    if (!part.look.there)
+        return SB_OK;
+    return sb_fail(SB_EXISTS,
+                   "%s: shards of this archive have names that are those of %s; move that away",
+                   hold->path, part.path);
 }
 
 enum sb_code sb_settle_forget(const struct sb_hold *hold)
@@ -460,70 +375,60 @@ enum sb_code sb_settle_forget(const struct sb_hold *hold)
 /* The index under its old name is removed once the new one exists. */
 static enum sb_code remove_replaced(const struct sb_hold *hold)
 {
-    struct named old;
-    enum sb_code code = look(&old, sb_own_name(hold->path, SB_OLD_INDEX));
+    CLEANUP(sb_named_release) struct sb_named old = {0};
 
-    if (code == SB_OK && sb_is_identical(&old.look.identity, &hold->note.text.subject))
-        code = remove_named(&old);
-    release(&old);
-    return code;
+    TRY(sb_look_at_own(&old, hold->path, SB_OLD_INDEX));
+    return sb_is_identical(&old.look.identity, &hold->note.text.subject) ? remove_named(&old)
+                                                                         : SB_OK;
 }
 
 /* The index of the run is in place. The one that it replaced may be under the new one's name. */
 static enum sb_code finish_committed(struct sb_hold *hold, uint32_t counted)
 {
-    struct named index;
-    enum sb_code code = look_at_new_index(&index, hold);
+    CLEANUP(sb_named_release) struct sb_named index = {0};
 
-    if (code == SB_OK && (sb_is_identical(&index.look.identity, &hold->index) ||
-                          sb_is_identical(&index.look.identity, &hold->note.text.subject)))
-        code = remove_named(&index);
-    release(&index);
-    if (code == SB_OK)
-        code = sb_settle_forget(hold);
-    if (code == SB_OK && hold->note.text.aim == SB_AIM_REPLACE)
-        code = remove_replaced(hold);
-    if (code == SB_OK)
-        code = sb_settle_remove_gone(hold, counted);
-    return code ? code : sync_directory(hold);
+    TRY(sb_look_at_own(&index, hold->path, SB_NEW_INDEX));
+    if (sb_is_identical(&index.look.identity, &hold->index) ||
+        sb_is_identical(&index.look.identity, &hold->note.text.subject))
+        TRY(remove_named(&index));
+    TRY(sb_settle_forget(hold));
+    if (hold->note.text.aim == SB_AIM_REPLACE)
+        TRY(remove_replaced(hold));
+    TRY(sb_settle_remove_gone(hold, counted));
+    return sb_sync_directory_of(hold->path);
 }
 
-/* After a change in place the index itself shows which shards it counts. */
-static enum sb_code settle_change(struct sb_hold *hold, uint32_t counted)
+/* *waits: the index of the run has its temporary name, or was not made. */
+static enum sb_code look_for_new_index(const struct sb_hold *hold, bool *waits)
 {
-    enum sb_code code = undo(hold, counted);
+    CLEANUP(sb_named_release) struct sb_named index = {0};
 
-    hold->left = hold->note.text.grows;
-    return code ? code : finish_committed(hold, counted);
-}
-
-static bool is_at_new_index(const struct sb_hold *hold, bool *is)
-{
-    struct named index;
-    enum sb_code code = look_at_new_index(&index, hold);
-
-    *is = code == SB_OK && (sb_is_identical(&index.look.identity, &hold->note.text.index) ||
-                            (hold->note.text.index.inode == 0 && !index.look.there) ||
-                            sb_is_empty_file(&index.look));
-    release(&index);
-    return code == SB_OK;
+    TRY(sb_look_at_own(&index, hold->path, SB_NEW_INDEX));
+    *waits = sb_is_identical(&index.look.identity, &hold->note.text.index) ||
+             (hold->note.text.index.inode == 0 && !index.look.there) ||
+             sb_is_empty_file(&index.look);
+    return SB_OK;
 }
 
 static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
-    bool waits;
+    bool waits = false;
 
     /* A run that was killed before its first line may have made an empty file. */
     if (left->aim == SB_AIM_NONE)
         return hold->note.was_left ? undo(hold, counted) : SB_OK;
-    if (left->aim == SB_AIM_CHANGE)
-        return sb_is_identical(&left->subject, &hold->index) ? settle_change(hold, counted)
-                                                             : refuse_unknown(hold, counted);
+    if (left->aim == SB_AIM_CHANGE) {
+        if (!sb_is_identical(&left->subject, &hold->index))
+            return refuse_unknown(hold, counted);
+        /* After a change in place the index itself shows which shards it counts. */
+        hold->left = left->grows;
+        TRY(undo(hold, counted));
+        return finish_committed(hold, counted);
+    }
     if (sb_is_identical(&left->index, &hold->index))
         return finish_committed(hold, counted);
-    if (!is_at_new_index(hold, &waits))
-        return sb_error()->code;
+    TRY(look_for_new_index(hold, &waits));
     /* While the new index has its temporary name, it has not replaced anything. */
     if (waits || sb_is_identical(&left->subject, &hold->index))
         return undo(hold, counted);
@@ -534,21 +439,31 @@ static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted)
 static enum sb_code settle_row(struct sb_hold *hold, struct sqlite3 *db)
 {
     struct sb_pending pending;
-    enum sb_code code = sb_pending_read(db, hold->path, &pending);
-    bool part;
+    bool part, of_new;
 
-    if (code || !pending.suffix)
-        return code;
+    TRY(sb_pending_read(db, hold->path, &pending));
+    if (!pending.suffix)
+        return SB_OK;
     /* Under its other names, as after cp -al, shards have the names that the row has. */
     TRY(sb_hold_refuse_links(hold));
     part = strcmp(pending.suffix, SB_PART) == 0;
     if (part)
-        code = refuse_part(hold);
-    if (code == SB_OK)
-        code = finish_row(hold, &pending);
-    if (code == SB_OK)
-        code = sync_directory(hold);
-    return code ? code : drop_row(hold, db, part);
+        TRY(refuse_part(hold));
+    /*
+     * Shards that the row refers to are the archive's. If the note is about this index, it
+     * identifies these files, and those that they replace.
+     */
+    of_new = strcmp(pending.suffix, SB_NEW_SUFFIX) == 0 &&
+             sb_is_identical(&hold->note.text.index, &hold->index);
+    for (uint32_t i = 0; i < pending.count; i++)
+        TRY(name_shard(hold, pending.suffix, i, of_new));
+    TRY(sb_sync_directory_of(hold->path));
+    /* It is no longer a part. */
+    if (part)
+        TRY(sb_progress_save(db, NULL));
+    TRY(sb_config_drop(db, SB_CONFIG_SHARD_PREFIX));
+    TRY(sb_database_run(db, "COMMIT"));
+    return sb_hold_begin(hold, db);
 }
 
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db)
@@ -578,8 +493,8 @@ enum sb_code sb_settle_missing(struct sb_hold *hold)
 
     if (left->aim == SB_AIM_NONE)
         return hold->note.was_left ? undo(hold, 0) : SB_OK;
-    if (left->aim != SB_AIM_CHANGE && !is_at_new_index(hold, &waits))
-        return sb_error()->code;
+    if (left->aim != SB_AIM_CHANGE)
+        TRY(look_for_new_index(hold, &waits));
     return waits ? undo(hold, 0) : refuse_unknown(hold, 0);
 }
 
@@ -598,23 +513,18 @@ enum sb_code sb_settle_remade(struct sb_hold *hold)
 enum sb_code sb_settle_forward(struct sb_hold *hold, bool *done)
 {
     const struct sb_note_text *left = &hold->note.text;
-    struct named index;
-    enum sb_code code;
+    CLEANUP(sb_named_release) struct sb_named index = {0};
 
     *done = false;
     if (left->aim != SB_AIM_MAKE || !left->whole)
         return SB_OK;
-    code = look_at_new_index(&index, hold);
-    if (code == SB_OK && sb_is_identical(&index.look.identity, &left->index)) {
-        code = sb_journal_refuse(hold->path);
-        if (code == SB_OK)
-            code = sb_settle_name_shards(hold);
-        if (code == SB_OK)
-            code = sb_rename_new(index.path, hold->path);
-        if (code == SB_OK)
-            code = sync_directory(hold);
-        *done = code == SB_OK;
-    }
-    release(&index);
-    return code;
+    TRY(sb_look_at_own(&index, hold->path, SB_NEW_INDEX));
+    if (!sb_is_identical(&index.look.identity, &left->index))
+        return SB_OK;
+    TRY(sb_journal_refuse(hold->path));
+    TRY(sb_settle_name_shards(hold));
+    TRY(sb_rename_new(index.path, hold->path));
+    TRY(sb_sync_directory_of(hold->path));
+    *done = true;
+    return SB_OK;
 }

@@ -6,7 +6,7 @@
  * belong together, because one of them was moved, replaced or copied meanwhile, nothing is renamed
  * or removed: SB_EXISTS names the file that is there, and what to do. With a shard that is removed
  * or replaced goes its parity file (archive/parity/note.h). A row of config about shards under
- * other names (pending.h) is followed unless a file is in the way.
+ * other names (state.h) is followed unless a file is in the way.
  */
 #ifndef SB_ARCHIVE_OWN_SETTLE_H
 #define SB_ARCHIVE_OWN_SETTLE_H
@@ -51,6 +51,12 @@ bool sb_settle_undo(struct sb_hold *hold, uint32_t counted);
  * file.
  */
 enum sb_code sb_settle_claim_name(struct sb_hold *hold, uint32_t number) SB_CHECKED;
+
+/*
+ * For the run of this note: records in it the file that has the shard's name, if any, as one to be
+ * removed. Not synced.
+ */
+enum sb_code sb_settle_claim_gone(struct sb_hold *hold, uint32_t number) SB_CHECKED;
 
 /*
  * For the run of this note: gives the shards that it made their final names, before the commit by

@@ -6,9 +6,8 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/own/remade.h"
 #include "archive/own/settle.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "archive/parent.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
@@ -80,10 +79,10 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
 }
 
 /* May bytes be added to this shard? Not through links: it may be another archive's. */
-static bool may_continue(const struct sb_writer *writer, const struct sb_look *look,
-                         const char *path)
+static bool may_continue(const struct sb_writer *writer, const struct sb_named *last)
 {
-    return !writer->seal && S_ISREG(look->mode) && look->links == 1 && access(path, W_OK) == 0;
+    return !writer->seal && S_ISREG(last->look.mode) && last->look.links == 1 &&
+           access(last->path, W_OK) == 0;
 }
 
 /*
@@ -95,45 +94,31 @@ static enum sb_code open_shards(struct sb_writer *writer)
 {
     uint32_t in_use = writer->shards_in_use;
     uint32_t count = in_use ? in_use - 1 : 0, own = in_use ? in_use : 1;
-    char *path = NULL, *last = NULL;
-    struct sb_look look, last_look = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_named_release) struct sb_named last = {0};
+    CLEANUP(sb_named_release) struct sb_named next = {0};
     int64_t end;
 
     for (;; count++) {
-        path = sb_shard_name(writer->hold.path, count);
-        if (!path) {
-            code = sb_error()->code;
-            goto out;
-        }
-        code = sb_look_at(path, &look);
-        if (code || !look.there)
+        TRY(sb_look_at_shard(&next, writer->hold.path, "", count));
+        if (!next.look.there)
             break;
-        free(last);
-        last = path;
-        last_look = look;
+        sb_named_release(&last);
+        last = next;
+        next = (struct sb_named){0};
     }
-    if (code == SB_OK && count < in_use)
-        code = sb_fail_errno(ENOENT, "%s", path);
-    if (code)
-        goto out;
-    code =
-        sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own, writer->limit);
-    if (code || !last || count > own || !may_continue(writer, &last_look, last))
-        goto out;
-    code = used_end(writer, count - 1, last_look.size, &end);
+    if (count < in_use)
+        return sb_fail_errno(ENOENT, "%s", next.path);
+    TRY(sb_shard_out_new(&writer->shards, &writer->hold, count < own ? count : own, writer->limit));
+    if (!last.path || count > own || !may_continue(writer, &last))
+        return SB_OK;
+    TRY(used_end(writer, count - 1, last.look.size, &end));
     /* A commit that freed the bytes after `end` must be on disk before they are cut off. */
-    if (code == SB_OK && end < last_look.size)
-        code = sb_sync_directory_of(writer->hold.file);
-    if (code == SB_OK)
-        code = sb_note_grows(&writer->hold.note, count - 1, end);
-    if (code == SB_OK)
-        code = sb_shard_out_continue(writer->shards, last, &last_look.identity, end);
-    writer->continues = code == SB_OK;
-out:
-    free(last);
-    free(path);
-    return code;
+    if (end < last.look.size)
+        TRY(sb_sync_directory_of(writer->hold.file));
+    TRY(sb_note_grows(&writer->hold.note, count - 1, end));
+    TRY(sb_shard_out_continue(writer->shards, last.path, &last.look.identity, end));
+    writer->continues = true;
+    return SB_OK;
 }
 
 /* Settles earlier runs; from here on the note is this run's. */
@@ -141,56 +126,45 @@ static enum sb_code look_at_archive(struct sb_writer *writer)
 {
     struct sb_hold *hold = &writer->hold;
     int64_t limit;
-    enum sb_code code = sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit);
 
-    if (code == SB_OK)
-        code = writer->index_only
-                   ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use)
-                   : sb_writer_refuse_foreign(writer, writer->db);
-    if (code)
-        return code;
+    TRY(sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit));
+    TRY(writer->index_only ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use)
+                           : sb_writer_refuse_foreign(writer, writer->db));
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
-    if (writer->removes)
-        code = sb_remade_refuse(writer->db, hold->path);
-    if (code == SB_OK)
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
     writer->settled = true;
-    return code;
+    if (writer->removes)
+        TRY(sb_remade_refuse(writer->db, hold->path));
+    return sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
 }
 
 enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
-    static const struct sb_hold_options options = {.to_change = true};
 
     if (writer->hold.fd < 0)
         TRY(sb_hold_take(&writer->hold));
     if (!writer->hold.file)
         TRY(sb_writer_roll_forward(writer));
-    TRY(sb_hold_open(&writer->hold, &writer->db, &options));
+    TRY(sb_hold_open(&writer->hold, &writer->db, &(struct sb_hold_options){.to_change = true}));
     writer->counter = sb_database_change_counter(writer->db);
     TRY(look_at_archive(writer));
     TRY(prepare(writer));
-    if (!writer->index_only)
-        TRY(open_shards(writer));
-    return SB_OK;
+    return writer->index_only ? SB_OK : open_shards(writer);
 }
 
 /* Copies the rows that `from` returns, all their columns as parameters, one by one. */
 static enum sb_code move_rows(struct sb_writer *writer, const char *from, const char *to)
 {
-    sqlite3_stmt *rows = NULL, *write = NULL;
-    enum sb_code code = sb_database_prepare(writer->staging, &rows, from);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *write = NULL;
+    enum sb_code code = SB_OK;
 
-    if (code == SB_OK)
-        code = sb_database_prepare(writer->db, &write, to);
+    TRY(sb_database_prepare(writer->staging, &rows, from));
+    TRY(sb_database_prepare(writer->db, &write, to));
     while (sb_database_row(rows, &code)) {
-        code = sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows));
-        if (code == SB_OK)
-            code = sb_database_step(write);
+        TRY(sb_database_bind_row(write, 1, rows, 0, sqlite3_column_count(rows)));
+        TRY(sb_database_step(write));
     }
-    sqlite3_finalize(rows);
-    sqlite3_finalize(write);
     return code;
 }
 
@@ -209,63 +183,46 @@ static enum sb_code move_records(struct sb_writer *writer)
 /* Gives files their bytes and final names, and syncs the shards. */
 static enum sb_code finish_files(struct sb_writer *writer)
 {
-    enum sb_code code = sb_writer_make_copies(writer);
-
-    if (code == SB_OK && writer->names_repeat)
-        code = sb_writer_index_names(writer);
-    if (code == SB_OK)
-        code = sb_writer_heed_strict(writer);
-    if (code || writer->index_only)
-        return code;
-    code = sb_shard_out_finish(writer->shards);
-    return code ? code : sb_sync_directory_of(writer->hold.path);
+    TRY(sb_writer_make_copies(writer));
+    if (writer->names_repeat)
+        TRY(sb_writer_index_names(writer));
+    TRY(sb_writer_heed_strict(writer));
+    if (writer->index_only)
+        return SB_OK;
+    TRY(sb_shard_out_finish(writer->shards));
+    return sb_sync_directory_of(writer->hold.path);
 }
 
 /* Within the transaction. */
 static enum sb_code change_index(struct sb_writer *writer)
 {
     uint32_t count = writer->shards ? sb_shard_out_count(writer->shards) : writer->shards_in_use;
-    enum sb_code code;
 
-    code = move_rows(writer, "SELECT path FROM dropped ORDER BY path",
-                     "DELETE FROM files WHERE path = ?1");
-    if (code == SB_OK)
-        code = move_rows(writer, "SELECT * FROM files ORDER BY path",
-                         "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
-                         " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-    if (code == SB_OK)
-        code = sb_tally_apply(writer->tally, writer->db, false);
-    if (code == SB_OK)
-        code = sb_writer_put_progress(writer);
+    TRY(move_rows(writer, "SELECT path FROM dropped ORDER BY path",
+                  "DELETE FROM files WHERE path = ?1"));
+    TRY(move_rows(writer, "SELECT * FROM files ORDER BY path",
+                  "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
+                  " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"));
+    TRY(sb_tally_apply(writer->tally, writer->db, false));
     writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
-    if (code == SB_OK && writer->shards)
-        code = move_records(writer);
-    if (code == SB_OK)
-        code = sb_writer_put_config(writer, count, false);
-    return code;
-}
-
-/* New shards have their names before any row refers to them. */
-static enum sb_code name_shards(struct sb_writer *writer)
-{
-    if (!writer->shards || sb_shard_out_made(writer->shards) == 0)
-        return SB_OK;
-    TRY(sb_note_sync(&writer->hold.note));
-    return sb_settle_name_shards(&writer->hold);
+    TRY(sb_writer_put_progress(writer));
+    if (writer->shards)
+        TRY(move_records(writer));
+    return sb_writer_put_config(writer, count, false);
 }
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer)
 {
-    enum sb_code code = finish_files(writer);
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = name_shards(writer);
-    if (code == SB_OK)
-        code = sb_exclude_readers(writer->db, writer->hold.file);
-    if (code == SB_OK)
-        code = change_index(writer);
-    if (code)
-        return code;
+    TRY(finish_files(writer));
+    /* New shards have their names before any row refers to them. */
+    if (writer->shards && sb_shard_out_made(writer->shards) > 0) {
+        TRY(sb_note_sync(&writer->hold.note));
+        TRY(sb_settle_name_shards(&writer->hold));
+    }
+    TRY(sb_exclude_readers(writer->db, writer->hold.file));
+    TRY(change_index(writer));
     /*
      * A commit that fails may be on disk all the same: then the bytes that it refers to must be
      * kept. Where it was not rolled back, the next writer finds out, and cuts off what is not in

@@ -27,16 +27,14 @@ enum sb_code sb_writer_add_copy(struct sb_writer *writer, const struct sb_entry 
                                 const char *target, size_t target_size, bool of_archive)
 {
     struct sb_entry empty = *entry;
-    enum sb_code code = writer->add_copy ? SB_OK : prepare_copies(writer);
 
+    if (!writer->add_copy)
+        TRY(prepare_copies(writer));
     empty.has &= ~(unsigned)SB_HAS_CRC;
     empty.shard = 0;
     empty.offset = 0;
     empty.size = 0;
-    if (code == SB_OK)
-        code = sb_writer_add_file(writer, &empty);
-    if (code)
-        return code;
+    TRY(sb_writer_add_file(writer, &empty));
     sqlite3_bind_int64(writer->add_copy, 1, sqlite3_last_insert_rowid(writer->rows));
     sqlite3_bind_text(writer->add_copy, 2, target, (int)target_size, SQLITE_STATIC);
     sqlite3_bind_int(writer->add_copy, 3, of_archive);
@@ -72,7 +70,8 @@ static enum sb_code prepare_copier(struct copier *copier)
     /* Among the rows of that name the last one before the copy. */
     return SB_PREPARE(rows,
                       {&copier->find,
-                       "SELECT shard, offset, size, crc32c, mode FROM temp.targets"
+                       "SELECT files.path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                       " FROM temp.targets"
                        " JOIN main.files ON files.rowid = row"
                        " WHERE targets.path = ?1 AND row < ?2 ORDER BY row DESC LIMIT 1"},
                       {&copier->update, "UPDATE main.files SET shard = ?2, offset = ?3, size = ?4,"
@@ -107,17 +106,8 @@ static enum sb_code find_target(struct copier *copier, const char *name, size_t 
     sqlite3_bind_text(copier->find, 1, name, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(copier->find, 2, sqlite3_column_int64(copier->copies, 0));
     found = sb_database_row(copier->find, &code);
-    if (found) {
-        target->shard = (uint32_t)sqlite3_column_int64(copier->find, 0);
-        target->offset = sqlite3_column_int64(copier->find, 1);
-        target->size = sqlite3_column_int64(copier->find, 2);
-        target->crc32c = (uint32_t)sqlite3_column_int64(copier->find, 3);
-        target->mode = (uint32_t)sqlite3_column_int64(copier->find, 4);
-        if (sqlite3_column_type(copier->find, 3) != SQLITE_NULL)
-            target->has |= SB_HAS_CRC;
-        if (sqlite3_column_type(copier->find, 4) != SQLITE_NULL)
-            target->has |= SB_HAS_MODE;
-    }
+    if (found)
+        code = sb_database_take_file(copier->find, 0, target);
     sqlite3_reset(copier->find);
     *others = false;
     if (code || found)
@@ -132,13 +122,12 @@ static enum sb_code shards_of(struct copier *copier, uint32_t number, struct sb_
     const struct sb_writer *writer = copier->writer;
     uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
     struct sb_shards **shards = number < first ? &copier->old : &copier->made;
-    enum sb_code code = sb_shard_out_reach(writer->shards, number);
 
-    if (!code && !*shards)
-        code =
-            sb_shards_open_at(shards, number < first ? writer->hold.path : writer->hold.note.path);
+    TRY(sb_shard_out_reach(writer->shards, number));
+    if (!*shards)
+        TRY(sb_shards_open_at(shards, number < first ? writer->hold.path : writer->hold.note.path));
     *out = *shards;
-    return code;
+    return SB_OK;
 }
 
 /* Passes bytes from one extent to another. */
@@ -173,7 +162,7 @@ static enum sb_code copy_bytes(struct copier *copier, const struct sb_entry *tar
     struct flow flow = {.writer = copier->writer, .to = copy};
     struct sb_shards *shards;
     struct sb_error failure;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (target->size < 0 || target->offset < 0) {
         sb_fail(SB_DAMAGED, "its row makes no sense");
@@ -205,7 +194,6 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy)
     bool has_mode = sqlite3_column_type(row, 2) != SQLITE_NULL;
     uint32_t mode = has_mode ? (uint32_t)sqlite3_column_int64(row, 2) & ~(uint32_t)S_IFMT
                              : copy->mode & ~(uint32_t)S_IFMT;
-    enum sb_code code;
 
     SB_BIND(copier->update, sqlite3_column_int64(row, 0), copy->shard, copy->offset, copy->size,
             copy->crc32c);
@@ -214,11 +202,10 @@ static enum sb_code keep(struct copier *copier, const struct sb_entry *copy)
                            mode | (copy->has & SB_HAS_MODE ? copy->mode & S_IFMT : S_IFREG));
     else
         sqlite3_bind_null(copier->update, 6);
-    code = sb_database_step(copier->update);
+    TRY(sb_database_step(copier->update));
     sb_count_up(&writer->counts.bytes, copy->size);
-    return code ? code
-                : sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
-                                (size_t)sqlite3_column_bytes(row, 1), 0, copy->size);
+    return sb_tally_file(writer->tally, (const char *)sqlite3_column_text(row, 1),
+                         (size_t)sqlite3_column_bytes(row, 1), 0, copy->size);
 }
 
 static enum sb_code leave_out(struct copier *copier)
@@ -262,41 +249,37 @@ static enum sb_code make_copy(struct copier *copier)
 /* Files of the archive that only a copy that was left out would have replaced are not dropped. */
 static enum sb_code keep_dropped(struct sb_writer *writer)
 {
-    sqlite3_stmt *lost = NULL, *keep = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *lost = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *keep = NULL;
+    enum sb_code code = SB_OK;
     struct sb_entry old;
-    enum sb_code code = SB_PREPARE(
-        writer->rows,
-        {&lost, "SELECT path FROM temp.lost WHERE path IN (SELECT path FROM main.dropped)"
-                " AND path NOT IN (SELECT path FROM main.files)"},
-        {&keep, "DELETE FROM main.dropped WHERE path = ?1"});
 
+    TRY(SB_PREPARE(writer->rows,
+                   {&lost,
+                    "SELECT path FROM temp.lost WHERE path IN (SELECT path FROM main.dropped)"
+                    " AND path NOT IN (SELECT path FROM main.files)"},
+                   {&keep, "DELETE FROM main.dropped WHERE path = ?1"}));
     while (sb_database_row(lost, &code)) {
-        code = sb_writer_lookup(writer, (const char *)sqlite3_column_text(lost, 0),
-                                (size_t)sqlite3_column_bytes(lost, 0), &old);
-        if (!code)
-            code = sb_database_bind_row(keep, 1, lost, 0, 1);
-        if (!code)
-            code = sb_database_step(keep);
-        if (!code)
-            code = sb_tally_file(writer->tally, old.path, old.path_size, 1, old.size);
-        writer->counts.dropped -= !code;
-        writer->counts.dropped_bytes -= code ? 0 : old.size;
+        TRY(sb_writer_lookup(writer, (const char *)sqlite3_column_text(lost, 0),
+                             (size_t)sqlite3_column_bytes(lost, 0), &old));
+        TRY(sb_database_bind_row(keep, 1, lost, 0, 1));
+        TRY(sb_database_step(keep));
+        TRY(sb_tally_file(writer->tally, old.path, old.path_size, 1, old.size));
+        writer->counts.dropped--;
+        writer->counts.dropped_bytes -= old.size;
     }
-    sqlite3_finalize(lost);
-    sqlite3_finalize(keep);
     return code;
 }
 
 enum sb_code sb_writer_make_copies(struct sb_writer *writer)
 {
-    struct copier copier = {.writer = writer};
-    enum sb_code code;
+    CLEANUP(release_copier) struct copier copier = {.writer = writer};
+    enum sb_code code = SB_OK;
 
     if (!writer->add_copy)
         return SB_OK;
-    code = prepare_copier(&copier);
+    TRY(prepare_copier(&copier));
     while (sb_database_row(copier.copies, &code))
-        code = make_copy(&copier);
-    release_copier(&copier);
+        TRY(make_copy(&copier));
     return code || !writer->staging ? code : keep_dropped(writer);
 }

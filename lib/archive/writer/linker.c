@@ -18,12 +18,6 @@ struct slot {
     uint64_t a, b;
 };
 
-/* The sizes of the linked shards, by number. */
-struct sizes {
-    int64_t *bytes;
-    size_t capacity;
-};
-
 struct table {
     struct slot *slots;
     size_t count, capacity; /* capacity is a power of two */
@@ -34,7 +28,8 @@ struct sb_linker {
     enum sb_link_kind kind;
     struct table looked_up; /* by shards and number there */
     struct table files;     /* by device and inode */
-    struct sizes sizes;
+    int64_t *sizes;         /* of the linked shards, by number */
+    size_t size_count;
 };
 
 /* The slot of these keys, or the free one for them. */
@@ -55,30 +50,23 @@ static const struct slot *find(const struct table *table, uint64_t a, uint64_t b
     return slot && slot->used ? slot : NULL;
 }
 
-static enum sb_code grow(struct table *table)
-{
-    struct table larger = {.count = table->count,
-                           .capacity = table->capacity ? table->capacity * 2 : 64};
-
-    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-    if (!larger.slots)
-        return sb_fail_memory();
-    for (size_t i = 0; i < table->capacity; i++) {
-        const struct slot *old = &table->slots[i];
-
-        if (old->used)
-            *slot_of(&larger, old->a, old->b) = *old;
-    }
-    free(table->slots);
-    *table = larger;
-    return SB_OK;
-}
-
 /* Adds keys that are not in the table. */
 static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t number)
 {
-    if (table->count * 2 >= table->capacity)
-        TRY(grow(table));
+    if (table->count * 2 >= table->capacity) {
+        struct table larger = {.count = table->count,
+                               .capacity = table->capacity ? table->capacity * 2 : 64};
+
+        larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+        if (!larger.slots)
+            return sb_fail_memory();
+        for (const struct slot *old = table->slots; old < table->slots + table->capacity; old++) {
+            if (old->used)
+                *slot_of(&larger, old->a, old->b) = *old;
+        }
+        free(table->slots);
+        *table = larger;
+    }
     *slot_of(table, a, b) = (struct slot){.used = true, .number = number, .a = a, .b = b};
     table->count++;
     return SB_OK;
@@ -87,10 +75,8 @@ static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t nu
 /* Records the number of a shard's file. */
 static enum sb_code put_file(struct sb_linker *linker, const struct stat *st, uint32_t number)
 {
-    struct sizes *sizes = &linker->sizes;
-
-    TRY(sb_grow(&sizes->bytes, &sizes->capacity, number, sizeof(*sizes->bytes)));
-    sizes->bytes[number] = st->st_size;
+    TRY(sb_grow(&linker->sizes, &linker->size_count, number, sizeof(*linker->sizes)));
+    linker->sizes[number] = st->st_size;
     return put(&linker->files, st->st_dev, st->st_ino, number);
 }
 
@@ -102,14 +88,13 @@ static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, cons
 {
     struct sb_linked linked;
     struct stat st;
-    enum sb_code code;
 
     if (lstat(path, &st))
         return sb_fail_errno(errno, "%s", path);
     if (!S_ISLNK(st.st_mode)) {
-        code = sb_linked_get(linker->writer->db, number, &linked);
-        if (code || !linked.watched)
-            return code;
+        TRY(sb_linked_get(linker->writer->db, number, &linked));
+        if (!linked.watched)
+            return SB_OK;
     } else if (stat(path, &st)) {
         return SB_OK;
     }
@@ -118,36 +103,22 @@ static enum sb_code add_existing(struct sb_linker *linker, uint32_t number, cons
     return put_file(linker, &st, number);
 }
 
-static enum sb_code add_all_existing(struct sb_linker *linker)
-{
-    uint32_t count = sb_writer_shard_count(linker->writer);
-    enum sb_code code = SB_OK;
-
-    for (uint32_t number = 0; !code && number < count; number++) {
-        char *path = sb_shard_name(linker->writer->hold.path, number);
-
-        code = path ? add_existing(linker, number, path) : sb_error()->code;
-        free(path);
-    }
-    return code;
-}
-
 enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer, enum sb_link_kind kind)
 {
-    struct sb_linker *linker = calloc(1, sizeof(*linker));
-    enum sb_code code;
+    CLEANUP(sb_linker_freep) struct sb_linker *linker = calloc(1, sizeof(*linker));
+    uint32_t count = sb_writer_shard_count(writer);
 
     *out = NULL;
     if (!linker)
         return sb_fail_memory();
     linker->writer = writer;
     linker->kind = kind;
-    code = add_all_existing(linker);
-    if (code) {
-        sb_linker_free(linker);
-        return code;
+    for (uint32_t number = 0; number < count; number++) {
+        CLEANUP(sb_freep) char *path = sb_shard_name(writer->hold.path, number);
+
+        TRY(path ? add_existing(linker, number, path) : sb_error()->code);
     }
-    *out = linker;
+    *out = TAKE(linker);
     return SB_OK;
 }
 
@@ -155,20 +126,10 @@ void sb_linker_free(struct sb_linker *linker)
 {
     if (!linker)
         return;
-    free(linker->sizes.bytes);
+    free(linker->sizes);
     free(linker->looked_up.slots);
     free(linker->files.slots);
     free(linker);
-}
-
-static enum sb_code link_file(struct sb_linker *linker, const char *name, uint32_t *number)
-{
-    CLEANUP(sb_freep) char *file = realpath(name, NULL);
-
-    if (!file)
-        return sb_fail_errno(errno, "%s", name);
-    TRY(sb_shard_refuse_unnamed(file));
-    return sb_writer_link_shard(linker->writer, linker->kind, file, number);
 }
 
 enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, uint32_t shard,
@@ -176,6 +137,7 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
 {
     const struct slot *found = find(&linker->looked_up, (uintptr_t)shards, shard);
     CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    CLEANUP(sb_freep) char *file = NULL;
     struct stat st;
 
     if (found) {
@@ -190,12 +152,16 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
     }
     if (sb_shards_path(shards, shard, &name))
         return sb_fail_memory();
-    TRY(link_file(linker, name.data, number));
+    file = realpath(name.data, NULL);
+    if (!file)
+        return sb_fail_errno(errno, "%s", name.data);
+    TRY(sb_shard_refuse_unnamed(file));
+    TRY(sb_writer_link_shard(linker->writer, linker->kind, file, number));
     TRY(put_file(linker, &st, *number));
     return put(&linker->looked_up, (uintptr_t)shards, shard, *number);
 }
 
 int64_t sb_linker_size(const struct sb_linker *linker, uint32_t number)
 {
-    return linker->sizes.bytes[number];
+    return linker->sizes[number];
 }

@@ -29,6 +29,7 @@ enum sb_link_kind {
 enum sb_code sb_linker_new(struct sb_linker **out, struct sb_writer *writer,
                            enum sb_link_kind kind) SB_CHECKED;
 void sb_linker_free(struct sb_linker *linker); /* NULL is allowed */
+FREEP(sb_linker_free, struct sb_linker)
 
 /*
  * The number of this shard in the writer's archive. Cheap from the second time on, if `shards`

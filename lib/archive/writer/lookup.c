@@ -1,4 +1,4 @@
-#include "archive/writer/lookup.h"
+#include "archive/writer/private.h"
 
 #include "archive/database.h"
 
@@ -30,12 +30,8 @@ static const char any_dir[] = DIR_COLUMNS " FROM main.dirs WHERE path = ?1"
 
 enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames)
 {
-    enum sb_code code =
-        SB_PREPARE(db, {&lookups->file, one_file}, {&lookups->dir, renames ? any_dir : one_dir});
-
-    if (code || renames)
-        return code;
-    return sb_database_prepare(db, &lookups->files, files_from);
+    TRY(SB_PREPARE(db, {&lookups->file, one_file}, {&lookups->dir, renames ? any_dir : one_dir}));
+    return renames ? SB_OK : sb_database_prepare(db, &lookups->files, files_from);
 }
 
 void sb_lookups_release(struct sb_lookups *lookups)
@@ -125,8 +121,8 @@ static enum sb_code find_ahead(struct sb_lookups *lookups, const char *path, siz
 
     while (ahead->at < ahead->count && compare(ahead, ahead->at, path, size) < 0)
         ahead->at++;
-    if (ahead->at == ahead->count && !lookups->ahead_to_the_end && read_ahead(lookups, path, size))
-        return sb_error()->code;
+    if (ahead->at == ahead->count && !lookups->ahead_to_the_end)
+        TRY(read_ahead(lookups, path, size));
     if (ahead->at == ahead->count || compare(ahead, ahead->at, path, size) != 0)
         return SB_NOENT;
     *entry = ahead->rows[ahead->at].entry;
@@ -134,19 +130,17 @@ static enum sb_code find_ahead(struct sb_lookups *lookups, const char *path, siz
     return SB_OK;
 }
 
-/* Names that were passed, such as those of directories above, do not move what is read ahead. */
-static bool was_passed(const struct sb_rows *ahead, const char *path, size_t size)
-{
-    return ahead->count > 0 && compare(ahead, ahead->at > 0 ? ahead->at - 1 : 0, path, size) >= 0;
-}
-
 enum sb_code sb_lookups_find(struct sb_lookups *lookups, const char *path, size_t size,
                              struct sb_entry *entry)
 {
+    const struct sb_rows *ahead = &lookups->ahead;
     enum sb_code code;
 
     *entry = (struct sb_entry){0};
-    if (!lookups->files || was_passed(&lookups->ahead, path, size))
+    /* Names that were passed, such as those of directories above, do not move what is read ahead.
+     */
+    if (!lookups->files ||
+        (ahead->count > 0 && compare(ahead, ahead->at > 0 ? ahead->at - 1 : 0, path, size) >= 0))
         code = find_one(lookups->file, SB_FILE, path, size, entry);
     else
         code = find_ahead(lookups, path, size, entry);

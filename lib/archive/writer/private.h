@@ -5,13 +5,88 @@
 #define SB_ARCHIVE_WRITER_PRIVATE_H
 
 #include "archive/own/new_index.h"
-#include "archive/own/pending.h"
-#include "archive/writer/lookup.h"
-#include "archive/writer/shardout.h"
+#include "archive/own/state.h"
+#include "archive/reader.h"
 #include "archive/writer/tally.h"
 #include "archive/writer/writer.h"
 
 #include <sqlite3.h>
+
+/*
+ * shardout.c: the shards that a writer fills: extents are reserved in order, and their bytes come
+ * in any order.
+ *
+ * New shards are made as ARCHIVE.new-shard-NNNNN, and the note (note.h) records each before it
+ * holds anything; the writer gives them their final names. A shard that is full and completely
+ * written is synced and closed at once, so that few are open whatever their number.
+ * sb_writer_place, sb_writer_write and those beside them in writer.h are there.
+ */
+struct sb_shard_out;
+
+/*
+ * limit: bytes in a shard before the next begins. first: number of the first shard to be made. The
+ * caller owns the hold, whose note this writes, and keeps it longer.
+ */
+enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
+                              int64_t limit) SB_CHECKED;
+
+/* Closes; new shards stay where they are. */
+void sb_shard_out_free(struct sb_shard_out *out);
+
+/*
+ * Begins with an existing shard, which must be this file: bytes are added after `end`. What is
+ * after `end` must be unused; it is cut off. Its number must be first - 1.
+ */
+enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
+                                   const struct sb_identity *file, int64_t end) SB_CHECKED;
+
+/*
+ * Makes the next shard a link to `target`, which is the text of a symbolic link, or else the path
+ * of the file. No extents are placed in it.
+ */
+enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind, const char *target,
+                               uint32_t *shard) SB_CHECKED;
+
+/* Extends a shard, for reading, to the end of its extents: the last may end in a hole. */
+enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard) SB_CHECKED;
+
+/* One more than the number of the last shard. */
+uint32_t sb_shard_out_count(const struct sb_shard_out *out);
+
+/* Number of shards made under the temporary prefix. */
+uint32_t sb_shard_out_made(const struct sb_shard_out *out);
+
+/* Cuts unused ends, syncs and closes all of them. At least one shard exists afterwards. */
+enum sb_code sb_shard_out_finish(struct sb_shard_out *out) SB_CHECKED;
+
+/*
+ * Restores the length of a shard that existed before. sb_settle_undo removes those that were made.
+ */
+void sb_shard_out_undo(struct sb_shard_out *out);
+
+/*
+ * lookup.c: names of an index that is about to be changed, looked up on the connection of its
+ * writer. Where the names come in order, the rows of files that come next are read ahead: one step
+ * in the index for each, no search.
+ */
+struct sb_lookups { /* {0}: there is no index */
+    sqlite3_stmt *dir, *file;
+    sqlite3_stmt *files;   /* from a name on; NULL: none are read ahead */
+    struct sb_rows ahead;  /* all before `at` are of lesser names than the last one */
+    size_t found;          /* of these */
+    bool ahead_to_the_end; /* there are some, and no file of the index comes after them */
+};
+
+/*
+ * renames: rows get other names between look-ups, and a directory without a row is found, too, if
+ * something is below it.
+ */
+enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames) SB_CHECKED;
+void sb_lookups_release(struct sb_lookups *lookups);
+
+/* A file, or else a directory. SB_NOENT without text. The entry has the path that is given. */
+enum sb_code sb_lookups_find(struct sb_lookups *lookups, const char *path, size_t size,
+                             struct sb_entry *entry) SB_CHECKED;
 
 struct sb_writer {
     enum sb_writer_mode mode;
@@ -39,7 +114,7 @@ struct sb_writer {
                           cannot cost db's lock */
     sqlite3 *rows;     /* db or staging: the one whose table `files` rows go to */
     uint32_t counter;  /* SB_APPEND: the change counter of db */
-    uint32_t shards_in_use; /* of an existing archive, see shardcount.h */
+    uint32_t shards_in_use; /* of an existing archive, see state.h */
 
     struct sb_shard_out *shards;
     struct sb_tally *tally;
@@ -59,19 +134,6 @@ struct sb_writer {
 /* writer/new.c: SB_CREATE and SB_REPLACE */
 enum sb_code sb_writer_open_new(struct sb_writer *writer) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer) SB_CHECKED;
-
-/*
- * Records in the note the shards of the archive that is replaced: they are removed with it.
- * SB_EXISTS if another file has the name of one of the `made` shards of the new one. Synced.
- */
-enum sb_code sb_writer_note_gone(struct sb_writer *writer, uint32_t made) SB_CHECKED;
-
-/* The commit, see sb_new_index_place; then shards get their final names. */
-enum sb_code sb_writer_put_in_place(struct sb_writer *writer, const char *from, int *fd,
-                                    const struct sb_identity *identity) SB_CHECKED;
-
-/* Closes the index that is being made, with its statements; its file stays. */
-void sb_writer_close_index(struct sb_writer *writer);
 
 /* Completes an interrupted run that had only its renames left. */
 enum sb_code sb_writer_roll_forward(struct sb_writer *writer) SB_CHECKED;

@@ -43,7 +43,7 @@ static enum sb_code prepare_for(struct sb_writer *writer, sqlite3_stmt **out, co
 static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const struct name *name,
                                 bool *found, int64_t *first, int64_t *second)
 {
-    sqlite3_stmt *row;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
     enum sb_code code = prepare_for(writer, &row, sql, name);
 
     *first = 0;
@@ -53,7 +53,6 @@ static enum sb_code two_numbers(struct sb_writer *writer, const char *sql, const
         *first = sqlite3_column_int64(row, 0);
         *second = sqlite3_column_int64(row, 1);
     }
-    sqlite3_finalize(row);
     return code;
 }
 
@@ -62,16 +61,15 @@ static enum sb_code weigh_directory(struct sb_writer *writer, const struct name 
                                     struct weight *weight)
 {
     bool found;
-    enum sb_code code;
 
     *weight = (struct weight){.subdirs = 1};
-    code = two_numbers(writer, "SELECT num_files_tree, size_tree FROM main.dirs WHERE path = ?1",
-                       name, &found, &weight->files_tree, &weight->size_tree);
-    if (code == SB_OK && (weight->files_tree < 0 || weight->size_tree < 0))
+    TRY(two_numbers(writer, "SELECT num_files_tree, size_tree FROM main.dirs WHERE path = ?1", name,
+                    &found, &weight->files_tree, &weight->size_tree));
+    if (weight->files_tree < 0 || weight->size_tree < 0)
         return sb_fail(SB_DAMAGED, "%s: its tree statistics make no sense; run 'shardbox upgrade'",
                        name->text);
-    if (code || found)
-        return code;
+    if (found)
+        return SB_OK;
     return two_numbers(writer, "SELECT count(*), sum(size) FROM main.files WHERE " BELOW, name,
                        &found, &weight->files_tree, &weight->size_tree);
 }
@@ -83,23 +81,21 @@ static enum sb_code shift(struct sb_writer *writer, const struct name *name,
     static const char add[] =
         "UPDATE main.dirs SET num_subdirs = num_subdirs + ?2, num_files = num_files + ?3,"
         " num_files_tree = num_files_tree + ?4, size_tree = size_tree + ?5 WHERE path = ?1";
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *update = NULL;
     struct name above = *name;
     bool is_parent = true;
-    sqlite3_stmt *update;
-    enum sb_code code = sb_database_prepare(writer->db, &update, add);
 
-    while (code == SB_OK && above.size > 0) {
+    TRY(sb_database_prepare(writer->db, &update, add));
+    for (; above.size > 0; is_parent = false) {
         above.size = sb_parent_size(above.text, above.size);
         bind_name(update, 1, &above);
         sqlite3_bind_int64(update, 2, is_parent ? sign * weight->subdirs : 0);
         sqlite3_bind_int64(update, 3, is_parent ? sign * weight->files : 0);
         sqlite3_bind_int64(update, 4, sign * weight->files_tree);
         sqlite3_bind_int64(update, 5, sign * weight->size_tree);
-        code = sb_database_step(update);
-        is_parent = false;
+        TRY(sb_database_step(update));
     }
-    sqlite3_finalize(update);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code run_for(struct sb_writer *writer, const char *sql, const struct name *name,
@@ -153,16 +149,6 @@ enum sb_code sb_writer_has_below(struct sb_writer *writer, const char *path, siz
                        &name, found, &ignored, &ignored);
 }
 
-static enum sb_code refuse_full(struct sb_writer *writer, const struct name *name)
-{
-    bool found;
-    enum sb_code code = sb_writer_has_below(writer, name->text, name->size, &found);
-
-    if (code || !found)
-        return code;
-    return sb_fail(SB_EXISTS, "%s: is a directory that is not empty", name->text);
-}
-
 static enum sb_code weigh(struct sb_writer *writer, const struct name *name,
                           const struct sb_entry *entry, struct weight *weight)
 {
@@ -176,13 +162,12 @@ static enum sb_code weigh(struct sb_writer *writer, const struct name *name,
 static enum sb_code remove_replaced(struct sb_writer *writer, const struct name *name,
                                     const struct sb_entry *entry)
 {
-    bool is_dir = entry->type == SB_DIR;
     struct weight weight;
 
     TRY(weigh(writer, name, entry, &weight));
     TRY(run_for(writer,
-                is_dir ? "DELETE FROM main.dirs WHERE path = ?1"
-                       : "DELETE FROM main.files WHERE path = ?1",
+                entry->type == SB_DIR ? "DELETE FROM main.dirs WHERE path = ?1"
+                                      : "DELETE FROM main.files WHERE path = ?1",
                 name, NULL));
     return shift(writer, name, &weight, -1);
 }
@@ -203,22 +188,25 @@ static enum sb_code look(struct sb_writer *writer, const struct name *from, cons
                          struct sb_entry *entry, struct sb_entry *replaced, bool *is_replaced)
 {
     enum sb_code code = sb_writer_lookup(writer, from->text, from->size, entry);
+    bool is_dir, found = false;
 
     if (code == SB_NOENT)
         return sb_fail(SB_NOENT, "%s: no such file or directory in the archive", from->text);
-    if (code)
-        return code;
+    TRY(code);
+    is_dir = entry->type == SB_DIR;
     code = sb_writer_lookup(writer, to->text, to->size, replaced);
-    *is_replaced = code == SB_OK;
     if (code && code != SB_NOENT)
         return code;
-    if (*is_replaced && entry->type == SB_DIR && replaced->type != SB_DIR)
+    *is_replaced = code == SB_OK;
+    if (*is_replaced && is_dir && replaced->type != SB_DIR)
         return sb_fail(SB_EXISTS, "%s: is a file, and %s is a directory", to->text, from->text);
-    if (*is_replaced && entry->type != SB_DIR && replaced->type == SB_DIR)
+    if (*is_replaced && !is_dir && replaced->type == SB_DIR)
         return sb_fail(SB_EXISTS, "%s: is a directory, and %s is none", to->text, from->text);
-    if (*is_replaced && replaced->type == SB_DIR && (code = refuse_full(writer, to)))
-        return code;
-    return entry->type == SB_DIR ? refuse_reach(writer, from, to) : SB_OK;
+    if (*is_replaced && is_dir)
+        TRY(sb_writer_has_below(writer, to->text, to->size, &found));
+    if (found)
+        return sb_fail(SB_EXISTS, "%s: is a directory that is not empty", to->text);
+    return is_dir ? refuse_reach(writer, from, to) : SB_OK;
 }
 
 enum sb_code sb_writer_rename(struct sb_writer *writer, const char *from_text, size_t from_size,

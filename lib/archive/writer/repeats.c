@@ -10,27 +10,18 @@
 
 #include <string.h>
 
-/* Rows to delete, found before any is deleted. */
-static const char make_table[] = "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)";
-
-/* Runs a statement whose only parameter is a row. */
-static enum sb_code run_for(sqlite3_stmt *statement, int64_t row)
-{
-    return SB_RUN(statement, row);
-}
-
 /* One by one: SQLite would hold the numbers of all rows of one statement in memory. */
 static enum sb_code delete_marked(sqlite3 *db)
 {
-    sqlite3_stmt *rows = NULL, *remove = NULL;
-    enum sb_code code = SB_PREPARE(db, {&rows, "SELECT row FROM temp.going"},
-                                   {&remove, "DELETE FROM main.files WHERE rowid = ?1"});
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *remove = NULL;
+    enum sb_code code = SB_OK;
 
+    TRY(SB_PREPARE(db, {&rows, "SELECT row FROM temp.going"},
+                   {&remove, "DELETE FROM main.files WHERE rowid = ?1"}));
     while (sb_database_row(rows, &code))
-        code = run_for(remove, sqlite3_column_int64(rows, 0));
-    sqlite3_finalize(rows);
-    sqlite3_finalize(remove);
-    return code ? code : sb_database_run(db, "DROP TABLE temp.going");
+        code = SB_RUN(remove, sqlite3_column_int64(rows, 0));
+    return code;
 }
 
 /* An added file. */
@@ -46,33 +37,28 @@ static enum sb_code compare(struct sb_writer *writer, struct added *before, sqli
 {
     const char *path = (const char *)sqlite3_column_text(row, 1);
     size_t size = (size_t)sqlite3_column_bytes(row, 1);
-    enum sb_code code = SB_OK;
 
     if (before->path.data && size == before->path.size &&
         memcmp(path, before->path.data, size) == 0) {
-        code = run_for(mark, before->row);
-        if (code == SB_OK)
-            code = sb_writer_uncount(writer, path, size, before->size);
+        TRY(SB_RUN(mark, before->row));
+        TRY(sb_writer_uncount(writer, path, size, before->size));
         writer->counts.superseded++;
     }
     before->row = sqlite3_column_int64(row, 0);
     before->size = sqlite3_column_int64(row, 2);
-    if (code == SB_OK && sb_buf_set(&before->path, path, size))
-        code = sb_fail_memory();
-    return code;
+    return sb_buf_set(&before->path, path, size) ? sb_fail_memory() : SB_OK;
 }
 
 static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark)
 {
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
     struct added before = {0};
-    sqlite3_stmt *rows;
     enum sb_code code;
 
     code = sb_database_prepare(writer->rows, &rows,
                                "SELECT rowid, path, size FROM main.files ORDER BY path, rowid");
     while (sb_database_row(rows, &code))
         code = compare(writer, &before, rows, mark);
-    sqlite3_finalize(rows);
     sb_buf_release(&before.path);
     return code;
 }
@@ -80,7 +66,6 @@ static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark
 struct clashes {
     sqlite3_stmt *find;
     sqlite3_stmt *mark;
-    const struct sb_writer *writer;
 };
 
 /* Marks the file that has the name of this directory, if there is one. */
@@ -93,19 +78,24 @@ static enum sb_code find_clash(void *context, const char *path, size_t size)
         return SB_OK;
     sqlite3_bind_text(clashes->find, 1, path, (int)size, SQLITE_STATIC);
     if (sb_database_row(clashes->find, &code))
-        code = run_for(clashes->mark, sqlite3_column_int64(clashes->find, 0));
+        code = SB_RUN(clashes->mark, sqlite3_column_int64(clashes->find, 0));
     sqlite3_reset(clashes->find);
     return code;
 }
 
-static enum sb_code uncount_clashes(struct sb_writer *writer)
+static enum sb_code mark_clashes(struct sb_writer *writer, sqlite3_stmt *mark)
 {
-    sqlite3_stmt *rows;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *find = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    struct clashes clashes = {.mark = mark};
+    enum sb_code code = SB_OK;
 
-    code = sb_database_prepare(writer->rows, &rows,
-                               "SELECT path, size FROM temp.going JOIN main.files"
-                               " ON files.rowid = going.row ORDER BY path");
+    TRY(sb_database_prepare(writer->rows, &find, "SELECT rowid FROM main.files WHERE path = ?1"));
+    clashes.find = find;
+    TRY(sb_tally_each_dir(writer->tally, find_clash, &clashes));
+    TRY(sb_database_prepare(writer->rows, &rows,
+                            "SELECT path, size FROM temp.going JOIN main.files"
+                            " ON files.rowid = going.row ORDER BY path"));
     while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
@@ -115,37 +105,20 @@ static enum sb_code uncount_clashes(struct sb_writer *writer)
                   "is a directory as well; the file was left out");
         code = sb_writer_uncount(writer, path, size, sqlite3_column_int64(rows, 1));
     }
-    sqlite3_finalize(rows);
     return code;
 }
 
-static enum sb_code mark_clashes(struct sb_writer *writer, sqlite3_stmt *mark)
-{
-    struct clashes clashes = {.mark = mark, .writer = writer};
-    enum sb_code code;
-
-    code = sb_database_prepare(writer->rows, &clashes.find,
-                               "SELECT rowid FROM main.files WHERE path = ?1");
-    if (code == SB_OK)
-        code = sb_tally_each_dir(writer->tally, find_clash, &clashes);
-    sqlite3_finalize(clashes.find);
-    return code ? code : uncount_clashes(writer);
-}
-
-/* Deletes the rows that `find` marks. */
+/* Deletes the rows that `find` marks: all are found before any is deleted. */
 static enum sb_code take_out(struct sb_writer *writer,
                              enum sb_code (*find)(struct sb_writer *writer, sqlite3_stmt *mark))
 {
-    sqlite3_stmt *mark = NULL;
-    enum sb_code code = sb_database_run(writer->rows, make_table);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *mark = NULL;
 
-    if (code == SB_OK)
-        code = sb_database_prepare(writer->rows, &mark,
-                                   "INSERT OR IGNORE INTO temp.going VALUES (?1)");
-    if (code == SB_OK)
-        code = find(writer, mark);
-    sqlite3_finalize(mark);
-    return code ? code : delete_marked(writer->rows);
+    TRY(sb_database_run(writer->rows, "CREATE TEMP TABLE going (row INTEGER PRIMARY KEY)"));
+    TRY(sb_database_prepare(writer->rows, &mark, "INSERT OR IGNORE INTO temp.going VALUES (?1)"));
+    TRY(find(writer, mark));
+    TRY(delete_marked(writer->rows));
+    return sb_database_run(writer->rows, "DROP TABLE temp.going");
 }
 
 enum sb_code sb_writer_index_names(struct sb_writer *writer)

@@ -1,4 +1,4 @@
-#include "archive/writer/shardout.h"
+#include "archive/writer/private.h"
 
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
@@ -49,28 +49,24 @@ struct sb_shard_out {
 
 static void free_file(struct shard_file *file)
 {
-    if (!file)
-        return;
     if (file->fd >= 0)
         close(file->fd);
     free(file->path);
     free(file);
 }
+FREEP(free_file, struct shard_file)
 
 enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, uint32_t first,
                               int64_t limit)
 {
-    struct sb_shard_out *made = calloc(1, sizeof(*made));
+    CLEANUP(sb_freep) char *prefix = sb_own_name(hold->path, SB_NEW_SUFFIX);
+    struct sb_shard_out *made = prefix ? calloc(1, sizeof(*made)) : NULL;
 
     *out = NULL;
     if (!made)
         return sb_fail_memory();
     made->hold = hold;
-    made->prefix = sb_own_name(hold->path, SB_NEW_SUFFIX);
-    if (!made->prefix) {
-        free(made);
-        return sb_error()->code;
-    }
+    made->prefix = TAKE(prefix);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_mutex_init(&made->writing, NULL);
     made->first = first;
@@ -125,28 +121,21 @@ static enum sb_code ensure_open(struct shard_file *file)
 static enum sb_code open_file(struct sb_shard_out *out, char *path, uint32_t number,
                               const struct sb_identity *known)
 {
-    struct shard_file *file = calloc(1, sizeof(*file));
+    CLEANUP(free_filep) struct shard_file *file = calloc(1, sizeof(*file));
     struct sb_look look = {0};
-    enum sb_code code;
 
     if (!file || !path) {
-        free(file);
         free(path);
+        free(TAKE(file));
         return sb_fail_memory();
     }
     *file = (struct shard_file){.number = number, .path = path, .fd = -1};
-    code = known ? open_known(path, known, &file->fd) : sb_hold_make_file(path, &file->fd);
-    if (code == SB_OK)
-        code = sb_look_into(file->fd, path, &look);
-    if (code) {
-        free_file(file);
-        return code;
-    }
+    TRY(known ? open_known(path, known, &file->fd) : sb_hold_make_file(path, &file->fd));
+    TRY(sb_look_into(file->fd, path, &look));
     file->identity = look.identity;
     pthread_mutex_lock(&out->mutex);
     file->next = out->open;
-    out->open = file;
-    out->current = file;
+    out->current = out->open = TAKE(file);
     pthread_mutex_unlock(&out->mutex);
     return SB_OK;
 }
@@ -164,8 +153,6 @@ static enum sb_code set_length(struct shard_file *file, int64_t length)
 enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
                                    const struct sb_identity *file, int64_t end)
 {
-    enum sb_code code = SB_OK;
-
     /*
      * Both are set before anything can fail: undoing would otherwise truncate the shard to nothing.
      */
@@ -175,9 +162,8 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
     if (!out->continued_path)
         return sb_fail_memory();
     TRY(open_file(out, strdup(path), out->first - 1, file));
-    code = set_length(out->current, end);
     out->current->end = end;
-    return code;
+    return set_length(out->current, end);
 }
 
 static enum sb_code close_file(struct shard_file *file)
@@ -236,11 +222,9 @@ static struct shard_file *detach_if_done(struct sb_shard_out *out, struct shard_
  */
 static enum sb_code look_at_name(struct sb_shard_out *out)
 {
-    struct sb_note *note = &out->hold->note;
-    enum sb_code code = sb_note_confirm(note);
-
-    return code || note->text.aim == SB_AIM_REPLACE ? code
-                                                    : sb_settle_claim_name(out->hold, out->next);
+    TRY(sb_note_confirm(&out->hold->note));
+    return out->hold->note.text.aim == SB_AIM_REPLACE ? SB_OK
+                                                      : sb_settle_claim_name(out->hold, out->next);
 }
 
 /* Before it holds anything: otherwise the next writer could not know whose it is. */
@@ -254,9 +238,9 @@ static enum sb_code note_made(struct sb_shard_out *out, const struct sb_identity
 
 static enum sb_code begin_shard(struct sb_shard_out *out)
 {
-    struct shard_file *full = out->current, *done = NULL;
+    CLEANUP(free_filep) struct shard_file *done = NULL;
+    struct shard_file *full = out->current;
     char *path;
-    enum sb_code code = SB_OK;
 
     if (out->next > SB_SHARD_MAX)
         return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
@@ -264,11 +248,8 @@ static enum sb_code begin_shard(struct sb_shard_out *out)
     path = sb_shard_name(out->prefix, out->next);
     if (!path)
         return SB_NOMEM;
-    code = open_file(out, path, out->next, NULL);
-    if (code == SB_OK)
-        code = note_made(out, &out->current->identity);
-    if (code)
-        return code;
+    TRY(open_file(out, path, out->next, NULL));
+    TRY(note_made(out, &out->current->identity));
     out->next++;
     if (!full)
         return SB_OK;
@@ -276,25 +257,21 @@ static enum sb_code begin_shard(struct sb_shard_out *out)
     done = detach_if_done(out, full);
     pthread_mutex_unlock(&out->mutex);
     if (done)
-        code = finish_file(done);
-    free_file(done);
-    return code == SB_OK ? limit_open(out) : code;
+        TRY(finish_file(done));
+    return limit_open(out);
 }
 
 /* A file that has the bytes of another without using space for them. */
 static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, const char *path)
 {
-    int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), to = -1;
+    CLEANUP(sb_closep) int from = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct sb_look look;
     enum sb_code code;
+    int to = -1;
 
     if (from < 0)
         return sb_fail_errno(errno, "%s", target);
-    code = sb_hold_make_file(path, &to);
-    if (code) {
-        close(from);
-        return code;
-    }
+    TRY(sb_hold_make_file(path, &to));
     code = sb_look_into(to, path, &look);
     if (code == SB_OK)
         code = note_made(out, &look.identity);
@@ -305,7 +282,6 @@ static enum sb_code share_blocks(struct sb_shard_out *out, const char *target, c
         code = sb_fsync(to, path);
     if (close(to) && code == SB_OK)
         code = sb_fail_errno(errno, "%s", path);
-    close(from);
     return code;
 }
 
@@ -347,8 +323,7 @@ enum sb_code sb_shard_out_link(struct sb_shard_out *out, enum sb_link_kind kind,
     return SB_OK;
 }
 
-enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t *shard,
-                                int64_t *offset)
+static enum sb_code place(struct sb_shard_out *out, int64_t size, uint32_t *shard, int64_t *offset)
 {
     struct shard_file *file = out->current;
 
@@ -365,15 +340,26 @@ enum sb_code sb_shard_out_place(struct sb_shard_out *out, int64_t size, uint32_t
     return SB_OK;
 }
 
-enum sb_code sb_shard_out_place_open(struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
+                             int64_t *offset)
 {
-    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
-        TRY(begin_shard(out));
-    return sb_shard_out_place(out, 0, shard, offset);
+    TRY(sb_writer_refuse_bytes(writer));
+    return place(writer->shards, size, shard, offset);
 }
 
-enum sb_code sb_shard_out_resize_last(struct sb_shard_out *out, int64_t old_size, int64_t new_size)
+enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
+    struct sb_shard_out *out = writer->shards;
+
+    TRY(sb_writer_refuse_bytes(writer));
+    if (out->current && out->current->end > 0 && out->limit < INT64_MAX)
+        TRY(begin_shard(out));
+    return place(out, 0, shard, offset);
+}
+
+enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size)
+{
+    struct sb_shard_out *out = writer->shards;
     struct shard_file *file = out->current;
     int64_t end;
 
@@ -399,22 +385,19 @@ static struct shard_file *find_file(struct sb_shard_out *out, uint32_t number)
 
 static enum sb_code settle(struct sb_shard_out *out, struct shard_file *file, int64_t size)
 {
-    struct shard_file *done;
-    enum sb_code code = SB_OK;
+    CLEANUP(free_filep) struct shard_file *done = NULL;
 
     pthread_mutex_lock(&out->mutex);
     file->pending -= size;
     done = detach_if_done(out, file);
     pthread_mutex_unlock(&out->mutex);
-    if (done)
-        code = finish_file(done);
-    free_file(done);
-    return code;
+    return done ? finish_file(done) : SB_OK;
 }
 
-enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_t offset,
-                                const void *data, size_t size)
+enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
+                             const void *data, size_t size)
 {
+    struct sb_shard_out *out = writer->shards;
     struct shard_file *file = find_file(out, shard);
     enum sb_code code;
 
@@ -426,14 +409,12 @@ enum sb_code sb_shard_out_write(struct sb_shard_out *out, uint32_t shard, int64_
     if (code == SB_OK && size >= WRITE_BEHIND_BYTES)
         sync_file_range(file->fd, offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
     pthread_mutex_unlock(&out->writing);
-    if (code)
-        return code;
-    return settle(out, file, (int64_t)size);
+    return code ? code : settle(out, file, (int64_t)size);
 }
 
-enum sb_code sb_shard_out_skip(struct sb_shard_out *out, uint32_t shard, int64_t size)
+enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size)
 {
-    return settle(out, find_file(out, shard), size);
+    return settle(writer->shards, find_file(writer->shards, shard), size);
 }
 
 enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
@@ -451,8 +432,10 @@ enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
     return code;
 }
 
-void sb_shard_out_address(const struct sb_shard_out *out, uint32_t *shard, int64_t *offset)
+void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
 {
+    const struct sb_shard_out *out = writer->shards;
+
     *shard = out->current ? out->current->number : out->next;
     *offset = out->current ? out->current->end : 0;
 }

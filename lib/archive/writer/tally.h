@@ -20,6 +20,7 @@ struct sb_tally;
 /* Makes its temporary table on db. */
 enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db) SB_CHECKED;
 void sb_tally_free(struct sb_tally *tally);
+FREEP(sb_tally_free, struct sb_tally)
 
 /* Counts files (+1 or -1) of so many bytes (+ or -) below the directory of `path`. */
 enum sb_code sb_tally_file(struct sb_tally *tally, const char *path, size_t path_size, int files,
@@ -34,13 +35,14 @@ enum sb_code sb_tally_dir(struct sb_tally *tally, const struct sb_entry *entry) 
  */
 enum sb_code sb_tally_drop_dir(struct sb_tally *tally, const char *path, size_t size) SB_CHECKED;
 
+typedef enum sb_code sb_tally_each(void *context, const char *path, size_t size);
+
 /*
  * Calls `each` for every directory that something was added to or that was passed to sb_tally_dir,
  * and those above it, each once; "" is the root. `each` may not call the tally; a code from it
  * other than SB_OK is the result.
  */
-enum sb_code sb_tally_each_dir(struct sb_tally *tally,
-                               enum sb_code (*each)(void *context, const char *path, size_t size),
+enum sb_code sb_tally_each_dir(struct sb_tally *tally, sb_tally_each *each,
                                void *context) SB_CHECKED;
 
 /*

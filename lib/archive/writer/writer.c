@@ -3,9 +3,9 @@
 #include "archive/archive.h"
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/own/settle.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "archive/shards.h"
 #include "core/number.h"
 
@@ -15,8 +15,7 @@
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options)
 {
-    struct sb_writer *writer = calloc(1, sizeof(*writer));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_writer_freep) struct sb_writer *writer = calloc(1, sizeof(*writer));
 
     *out = NULL;
     if (!writer)
@@ -36,17 +35,10 @@ enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
     if (writer->kept && writer->kept->fd >= 0)
         sb_hold_move(&writer->hold, writer->kept);
     else
-        code = sb_hold_find(&writer->hold, path, false);
-    if (code)
-        goto fail;
-    code = writer->mode == SB_APPEND ? sb_writer_open_append(writer) : sb_writer_open_new(writer);
-    if (code)
-        goto fail;
-    *out = writer;
+        TRY(sb_hold_find(&writer->hold, path, false));
+    TRY(writer->mode == SB_APPEND ? sb_writer_open_append(writer) : sb_writer_open_new(writer));
+    *out = TAKE(writer);
     return SB_OK;
-fail:
-    sb_writer_free(writer);
-    return code;
 }
 
 static bool is_locked(const struct sb_writer *writer)
@@ -68,38 +60,25 @@ static bool undo_unlocked(struct sb_writer *writer, uint32_t most)
            counted <= most && sb_settle_undo(&writer->hold, counted);
 }
 
-/*
- * A commit has failed. Where SQLite could roll it back, as with a full disk, none of the new shards
- * is counted; else what is on the disk is not known, and all is kept for the next writer.
- */
-static bool undo_commit(struct sb_writer *writer)
-{
-    if (writer->mode != SB_APPEND || !writer->shards)
-        return false;
-    return undo_unlocked(writer,
-                         sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards));
-}
-
 /* While the locks are still held: so only this run's files are undone. */
 static bool undo(struct sb_writer *writer)
 {
+    if (writer->finished)
+        return true;
+    /*
+     * A commit has failed. Where SQLite could roll it back, as with a full disk, none of the new
+     * shards is counted; else what is on the disk is not known, and all is kept for the next
+     * writer.
+     */
     if (writer->committed)
-        return writer->finished || undo_commit(writer);
+        return writer->mode == SB_APPEND && writer->shards &&
+               undo_unlocked(writer, sb_shard_out_count(writer->shards) -
+                                         sb_shard_out_made(writer->shards));
     if (writer->settled && !is_locked(writer))
         return undo_unlocked(writer, SB_SHARD_MAX + 1);
     if (writer->shards && is_locked(writer))
         sb_shard_out_undo(writer->shards);
     return writer->settled && sb_settle_undo(&writer->hold, 0);
-}
-
-/* The next writer removes what is left, which the note records. */
-static void let_go(struct sb_writer *writer, bool done)
-{
-    if (done && writer->committed && writer->kept &&
-        IGNORED(sb_note_clear(&writer->hold.note)) == SB_OK)
-        sb_hold_move(writer->kept, &writer->hold);
-    else
-        sb_hold_drop(&writer->hold, !done);
 }
 
 void sb_writer_free(struct sb_writer *writer)
@@ -121,7 +100,12 @@ void sb_writer_free(struct sb_writer *writer)
         sb_database_close(writer->db);
     sb_new_index_release(&writer->made);
     sb_database_close(writer->replaced);
-    let_go(writer, done);
+    /* The next writer removes what is left, which the note records. */
+    if (done && writer->committed && writer->kept &&
+        IGNORED(sb_note_clear(&writer->hold.note)) == SB_OK)
+        sb_hold_move(writer->kept, &writer->hold);
+    else
+        sb_hold_drop(&writer->hold, !done);
     free(writer);
 }
 
@@ -159,35 +143,6 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer)
     return sb_fail(SB_INVALID, "%s: was opened to change its index alone", writer->hold.path);
 }
 
-enum sb_code sb_writer_place(struct sb_writer *writer, int64_t size, uint32_t *shard,
-                             int64_t *offset)
-{
-    TRY(sb_writer_refuse_bytes(writer));
-    return sb_shard_out_place(writer->shards, size, shard, offset);
-}
-
-enum sb_code sb_writer_place_open(struct sb_writer *writer, uint32_t *shard, int64_t *offset)
-{
-    TRY(sb_writer_refuse_bytes(writer));
-    return sb_shard_out_place_open(writer->shards, shard, offset);
-}
-
-enum sb_code sb_writer_resize_last(struct sb_writer *writer, int64_t old_size, int64_t new_size)
-{
-    return sb_shard_out_resize_last(writer->shards, old_size, new_size);
-}
-
-enum sb_code sb_writer_write(struct sb_writer *writer, uint32_t shard, int64_t offset,
-                             const void *data, size_t size)
-{
-    return sb_shard_out_write(writer->shards, shard, offset, data, size);
-}
-
-enum sb_code sb_writer_skip(struct sb_writer *writer, uint32_t shard, int64_t size)
-{
-    return sb_shard_out_skip(writer->shards, shard, size);
-}
-
 enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows)
 {
     TRY(sb_tally_new(&writer->tally, rows));
@@ -199,10 +154,8 @@ enum sb_code sb_writer_prepare_rows(struct sb_writer *writer, sqlite3 *rows)
 
 enum sb_code sb_writer_add_file(struct sb_writer *writer, const struct sb_entry *entry)
 {
-    sqlite3_stmt *add = writer->add_file;
-
-    sb_database_bind_file(add, 1, entry);
-    TRY(sb_database_step(add));
+    sb_database_bind_file(writer->add_file, 1, entry);
+    TRY(sb_database_step(writer->add_file));
     writer->counts.files++;
     sb_count_up(&writer->counts.bytes, entry->size);
     return sb_tally_file(writer->tally, entry->path, entry->path_size, 1, entry->size);
@@ -270,11 +223,6 @@ void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *
 enum sb_code sb_writer_put_progress(struct sb_writer *writer)
 {
     return writer->sets_progress ? sb_progress_save(writer->db, writer->progress) : SB_OK;
-}
-
-void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
-{
-    sb_shard_out_address(writer->shards, shard, offset);
 }
 
 uint32_t sb_writer_change_counter(const struct sb_writer *writer)

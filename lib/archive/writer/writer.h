@@ -57,7 +57,7 @@ struct sb_writer_options {
      */
     struct sb_hold *kept;
 
-    bool removes; /* SB_APPEND: SB_INVALID if its index may not know all files (own/remade.h) */
+    bool removes; /* SB_APPEND: SB_INVALID if its index may not know all files (own/state.h) */
     bool strict;  /* a commit that would leave out a file is SB_INVALID, and undone */
     const struct sb_notify *notify; /* for the commit's messages about single files; may be NULL */
 };
@@ -76,6 +76,7 @@ struct sb_writer_counts {
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options) SB_CHECKED;
 void sb_writer_free(struct sb_writer *writer);
+FREEP(sb_writer_free, struct sb_writer)
 
 /* The archive's entry of this name; for SB_APPEND, else SB_NOENT. As sb_archive_lookup. */
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
@@ -188,7 +189,7 @@ enum sb_code sb_writer_name_owners(struct sb_writer *writer, const struct sb_own
                                    const struct sb_notify *notify) SB_CHECKED;
 
 /*
- * The commit stores it with everything else (progress.h); the caller keeps it until then. NULL:
+ * The commit stores it with everything else (own/part.h); the caller keeps it until then. NULL:
  * removes the rows of an earlier run. Without this call they stay.
  */
 void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *progress);

@@ -1,7 +1,7 @@
 #include "store/archive/holdings.h"
 
 #include "archive/archive.h"
-#include "archive/own/progress.h"
+#include "archive/own/part.h"
 #include "archive/writer/writer.h"
 #include "core/name.h"
 #include "core/number.h"

@@ -2,7 +2,6 @@
 
 #include "archive/archive.h"
 #include "archive/many.h"
-#include "archive/name_order.h"
 #include "core/name.h"
 #include "task/transfer/recode.h"
 

@@ -2,7 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/own/hold.h"
-#include "archive/own/pending.h"
+#include "archive/own/state.h"
 #include "archive/owner_names.h"
 #include "archive/shards.h"
 #include "core/buf.h"

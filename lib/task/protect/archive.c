@@ -2,7 +2,7 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/own/shardcount.h"
+#include "archive/own/state.h"
 #include "core/array.h"
 #include "core/file_lock.h"
 #include "core/io.h"

@@ -1,4 +1,4 @@
-#include "archive/own/remade.h"
+#include "archive/own/state.h"
 #include "core/io.h"
 #include "core/name.h"
 #include "task/protect/impl.h"

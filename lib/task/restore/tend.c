@@ -1,6 +1,6 @@
 #include "archive/archive.h"
 #include "archive/own/own_names.h"
-#include "archive/own/remade.h"
+#include "archive/own/state.h"
 #include "archive/parity/parity.h"
 #include "core/array.h"
 #include "core/buf.h"
