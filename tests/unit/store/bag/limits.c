@@ -1,5 +1,5 @@
-/* lib/store/limit_cache.h */
-#include "store/bag/limit_cache.h"
+/* lib/store/bag/limits.c */
+#include "store/bag/impl.h"
 #include "check.h"
 
 static void keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block, uint64_t first,
