@@ -108,7 +108,7 @@ static void settle(struct sb_input *input, enum sb_container_kind kind)
     input->kind = sb_kind_of(kind);
 }
 
-/* Asks all kinds, by name or by content; the surest wins, and the first of equally sure ones. */
+/* Tries all kinds, by name or by content; the surest wins, and the first of equally sure ones. */
 static enum sb_sure surest(const struct sb_input *input, bool by_content,
                            enum sb_container_kind *found)
 {

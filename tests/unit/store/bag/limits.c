@@ -1,6 +1,6 @@
 /* lib/store/bag/limits.c */
-#include "store/bag/impl.h"
 #include "check.h"
+#include "store/bag/impl.h"
 
 static void keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block, uint64_t first,
                  size_t count)
