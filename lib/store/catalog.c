@@ -145,7 +145,6 @@ static enum sb_code place(struct catalog *catalog, struct sb_member *member)
     struct sb_entry *entry = &member->entry;
     bool loads = catalog->source->loads;
     const void *kept = NULL;
-    enum sb_code code = SB_OK;
 
     entry->shard = 0;
     entry->offset = 0;
@@ -154,15 +153,15 @@ static enum sb_code place(struct catalog *catalog, struct sb_member *member)
         return SB_OK;
     }
     if (!loads && entry->type == SB_LINK) {
-        code = read_target(catalog, member);
+        TRY(read_target(catalog, member));
         kept = catalog->text.data;
     } else if (!loads) {
         catalog->result->in_sequence = true;
         if (catalog->options->checksums)
-            code = sum_bytes(catalog, entry);
+            TRY(sum_bytes(catalog, entry));
     }
-    if (code || entry->size == 0)
-        return code;
+    if (entry->size == 0)
+        return SB_OK;
     entry->shard = SB_SHARD_APART;
     return sb_catalog_bytes_add(catalog->bytes, member, kept, &entry->offset);
 }
@@ -195,11 +194,6 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member)
     return add_row(catalog, entry, true);
 }
 
-static bool is_damage(enum sb_code code)
-{
-    return code == SB_DAMAGED || code == SB_FORMAT;
-}
-
 static enum sb_code walk(struct catalog *catalog)
 {
     const struct sb_catalog_options *options = catalog->options;
@@ -215,7 +209,7 @@ static enum sb_code walk(struct catalog *catalog)
         if (catalog->members % PROGRESS_EVERY == 0 && options->progress)
             options->progress(options->context, source->done, source->total, catalog->members);
     }
-    if (is_damage(code) && catalog->members > 0) {
+    if ((code == SB_DAMAGED || code == SB_FORMAT) && catalog->members > 0) {
         catalog->result->damage = *sb_error();
         return SB_OK;
     }
@@ -242,8 +236,7 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
         sqlite3_bind_int64(set, 1, file);
     }
     sqlite3_reset(find);
-    if (code)
-        return code;
+    TRY(code);
     if (found) {
         TRY(sb_database_step(set));
         return sb_tally_file(catalog->tally, path, path_size, 0, bytes);
@@ -259,24 +252,19 @@ static enum sb_code adopt_target(struct catalog *catalog, sqlite3_stmt *find, sq
 /* In the order in which the links came, so that a link to an earlier link finds its bytes. */
 static enum sb_code resolve_links(struct catalog *catalog)
 {
-    sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
-    enum sb_code code;
-
-    code = SB_PREPARE(catalog->db,
-                      {&rows, "SELECT file, path, target FROM links"
-                              " CROSS JOIN files ON files.rowid = file ORDER BY file"},
-                      {&find, "SELECT shard, offset, size, crc32c, mode FROM files"
-                              " INDEXED BY " SB_ADOPTED_FILES
-                              " WHERE path = ?1 AND rowid < ?2 AND shard IS NOT NULL"
-                              " ORDER BY rowid DESC LIMIT 1"},
-                      {&set, "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
-                             " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
-                             " WHERE rowid = ?1"});
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL, *find = NULL, *set = NULL;
+    enum sb_code code = SB_PREPARE(catalog->db,
+                                   {&rows, "SELECT file, path, target FROM links"
+                                           " CROSS JOIN files ON files.rowid = file ORDER BY file"},
+                                   {&find, "SELECT shard, offset, size, crc32c, mode FROM files"
+                                           " INDEXED BY " SB_ADOPTED_FILES
+                                           " WHERE path = ?1 AND rowid < ?2 AND shard IS NOT NULL"
+                                           " ORDER BY rowid DESC LIMIT 1"},
+                                   {&set, "UPDATE files SET shard = ?2, offset = ?3, size = ?4,"
+                                          " crc32c = ?5, mode = iif(?6 & 0xf000 = 0xa000, ?6, mode)"
+                                          " WHERE rowid = ?1"});
     while (sb_database_row(rows, &code))
         code = adopt_target(catalog, find, set, rows);
-    sqlite3_finalize(rows);
-    sqlite3_finalize(find);
-    sqlite3_finalize(set);
     return code;
 }
 
@@ -287,21 +275,19 @@ static enum sb_code drop_files(struct catalog *catalog, const char *which, int64
     enum sb_code code;
 
     *count = 0;
-    code = sb_database_run(catalog->db, which);
-    if (!code)
-        code = sb_database_prepare(catalog->db, &rows,
-                                   "SELECT path, size FROM temp.doomed"
-                                   " CROSS JOIN files ON files.rowid = file");
+    TRY(sb_database_run(catalog->db, which));
+    code = sb_database_prepare(catalog->db, &rows,
+                               "SELECT path, size FROM temp.doomed"
+                               " CROSS JOIN files ON files.rowid = file");
     for (; sb_database_row(rows, &code); ++*count)
         code = sb_tally_file(catalog->tally, (const char *)sqlite3_column_text(rows, 0),
                              (size_t)sqlite3_column_bytes(rows, 0), -1,
                              -sqlite3_column_int64(rows, 1));
     sqlite3_finalize(rows);
-    if (!code)
-        code = sb_database_run(catalog->db,
-                               "DELETE FROM files WHERE rowid IN (SELECT file FROM temp.doomed);"
-                               "DROP TABLE temp.doomed");
-    return code;
+    TRY(code);
+    return sb_database_run(catalog->db,
+                           "DELETE FROM files WHERE rowid IN (SELECT file FROM temp.doomed);"
+                           "DROP TABLE temp.doomed");
 }
 
 static enum sb_code drop_superseded(struct catalog *catalog)
@@ -319,41 +305,26 @@ static enum sb_code drop_superseded(struct catalog *catalog)
     return SB_OK;
 }
 
-/*
- * A unique index would find duplicate names, too, but without a journal the statement that fails
- * would leave it half built.
- */
-static enum sb_code have_repeated(struct catalog *catalog, bool *repeated)
-{
-    int64_t found = 0;
-    enum sb_code code = SB_OK;
-
-    if (!catalog->source->unique)
-        code = sb_database_integer(catalog->db,
-                                   "SELECT 1 FROM files INDEXED BY " SB_ADOPTED_FILES
-                                   " GROUP BY path HAVING count(*) > 1 LIMIT 1",
-                                   0, &found);
-    *repeated = found != 0;
-    return code;
-}
-
 static enum sb_code index_files(struct catalog *catalog)
 {
-    bool repeated = false;
-    int64_t count;
-    enum sb_code code;
+    int64_t count, repeated = 0;
 
-    code = sb_database_run(catalog->db, "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)");
-    if (!code && catalog->linked)
-        code = resolve_links(catalog);
-    if (!code && catalog->linked)
-        code = drop_files(catalog,
-                          "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files"
-                          " WHERE shard IS NULL",
-                          &count);
-    if (!code)
-        code = have_repeated(catalog, &repeated);
-    return code || !repeated ? code : drop_superseded(catalog);
+    TRY(sb_database_run(catalog->db, "CREATE INDEX " SB_ADOPTED_FILES " ON files (path)"));
+    if (catalog->linked) {
+        TRY(resolve_links(catalog));
+        TRY(drop_files(catalog,
+                       "CREATE TEMP TABLE doomed AS SELECT rowid AS file FROM files"
+                       " WHERE shard IS NULL",
+                       &count));
+    }
+    /* A unique index would find duplicate names, too, but without a journal the statement that
+     * fails would leave it half built. */
+    if (!catalog->source->unique)
+        TRY(sb_database_integer(catalog->db,
+                                "SELECT 1 FROM files INDEXED BY " SB_ADOPTED_FILES
+                                " GROUP BY path HAVING count(*) > 1 LIMIT 1",
+                                0, &repeated));
+    return repeated ? drop_superseded(catalog) : SB_OK;
 }
 
 /* Takes a file that has a directory's name off the statistics. */
@@ -361,32 +332,29 @@ static enum sb_code uncount(sqlite3_stmt *lessen, const char *path, size_t path_
 {
     size_t size = path_size;
     bool direct = true;
-    enum sb_code code;
 
     do {
         size = sb_parent_size(path, size);
         sqlite3_bind_text(lessen, 1, path, (int)size, SQLITE_STATIC);
         sqlite3_bind_int(lessen, 2, direct);
         sqlite3_bind_int64(lessen, 3, bytes);
-        code = sb_database_step(lessen);
+        TRY(sb_database_step(lessen));
         direct = false;
-    } while (!code && size > 0);
-    return code;
+    } while (size > 0);
+    return SB_OK;
 }
 
 static enum sb_code settle_conflicts(struct catalog *catalog)
 {
-    sqlite3_stmt *rows = NULL, *lessen = NULL, *drop = NULL;
-    enum sb_code code;
-
-    code = SB_PREPARE(catalog->db,
-                      {&rows, "SELECT files.rowid, files.path, files.size FROM dirs"
-                              " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
-                              " ON files.path = dirs.path"},
-                      {&lessen, "UPDATE dirs SET num_files = num_files - ?2,"
-                                " num_files_tree = num_files_tree - 1,"
-                                " size_tree = size_tree - ?3 WHERE path = ?1"},
-                      {&drop, "DELETE FROM files WHERE rowid = ?1"});
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL, *lessen = NULL, *drop = NULL;
+    enum sb_code code = SB_PREPARE(catalog->db,
+                                   {&rows, "SELECT files.rowid, files.path, files.size FROM dirs"
+                                           " CROSS JOIN files INDEXED BY " SB_ADOPTED_FILES
+                                           " ON files.path = dirs.path"},
+                                   {&lessen, "UPDATE dirs SET num_files = num_files - ?2,"
+                                             " num_files_tree = num_files_tree - 1,"
+                                             " size_tree = size_tree - ?3 WHERE path = ?1"},
+                                   {&drop, "DELETE FROM files WHERE rowid = ?1"});
     while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 1);
 
@@ -394,13 +362,9 @@ static enum sb_code settle_conflicts(struct catalog *catalog)
                   "left out: a file whose name is a directory's too");
         code = uncount(lessen, path, (size_t)sqlite3_column_bytes(rows, 1),
                        sqlite3_column_int64(rows, 2));
-        sqlite3_bind_int64(drop, 1, sqlite3_column_int64(rows, 0));
         if (!code)
-            code = sb_database_step(drop);
+            code = SB_RUN(drop, sqlite3_column_int64(rows, 0));
     }
-    sqlite3_finalize(rows);
-    sqlite3_finalize(lessen);
-    sqlite3_finalize(drop);
     return code;
 }
 

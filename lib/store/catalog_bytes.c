@@ -59,8 +59,8 @@ enum sb_code sb_catalog_bytes_add(struct sb_catalog_bytes *bytes, const struct s
         return sb_fail(SB_LIMIT, "the sizes add up to more than 2^63 - 1 bytes");
     if (size == 0 || (!kept && !bytes->source->loads))
         return SB_OK;
-    if (!bytes->db && open_table(bytes))
-        return sb_error()->code;
+    if (!bytes->db)
+        TRY(open_table(bytes));
     add = bytes->add;
     sqlite3_bind_int64(add, AT, *at);
     sqlite3_bind_int64(add, SIZE, size);
@@ -94,7 +94,7 @@ static enum sb_code find_apart(struct sb_catalog_bytes *bytes, int64_t offset, s
     *out = (struct apart){0};
     if (!find)
         return fail_nowhere(bytes);
-    sqlite3_bind_int64(find, 1, offset);
+    SB_BIND(find, offset);
     rc = sqlite3_step(find);
     if (rc == SQLITE_ROW) {
         out->at = sqlite3_column_int64(find, AT);
@@ -124,13 +124,10 @@ static enum sb_code take(struct sb_catalog_bytes *bytes, int64_t offset, struct 
     *loader = NULL;
     pthread_mutex_lock(&bytes->lock);
     code = find_apart(bytes, offset, apart);
-    if (code || apart->is_kept)
-        goto out;
-    if (bytes->idle_count > 0)
+    if (!code && !apart->is_kept && bytes->idle_count > 0)
         *loader = bytes->idle[--bytes->idle_count];
-    else
+    else if (!code && !apart->is_kept)
         code = sb_loader_open(bytes->source, loader);
-out:
     pthread_mutex_unlock(&bytes->lock);
     if (code)
         sb_buf_release(&apart->kept);
@@ -265,10 +262,9 @@ static enum sb_code read_apart(struct sb_catalog_bytes *bytes, int64_t offset, c
     struct sb_loader *loader;
     struct apart apart;
     int64_t left;
-    enum sb_code code = take(bytes, offset, &apart, &loader);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(take(bytes, offset, &apart, &loader));
     left = apart.member.entry.size - (offset - apart.at);
     if ((int64_t)*size > left)
         *size = (size_t)left;
@@ -305,22 +301,20 @@ static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t of
 static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offset, int64_t size,
                                    sb_each_block *each, void *context)
 {
-    enum sb_code code = SB_OK;
-    void *block = malloc(BLOCK_BYTES);
+    CLEANUP(sb_freep) void *block = malloc(BLOCK_BYTES);
 
     if (!block)
         return sb_fail_memory();
-    while (size > 0 && !code) {
+    while (size > 0) {
         size_t part = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
 
-        code = sb_interrupted() ? sb_fail_interrupt() : read_located(bytes, offset, block, part);
-        if (!code)
-            code = each(context, block, part);
+        TRY(sb_heed_interrupt());
+        TRY(read_located(bytes, offset, block, part));
+        TRY(each(context, block, part));
         offset += (int64_t)part;
         size -= (int64_t)part;
     }
-    free(block);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t offset,
@@ -329,7 +323,7 @@ static enum sb_code stream_bytes(struct sb_bytes *base, uint32_t shard, int64_t 
     struct sb_catalog_bytes *bytes = (struct sb_catalog_bytes *)base;
     struct sb_loader *loader;
     struct apart apart;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (shard != SB_SHARD_APART)
         return stream_located(bytes, offset, size, each, context);

@@ -37,7 +37,7 @@ static bool is_cp437(const char *name)
 
 enum sb_code sb_charset_open(struct sb_charset **out, const char *name)
 {
-    struct sb_charset *charset = name ? calloc(1, sizeof(*charset)) : NULL;
+    CLEANUP(sb_freep) struct sb_charset *charset = name ? calloc(1, sizeof(*charset)) : NULL;
 
     *out = NULL;
     if (!name)
@@ -45,15 +45,13 @@ enum sb_code sb_charset_open(struct sb_charset **out, const char *name)
     if (!charset)
         return sb_fail_memory();
     charset->converter = is_cp437(name) ? (iconv_t)-1 : iconv_open("UTF-8", name);
-    if (charset->converter == (iconv_t)-1 && !is_cp437(name)) {
-        sb_fail(SB_INVALID,
-                "'%s' is no charset that can be read here; 'iconv -l' lists those that the system "
-                "has (a static program has only a few of them); CP437 is always there",
-                name);
-        free(charset);
-        return sb_error()->code;
-    }
-    *out = charset;
+    if (charset->converter == (iconv_t)-1 && !is_cp437(name))
+        return sb_fail(
+            SB_INVALID,
+            "'%s' is no charset that can be read here; 'iconv -l' lists those that the system "
+            "has (a static program has only a few of them); CP437 is always there",
+            name);
+    *out = TAKE(charset);
     return SB_OK;
 }
 

@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define WRITER_MILLISECONDS 500
+#define SPOOL_BLOCK         ((size_t)1 << 20)
 
 bool sb_input_begins(const struct sb_input *input, const char *magic, size_t size)
 {
@@ -107,33 +109,17 @@ static void settle(struct sb_input *input, enum sb_container_kind kind)
     input->kind = sb_kind_of(kind);
 }
 
-typedef enum sb_sure (*is_kind)(const struct sb_input *input);
-
-static is_kind by_name(const struct sb_kind *kind)
-{
-    return kind->by_name;
-}
-
-static is_kind by_content(const struct sb_kind *kind)
-{
-    return kind->by_content;
-}
-
-static enum sb_sure is_of(is_kind is, const struct sb_input *input)
-{
-    return is ? is(input) : SB_NO;
-}
-
-/* Tries `question` with all kinds; the surest wins, and the first of equally sure ones. */
-static enum sb_sure surest(const struct sb_input *input,
-                           is_kind (*question)(const struct sb_kind *),
+/* Tries all kinds, by name or by content; the surest wins, and the first of equally sure ones. */
+static enum sb_sure surest(const struct sb_input *input, bool by_content,
                            enum sb_container_kind *found)
 {
     enum sb_sure best = SB_NO;
 
     *found = SB_UNKNOWN;
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
-        enum sb_sure sure = is_of(question(sb_kind_of(i)), input);
+        const struct sb_kind *kind = sb_kind_of(i);
+        enum sb_sure (*is)(const struct sb_input *) = by_content ? kind->by_content : kind->by_name;
+        enum sb_sure sure = is ? is(input) : SB_NO;
 
         if (sure > best) {
             best = sure;
@@ -167,32 +153,26 @@ static bool may_be_bag(const struct sb_input *input)
     return sb_input_ends_as_bag(input);
 }
 
-/* Reads more of a pipe to its head: SB_AHEAD_BYTES, where it has as many. */
-static enum sb_code read_ahead(struct sb_input *input)
+static enum sb_code look_at_rest(struct sb_input *input)
 {
     struct sb_buf *head = &input->head;
     size_t got;
 
-    if (!input->pipe || input->first_size < SB_HEAD_BYTES)
-        return SB_OK;
-    if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
-        return sb_fail_memory();
-    TRY(sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size, &got,
-                     input->name));
-    head->size += got;
-    return SB_OK;
-}
-
-static enum sb_code look_at_rest(struct sb_input *input)
-{
-    TRY(read_ahead(input));
+    /* More of a pipe: SB_AHEAD_BYTES, where it has as many. */
+    if (input->pipe && input->first_size >= SB_HEAD_BYTES) {
+        if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
+            return sb_fail_memory();
+        TRY(sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size,
+                         &got, input->name));
+        head->size += got;
+    }
     for (enum sb_container_kind i = SB_UNKNOWN + 1; sb_kind_of(i); i++) {
         const struct sb_kind *kind = sb_kind_of(i);
 
-        if (!kind->by_rest || !kind->by_rest(input))
-            continue;
-        settle(input, i);
-        return SB_OK;
+        if (kind->by_rest && kind->by_rest(input)) {
+            settle(input, i);
+            break;
+        }
     }
     return SB_OK;
 }
@@ -229,7 +209,7 @@ static enum sb_code fail_unknown(const struct sb_input *input)
 static enum sb_code look_at_content(struct sb_input *input)
 {
     enum sb_container_kind found;
-    enum sb_sure sure = surest(input, by_content, &found);
+    enum sb_sure sure = surest(input, true, &found);
 
     if (sure <= SB_BY_FILTER)
         input->type.filter = sb_filter_by_content(input->first, input->first_size);
@@ -240,8 +220,8 @@ static enum sb_code look_at_content(struct sb_input *input)
         return SB_OK;
     if (input->first_size == 0)
         return sb_fail(SB_FORMAT, "%s: is empty", input->name);
-    if (sure <= SB_BY_ZEROS && look_at_rest(input))
-        return sb_error()->code;
+    if (sure <= SB_BY_ZEROS)
+        TRY(look_at_rest(input));
     if (may_be_bag(input))
         return sb_fail(SB_FORMAT, "%s: ends as a bag does; --from=%s says that it is one",
                        input->name, input->type.filter == SB_FILTER_ZSTD ? "bagz" : "bag");
@@ -323,9 +303,9 @@ static enum sb_code look_at_path(struct sb_input *input)
     enum sb_code code = SB_OK;
 
     look_first(input, &opened);
-    if (!input->there && refuse_remote(input))
-        return sb_error()->code;
-    if (!input->kind && surest(input, by_name, &found))
+    if (!input->there)
+        TRY(refuse_remote(input));
+    if (!input->kind && surest(input, false, &found))
         settle(input, found);
     if (input->kind)
         code = compare_with_place(input);
@@ -333,9 +313,10 @@ static enum sb_code look_at_path(struct sb_input *input)
         sb_file_free(opened);
         return code;
     }
-    if ((!opened && open_path(input, &opened)) || take_path(input, opened) ||
-        look_at_descriptor(input))
-        return sb_error()->code;
+    if (!opened)
+        TRY(open_path(input, &opened));
+    TRY(take_path(input, opened));
+    TRY(look_at_descriptor(input));
     if (input->kind->by_path && (input->kind != &sb_archive_kind || input->pipe))
         close_files(input);
     return SB_OK;
@@ -380,12 +361,48 @@ void sb_input_close(struct sb_input *input)
     *input = (struct sb_input){0};
 }
 
+static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size)
+{
+    CLEANUP(sb_freep) char *block = malloc(SPOOL_BLOCK);
+    int64_t done = 0;
+    size_t got = input->head.size;
+    const char *data = input->head.data;
+
+    if (!block)
+        return sb_fail_memory();
+    do {
+        if (max_size > 0 && (int64_t)got > max_size - done)
+            return sb_fail(SB_LIMIT, "%s: has more than the %lld bytes that --max-size allows",
+                           input->name, (long long)max_size);
+        if (got > 0)
+            TRY(sb_write_full(fd, data, got, "temporary file (see TMPDIR)"));
+        done += (int64_t)got;
+        TRY(sb_read_full(input->pipe->fd, block, SPOOL_BLOCK, &got, input->name));
+        data = block;
+    } while (got > 0);
+    return SB_OK;
+}
+
+enum sb_code sb_input_spool(struct sb_input *input, int64_t max_size)
+{
+    enum sb_code code;
+    int fd;
+
+    if (!input->pipe || input->file)
+        return SB_OK;
+    TRY(sb_temp_file(&fd, ""));
+    code = copy_all(fd, input, max_size);
+    if (!code)
+        return sb_file_take(&input->file, fd, input->name);
+    close(fd);
+    return code;
+}
+
 enum sb_code sb_source_open(struct sb_source **out, struct sb_input *input,
                             const struct sb_source_options *options, const struct sb_notify *notify)
 {
     *out = NULL;
-    if (input->kind->source(out, input, options, notify))
-        return sb_error()->code;
+    TRY(input->kind->source(out, input, options, notify));
     (*out)->zeros_most = options->max_size;
     return SB_OK;
 }

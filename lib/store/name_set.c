@@ -48,8 +48,8 @@ static void bind(sqlite3_stmt *statement, const char *name, size_t size)
 enum sb_code sb_name_set_add(struct sb_name_set **set, const char *beside, const char *name,
                              size_t size)
 {
-    if (!*set && new_set(set, beside))
-        return sb_error()->code;
+    if (!*set)
+        TRY(new_set(set, beside));
     bind((*set)->add, name, size);
     return sb_database_step((*set)->add);
 }

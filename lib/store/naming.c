@@ -38,16 +38,6 @@ enum sb_code sb_naming_clean(const char *raw, size_t raw_size, bool is_dir, stru
     return SB_OK;
 }
 
-/* A leading "./", which the names of most tars have, is not reported. */
-static void say_what_goes(struct sb_naming *naming, const char *raw, size_t raw_size)
-{
-    if (raw_size == 0 || raw[0] != '/')
-        return;
-    naming->said = true;
-    sb_report(naming->notify, SB_WARNING, "name", raw,
-              "the leading '/' is taken off this name, and off others like it");
-}
-
 enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw_size, bool is_dir,
                            const char **name, size_t *size)
 {
@@ -63,8 +53,12 @@ enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw
         sb_report(naming->notify, SB_PROBLEM, "name", raw, "left out: the name %s", problem);
         return SB_END;
     }
-    if (!naming->said)
-        say_what_goes(naming, raw, raw_size);
+    /* A leading "./", which the names of most tars have, is not reported. */
+    if (!naming->said && raw_size > 0 && raw[0] == '/') {
+        naming->said = true;
+        sb_report(naming->notify, SB_WARNING, "name", raw,
+                  "the leading '/' is taken off this name, and off others like it");
+    }
     *name = naming->text.data;
     *size = naming->text.size;
     return SB_OK;

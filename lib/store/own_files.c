@@ -150,17 +150,16 @@ static enum sb_code add_names(struct sb_own_files *files, enum kind kind, const 
 static enum sb_code add_file(struct sb_own_files *files, const char *path)
 {
     struct place *first, *second;
-    struct sb_buf limits = {0};
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
     struct stat st;
-    enum sb_code code = add_names(files, ONE_FILE, path, &first, &second);
 
-    if (code || !sb_is_bag_name(path))
-        return code;
-    code = sb_limits_name(path, &limits) ? sb_fail_memory() : SB_OK;
-    if (!code && stat(limits.data, &st) == 0)
-        code = add_names(files, ONE_FILE, limits.data, &first, &second);
-    sb_buf_release(&limits);
-    return code;
+    TRY(add_names(files, ONE_FILE, path, &first, &second));
+    if (!sb_is_bag_name(path))
+        return SB_OK;
+    if (sb_limits_name(path, &limits))
+        return sb_fail_memory();
+    return stat(limits.data, &st) == 0 ? add_names(files, ONE_FILE, limits.data, &first, &second)
+                                       : SB_OK;
 }
 
 static enum sb_code add_bags(struct sb_own_files *files, const char *spec)
@@ -262,9 +261,9 @@ static int compare_identities(const void *a, const void *b)
     const struct identity *x = a, *y = b;
 
     if (x->device != y->device)
-        return x->device < y->device ? -1 : 1;
+        return COMPARE(x->device, y->device);
     if (x->inode != y->inode)
-        return x->inode < y->inode ? -1 : 1;
+        return COMPARE(x->inode, y->inode);
     return x->is_linked - y->is_linked;
 }
 
@@ -318,25 +317,23 @@ static const struct place *find_identity(const struct sb_own_files *files, const
 {
     const struct identity wanted = {.device = st->st_dev, .inode = st->st_ino};
     struct sb_own_files *own = (struct sb_own_files *)files;
-    size_t low = 0, high;
+    const struct identity *found;
+    size_t at;
 
     pthread_mutex_lock(&own->mutex);
     if (!own->looked_up)
         look_up(own);
     own->looked_up = true;
     pthread_mutex_unlock(&own->mutex);
-    for (high = files->identity_count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare_identities(&files->identities[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < files->identity_count && files->identities[low].device == st->st_dev &&
-        files->identities[low].inode == st->st_ino && (linked || !files->identities[low].is_linked))
-        return files->identities[low].place;
-    return NULL;
+    at = FIRST_WHERE(i, files->identity_count,
+                     compare_identities(&files->identities[i], &wanted) >= 0);
+    if (at == files->identity_count)
+        return NULL;
+    found = &files->identities[at];
+    return found->device == st->st_dev && found->inode == st->st_ino &&
+                   (linked || !found->is_linked)
+               ? found->place
+               : NULL;
 }
 
 /* By name */
@@ -345,15 +342,12 @@ static const struct place *find_identity(const struct sb_own_files *files, const
 static bool stat_parent(int dir_fd, const char *component, struct stat *st)
 {
     const char *last = sb_base_name(component);
-    char *dir;
-    bool found;
+    CLEANUP(sb_freep) char *dir = NULL;
 
     if (last == component)
         return fstatat(dir_fd, ".", st, 0) == 0;
     dir = strndup(component, (size_t)(last - component));
-    found = dir && fstatat(dir_fd, dir, st, 0) == 0;
-    free(dir);
-    return found;
+    return dir && fstatat(dir_fd, dir, st, 0) == 0;
 }
 
 /* The name that a file is made under, or locked by, until it is complete: .NAME.shardbox-out. */
@@ -395,17 +389,13 @@ static bool has_name(const struct place *place, const char *name, bool counted)
 /* Does a parity file say that it belongs to the file of this path? */
 static bool is_parity_of(int dir_fd, const char *component, size_t size, const char *path)
 {
-    struct sb_parity *parity = NULL;
-    struct sb_buf name = {0};
-    bool is = false;
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if ((dir_fd == AT_FDCWD || !sb_buf_add_format(&name, "/proc/self/fd/%d/", dir_fd)) &&
-        !sb_buf_add_format(&name, "%.*s%s", (int)size, component, SB_PROTECT_SUFFIX) &&
-        IGNORED(sb_parity_open(&parity, name.data)) == SB_OK)
-        is = sb_protect_has_note(&parity->super) && sb_protect_has_origin(&parity->super, path);
-    sb_parity_free(parity);
-    sb_buf_release(&name);
-    return is;
+    return (dir_fd == AT_FDCWD || !sb_buf_add_format(&name, "/proc/self/fd/%d/", dir_fd)) &&
+           !sb_buf_add_format(&name, "%.*s%s", (int)size, component, SB_PROTECT_SUFFIX) &&
+           IGNORED(sb_parity_open(&parity, name.data)) == SB_OK &&
+           sb_protect_has_note(&parity->super) && sb_protect_has_origin(&parity->super, path);
 }
 
 /* In another directory than the file: what a repair replaced goes with the parity of the index. */
@@ -413,39 +403,35 @@ static bool is_elsewhere(const struct place *place, int dir_fd, const char *comp
 {
     const char *last = sb_base_name(component), *rest = last + strlen(place->base);
     size_t size = strlen(component), end = strlen(SB_PROTECT_SUFFIX);
-    struct sb_buf path = {0};
-    bool is;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     if (!sb_own_may_be_elsewhere(rest))
         return false;
     if (strcmp(rest, SB_REPAIR_END) == 0)
         end = strlen(SB_REPAIR_END);
-    is = !sb_buf_add_format(&path, "%s%.*s", place->path, (int)(strlen(rest) - end), rest) &&
-         is_parity_of(dir_fd, component, size - end, path.data);
-    sb_buf_release(&path);
-    return is;
+    return !sb_buf_add_format(&path, "%s%.*s", place->path, (int)(strlen(rest) - end), rest) &&
+           is_parity_of(dir_fd, component, size - end, path.data);
 }
 
 /* Is it in the directory, or below? */
 static bool is_below(const struct place *place, int dir_fd, const char *component)
 {
     const char *last = sb_base_name(component);
-    struct sb_buf up = {0};
+    CLEANUP(sb_buf_release) struct sb_buf up = {0};
     struct stat st, before = {0};
-    bool is = false;
 
     if (sb_buf_add(&up, component, (size_t)(last - component)) || sb_buf_add_char(&up, '.'))
         return false;
-    for (int i = 0; !is && i < ABOVE_MOST && fstatat(dir_fd, up.data, &st, 0) == 0; i++) {
+    for (int i = 0; i < ABOVE_MOST && fstatat(dir_fd, up.data, &st, 0) == 0; i++) {
         if (i > 0 && sb_is_same_file(&st, &before))
-            break;
-        is = sb_is_same_file(&st, &place->dir);
+            return false;
+        if (sb_is_same_file(&st, &place->dir))
+            return true;
         before = st;
         if (sb_buf_add_text(&up, "/.."))
-            break;
+            return false;
     }
-    sb_buf_release(&up);
-    return is;
+    return false;
 }
 
 static const struct place *find_name(const struct sb_own_files *files, int dir_fd,

@@ -14,10 +14,8 @@
 static enum sb_code name_of_set(const char *path, struct sb_share share, struct sb_buf *out)
 {
     struct sb_shard_pattern pattern;
-    enum sb_code code = sb_shard_pattern_parse(&pattern, path);
 
-    if (code)
-        return code;
+    TRY(sb_shard_pattern_parse(&pattern, path));
     if (!pattern.is_set)
         return SB_END;
     if (pattern.shards > 0 && pattern.shards != share.count)
@@ -25,8 +23,9 @@ static enum sb_code name_of_set(const char *path, struct sb_share share, struct 
                        "%s: is a set of %" PRIu32 " shards, but the work is cut into %" PRId64
                        " parts; each part is one shard",
                        path, pattern.shards, share.count);
-    code = sb_shard_pattern_name(&pattern, (uint32_t)share.index, (uint32_t)share.count, out);
-    return code ? sb_fail_memory() : SB_OK;
+    if (sb_shard_pattern_name(&pattern, (uint32_t)share.index, (uint32_t)share.count, out))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 static bool ends_in_no_name(const char *path, size_t size)

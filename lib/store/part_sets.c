@@ -1,5 +1,6 @@
 #include "store/part_sets.h"
 
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "store/container.h"
@@ -62,7 +63,7 @@ static int compare_sets(const struct part *a, const struct part *b)
 
     if (order == 0)
         order = sb_compare_bytes(a->suffix, a->suffix_size, b->suffix, b->suffix_size);
-    return order ? order : (a->share.count > b->share.count) - (a->share.count < b->share.count);
+    return order ? order : COMPARE(a->share.count, b->share.count);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -70,7 +71,7 @@ static int compare_parts(const void *a, const void *b)
     const struct part *x = a, *y = b;
     int order = compare_sets(x, y);
 
-    return order ? order : (x->share.index > y->share.index) - (x->share.index < y->share.index);
+    return order ? order : COMPARE(x->share.index, y->share.index);
 }
 
 /* Adds a range to the list, as "3" or "5-7", which count from 1. `from` and `to` (exclusive) count
@@ -98,8 +99,7 @@ static enum sb_code check_set(const struct part *parts, size_t count, struct sb_
     sb_buf_clear(list);
     sb_buf_clear(name);
     for (size_t i = 0; i < count; i++) {
-        if (add_run(list, next, parts[i].share.index, &runs))
-            return SB_NOMEM;
+        TRY(add_run(list, next, parts[i].share.index, &runs));
         next = parts[i].share.index + 1;
     }
     if (add_run(list, next, of, &runs) ||
@@ -117,11 +117,9 @@ static enum sb_code check_set(const struct part *parts, size_t count, struct sb_
 static int compare_shares(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
-    int64_t order = x->share.count - y->share.count;
+    int order = COMPARE(x->share.count, y->share.count);
 
-    if (order == 0)
-        order = x->share.index - y->share.index;
-    return (order > 0) - (order < 0);
+    return order ? order : COMPARE(x->share.index, y->share.index);
 }
 
 /* Does the stem end in the part's number, as --part counts it? *size: what comes before that. */
@@ -156,12 +154,13 @@ static bool are_numbered_twice(const struct part *parts, size_t count)
 
 enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify)
 {
-    struct part *parts = calloc(count ? count : 1, sizeof(*parts));
-    struct sb_buf list = {0}, name = {0};
-    enum sb_code code = parts ? SB_OK : SB_NOMEM;
+    CLEANUP(sb_freep) struct part *parts = calloc(count ? count : 1, sizeof(*parts));
+    CLEANUP(sb_buf_release) struct sb_buf list = {0}, name = {0};
     size_t found = 0, end;
 
-    for (size_t i = 0; !code && i < count; i++) {
+    if (!parts)
+        return sb_fail_memory();
+    for (size_t i = 0; i < count; i++) {
         if (sb_container_by_suffix(paths[i]).kind != SB_BAG && read_part(paths[i], &parts[found]))
             found++;
     }
@@ -171,13 +170,11 @@ enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct s
         found = 0;
     if (found > 0)
         qsort(parts, found, sizeof(*parts), compare_parts);
-    for (size_t first = 0; !code && first < found; first = end) {
+    for (size_t first = 0; first < found; first = end) {
         for (end = first + 1; end < found && !compare_sets(&parts[first], &parts[end]);)
             end++;
-        code = check_set(parts + first, end - first, &list, &name, notify);
+        if (check_set(parts + first, end - first, &list, &name, notify))
+            return sb_fail_memory();
     }
-    sb_buf_release(&list);
-    sb_buf_release(&name);
-    free(parts);
-    return code ? sb_fail_memory() : SB_OK;
+    return SB_OK;
 }

@@ -1,5 +1,6 @@
 #include "store/record_choice.h"
 
+#include "core/array.h"
 #include "core/list.h"
 #include "core/permutation.h"
 
@@ -44,6 +45,61 @@ struct sb_record_choice {
     int64_t window_count;
     int64_t window[WINDOW];
 };
+
+/* Slices */
+
+/* Numbers may be of any size, as in Python; INT64_MAX stands for larger ones. */
+static const char *parse_number(const char *text, int64_t *out)
+{
+    bool negative = *text == '-', beyond = false;
+    const char *digits = text + negative;
+    int64_t value = 0;
+
+    for (text = digits; *text >= '0' && *text <= '9'; text++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, *text - '0', &value))
+            beyond = true;
+    }
+    if (beyond)
+        value = INT64_MAX;
+    *out = negative ? -value : value;
+    return text == digits ? NULL : text;
+}
+
+/* A number that may be omitted before ':' or the end. */
+static const char *parse_bound(const char *text, bool *has, int64_t *out)
+{
+    *has = *text != ':' && *text != '\0';
+    return *has ? parse_number(text, out) : text;
+}
+
+static bool parse_slice(struct sb_slice *slice, const char *text)
+{
+    bool has_step = false;
+
+    *slice = (struct sb_slice){.step = 1};
+    text = parse_bound(text, &slice->has_start, &slice->start);
+    if (!text)
+        return false;
+    slice->single = *text == '\0';
+    if (slice->single)
+        return slice->has_start;
+    if (*text++ != ':')
+        return false;
+    text = parse_bound(text, &slice->has_stop, &slice->stop);
+    if (text && *text == ':')
+        text = parse_bound(text + 1, &has_step, &slice->step);
+    return text && *text == '\0' && slice->step != 0;
+}
+
+enum sb_code sb_slice_parse(struct sb_slice *out, const char *text)
+{
+    if (parse_slice(out, text))
+        return SB_OK;
+    return sb_fail(SB_INVALID,
+                   "'%s' is neither a record number nor START:STOP:STEP with a step other than 0",
+                   text);
+}
 
 /* A bound of a slice as a position, clamped to `low` to `high`. */
 static int64_t bound(int64_t value, int64_t count, int64_t low, int64_t high)
@@ -96,18 +152,6 @@ static struct part part_of(const struct sb_slice *slice, int64_t count)
     return part;
 }
 
-static enum sb_code add_part(struct sb_record_choice *choice, const struct sb_slice *slice)
-{
-    struct part part = part_of(slice, choice->count);
-
-    part.before = choice->population;
-    if (__builtin_add_overflow(choice->population, part.run.count, &choice->population) ||
-        choice->population > POPULATION_MAX)
-        return sb_fail(SB_LIMIT, "more records are requested than can be counted");
-    choice->parts[choice->part_count++] = part;
-    return SB_OK;
-}
-
 static enum sb_code add_parts(struct sb_record_choice *choice)
 {
     static const struct sb_slice all = {.step = 1};
@@ -119,7 +163,13 @@ static enum sb_code add_parts(struct sb_record_choice *choice)
     if (!choice->parts)
         return sb_fail_memory();
     for (size_t i = 0; i < count; i++) {
-        TRY(add_part(choice, takes_all ? &all : &options->slices[i]));
+        struct part part = part_of(takes_all ? &all : &options->slices[i], choice->count);
+
+        part.before = choice->population;
+        if (__builtin_add_overflow(choice->population, part.run.count, &choice->population) ||
+            choice->population > POPULATION_MAX)
+            return sb_fail(SB_LIMIT, "more records are requested than can be counted");
+        choice->parts[choice->part_count++] = part;
     }
     return SB_OK;
 }
@@ -177,6 +227,7 @@ static enum sb_code plan(struct sb_record_choice *choice)
 enum sb_code sb_record_choice_new(struct sb_record_choice **out,
                                   const struct sb_record_choice_options *options, int64_t count)
 {
+    CLEANUP(sb_record_choice_freep)
     struct sb_record_choice *choice = calloc(1, sizeof(*choice));
 
     *out = NULL;
@@ -184,11 +235,8 @@ enum sb_code sb_record_choice_new(struct sb_record_choice **out,
         return sb_fail_memory();
     choice->options = *options;
     choice->count = count;
-    if (plan(choice)) {
-        sb_record_choice_free(choice);
-        return sb_error()->code;
-    }
-    *out = choice;
+    TRY(plan(choice));
+    *out = TAKE(choice);
     return SB_OK;
 }
 
@@ -315,18 +363,10 @@ static enum sb_code next_of_numbers(struct sb_record_choice *choice, struct sb_r
 
 static int64_t record_at(const struct sb_record_choice *choice, int64_t place)
 {
-    size_t low = 0, high = choice->part_count;
-    const struct part *part;
+    /* The last part that begins at the place or before. */
+    size_t after = FIRST_WHERE(i, choice->part_count, choice->parts[i].before > place);
+    const struct part *part = &choice->parts[after - 1];
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (choice->parts[middle].before <= place)
-            low = middle;
-        else
-            high = middle;
-    }
-    part = &choice->parts[low];
     return part->run.first + (place - part->before) * part->run.step;
 }
 
@@ -384,10 +424,9 @@ enum sb_code sb_record_choice_spool(struct sb_record_choice *choice, struct sb_l
             sb_report(notify, SB_PROBLEM, "missing", subject, "%s", sb_error()->text);
             continue;
         }
-        for (int64_t i = 0; !code && i < run.count; i++, run.first += run.step)
-            code = sb_limit_spool_add(out, &run.first, 1);
-        if (code)
-            return code;
+        TRY(code);
+        for (int64_t i = 0; i < run.count; i++, run.first += run.step)
+            TRY(sb_limit_spool_add(out, &run.first, 1));
     }
     return SB_OK;
 }

@@ -160,33 +160,22 @@ static enum sb_code add_star_set(struct sb_spec *spec, size_t *capacity, const c
                                  struct item item)
 {
     const char *suffix = text + item.end;
-    struct sb_buf pattern = {0};
-    glob_t found = {0};
+    CLEANUP(sb_buf_release) struct sb_buf pattern = {0};
+    CLEANUP(globfree) glob_t found = {0};
     enum sb_code code;
 
     if (add_escaped(&pattern, text, item.at) ||
         sb_buf_add_text(&pattern, FIRST_SHARD "[0-9][0-9][0-9][0-9][0-9]") ||
-        add_escaped(&pattern, suffix, strlen(suffix))) {
-        code = sb_fail_memory();
-        goto out;
-    }
+        add_escaped(&pattern, suffix, strlen(suffix)))
+        return sb_fail_memory();
     code = run_glob(pattern.data, &found);
     if (!code)
         item.count = last_count(&found, strlen(suffix));
     if (code == SB_NOENT || (!code && item.count == 0))
-        code = sb_fail(SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text, (int)item.at,
+        return sb_fail(SB_NOENT, "%s: there is no %.*s" FIRST_SHARD "NNNNN%s", text, (int)item.at,
                        text, suffix);
-    if (!code)
-        code = add_set(spec, capacity, text, &item);
-out:
-    globfree(&found);
-    sb_buf_release(&pattern);
-    return code;
-}
-
-static bool is_limits(const char *path)
-{
-    return strncmp(sb_base_name(path), "limits.", 7) == 0;
+    TRY(code);
+    return add_set(spec, capacity, text, &item);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -197,19 +186,17 @@ static int compare_paths(const void *a, const void *b)
 static enum sb_code add_glob(struct sb_spec *spec, size_t *capacity, const char *text)
 {
     size_t before = spec->count;
-    glob_t found = {0};
-    enum sb_code code = run_glob(text, &found);
+    CLEANUP(globfree) glob_t found = {0};
 
-    for (size_t i = 0; !code && i < found.gl_pathc; i++) {
-        if (!is_limits(found.gl_pathv[i]))
-            code = add_path(spec, capacity, found.gl_pathv[i]);
+    TRY(run_glob(text, &found));
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        if (strncmp(sb_base_name(found.gl_pathv[i]), "limits.", strlen("limits.")) != 0)
+            TRY(add_path(spec, capacity, found.gl_pathv[i]));
     }
-    if (!code && spec->count == before)
-        code = sb_fail(SB_NOENT, "%s: no file is called so", text);
-    if (!code)
-        qsort(spec->paths + before, spec->count - before, sizeof(*spec->paths), compare_paths);
-    globfree(&found);
-    return code;
+    if (spec->count == before)
+        return sb_fail(SB_NOENT, "%s: no file is called so", text);
+    qsort(spec->paths + before, spec->count - before, sizeof(*spec->paths), compare_paths);
+    return SB_OK;
 }
 
 static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char *text)
@@ -232,35 +219,29 @@ static enum sb_code add_item(struct sb_spec *spec, size_t *capacity, const char 
     return add_path(spec, capacity, text);
 }
 
-static enum sb_code add_items(struct sb_spec *spec, char *list)
-{
-    size_t capacity = 0;
-    char *rest = list, *item;
-
-    while ((item = strsep(&rest, ","))) {
-        if (*item)
-            TRY(add_item(spec, &capacity, item));
-    }
-    return SB_OK;
-}
-
 enum sb_code sb_spec_expand(struct sb_spec *out, const char *spec)
 {
+    CLEANUP(sb_spec_release) struct sb_spec expanded = {0};
+    CLEANUP(sb_freep) char *list = strdup(spec);
+    char *rest = list, *item;
     size_t capacity = 0;
-    enum sb_code code;
-    char *list;
 
     *out = (struct sb_spec){0};
-    list = strdup(spec);
     if (!list)
         return sb_fail_memory();
-    code = exists(spec) ? add_path(out, &capacity, spec) : add_items(out, list);
-    if (!code && out->count == 0)
-        code = sb_fail(SB_INVALID, "\"%s\" names no file", spec);
-    if (code)
-        sb_spec_release(out);
-    free(list);
-    return code;
+    if (exists(spec)) {
+        TRY(add_path(&expanded, &capacity, spec));
+        rest = NULL;
+    }
+    while ((item = strsep(&rest, ","))) {
+        if (*item)
+            TRY(add_item(&expanded, &capacity, item));
+    }
+    if (expanded.count == 0)
+        return sb_fail(SB_INVALID, "\"%s\" names no file", spec);
+    *out = expanded;
+    expanded = (struct sb_spec){0};
+    return SB_OK;
 }
 
 void sb_spec_release(struct sb_spec *spec)
@@ -328,21 +309,23 @@ static char *cut_first(char *list)
 
 enum sb_code sb_spec_beside(struct sb_spec *out, const char *spec)
 {
-    char *list = strdup(spec), *rest = list;
+    CLEANUP(sb_spec_release) struct sb_spec beside = {0};
+    CLEANUP(sb_freep) char *list = strdup(spec);
+    char *rest = list;
     size_t capacity = 0;
-    enum sb_code code = list ? SB_OK : sb_fail_memory();
 
     *out = (struct sb_spec){0};
-    while (!code && rest) {
+    if (!list)
+        return sb_fail_memory();
+    while (rest) {
         char *first = rest;
 
         rest = cut_first(first);
-        code = add_path(out, &capacity, first);
+        TRY(add_path(&beside, &capacity, first));
     }
-    if (code)
-        sb_spec_release(out);
-    free(list);
-    return code;
+    *out = beside;
+    beside = (struct sb_spec){0};
+    return SB_OK;
 }
 
 enum sb_code sb_shard_pattern_parse(struct sb_shard_pattern *out, const char *path)

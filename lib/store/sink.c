@@ -19,8 +19,8 @@ enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch, struct 
 
     if (sink->ops->store)
         return sink->ops->store(sink, batch, turns);
-    if (sink->ops->render && sink->ops->render(sink, batch))
-        return sb_error()->code;
+    if (sink->ops->render)
+        TRY(sink->ops->render(sink, batch));
     code = sb_turn_begin(turns, batch);
     if (code)
         return sb_fail(code, "interrupted");
@@ -43,9 +43,9 @@ static void count_file(struct sb_sink *sink, const struct sb_item *item)
 
 enum sb_code sb_sink_drain(struct sb_sink *sink, struct sb_batch *batch)
 {
-    if (sink->ops->drain && sink->ops->drain(sink, batch))
-        return sb_error()->code;
-    for (size_t i = 0; !sink->ops->drain && i < batch->count; i++) {
+    if (sink->ops->drain)
+        return sink->ops->drain(sink, batch);
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_FAILED)

@@ -4,12 +4,34 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* Limit for one member if max_size is not set: more than a disk writes in an hour. */
 #define ZEROS_MOST (INT64_C(1) << 40)
 
 /* Never written to; not const, so that it lies in .bss and takes no space in the program's file. */
 static char zeros[256 << 10];
+
+const char *sb_special_word(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case 0:
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFLNK:
+        return NULL;
+    case S_IFIFO:
+        return "FIFO";
+    case S_IFSOCK:
+        return "socket";
+    case S_IFCHR:
+        return "character device";
+    case S_IFBLK:
+        return "block device";
+    default:
+        return "special file";
+    }
+}
 
 void sb_source_free(struct sb_source *source)
 {
@@ -63,33 +85,30 @@ static size_t take_zeros(int64_t *hole)
 
 enum sb_code sb_source_block(struct sb_source *source, const void **data, size_t *size)
 {
-    enum sb_code code = SB_OK;
-
-    if (source->hole == 0)
-        code = sb_source_block_sparse(source, data, size);
-    else if (sb_interrupted())
-        code = sb_fail_interrupt();
-    if (code || (source->hole == 0 && *data))
-        return code;
     if (source->hole == 0) {
+        TRY(sb_source_block_sparse(source, data, size));
+        if (*data)
+            return SB_OK;
         source->hole = (int64_t)*size;
-        code = make_zeros(source->name, source->member, source->zeros_most, source->hole,
-                          &source->zeros);
+        TRY(make_zeros(source->name, source->member, source->zeros_most, source->hole,
+                       &source->zeros));
+    } else {
+        TRY(sb_heed_interrupt());
     }
     *data = zeros;
     *size = take_zeros(&source->hole);
-    return code;
-}
-
-static enum sb_code open_bare(struct sb_loader **out)
-{
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory();
+    return SB_OK;
 }
 
 enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out)
 {
-    TRY(source->ops->open_loader ? source->ops->open_loader(source, out) : open_bare(out));
+    if (source->ops->open_loader) {
+        TRY(source->ops->open_loader(source, out));
+    } else {
+        *out = calloc(1, sizeof(**out));
+        if (!*out)
+            return sb_fail_memory();
+    }
     (*out)->source = source;
     return SB_OK;
 }

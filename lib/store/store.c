@@ -92,7 +92,7 @@ static enum sb_code look(struct sb_store *store, const char *spec)
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
                            const struct sb_store_options *options)
 {
-    struct sb_store *store = calloc(1, sizeof(*store));
+    CLEANUP(sb_store_freep) struct sb_store *store = calloc(1, sizeof(*store));
     enum sb_code code;
 
     *out = NULL;
@@ -102,11 +102,9 @@ enum sb_code sb_store_open(struct sb_store **out, const char *spec,
     code = look(store, spec);
     for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)
         code = look(store, spec);
-    if (code)
-        sb_store_free(store);
-    else
-        *out = store;
-    return code;
+    TRY(code);
+    *out = TAKE(store);
+    return SB_OK;
 }
 
 void sb_store_free(struct sb_store *store)
@@ -200,10 +198,7 @@ struct sb_archive *sb_store_archive(const struct sb_store *store)
 
 struct sb_archive *sb_store_take_archive(struct sb_store *store)
 {
-    struct sb_archive *archive = store->input.archive;
-
-    store->input.archive = NULL;
-    return archive;
+    return TAKE(store->input.archive);
 }
 
 /* Sets store->bag from the options, for a source whose options have no `bag`. */
@@ -233,10 +228,10 @@ enum sb_code sb_store_source(struct sb_store *store, struct sb_source **out,
     struct sb_source_options wanted = options ? *options : (struct sb_source_options){0};
 
     *out = NULL;
-    if (!wanted.bag && read_bag_words(store))
-        return sb_error()->code;
-    if (!wanted.bag)
+    if (!wanted.bag) {
+        TRY(read_bag_words(store));
         wanted.bag = &store->bag;
+    }
     return sb_source_open(out, &store->input, &wanted, notify);
 }
 
@@ -246,8 +241,8 @@ enum sb_code sb_store_bag(struct sb_store *store, struct sb_bag **out,
     *out = NULL;
     if (store->input.kind != &sb_bag_kind)
         return SB_OK;
-    if (!options && read_bag_words(store))
-        return sb_error()->code;
+    if (!options)
+        TRY(read_bag_words(store));
     return sb_input_open_bag(out, &store->input, options ? options : &store->bag, max_size,
                              store->options.notify);
 }

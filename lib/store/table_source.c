@@ -86,15 +86,14 @@ static enum sb_code find_cell(const struct table_source *source, struct sb_store
                               int64_t *size)
 {
     const struct sb_table_ops *ops = source->table->ops;
-    struct sb_buf subject = {0};
+    CLEANUP(sb_buf_release) struct sb_buf subject = {0};
+    enum sb_code code;
 
     TRY(sb_table_cell_find(source->table, source->reader, cell));
-    if (!ops->size(source->reader, cell, size))
-        return SB_OK;
-    if (sb_error()->code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
-        sb_fail(SB_DAMAGED, "%s: %s", subject.data, sb_error()->text);
-    sb_buf_release(&subject);
-    return sb_error()->code;
+    code = ops->size(source->reader, cell, size);
+    if (code == SB_DAMAGED && !ops->subject(source->reader, &cell->cell, &subject))
+        return sb_fail(SB_DAMAGED, "%s: %s", subject.data, sb_error()->text);
+    return code;
 }
 
 /* SB_DAMAGED: the cell of one of `checked` cannot be found. */
@@ -114,25 +113,21 @@ static enum sb_code check_row(const struct table_source *source)
 static enum sb_code next_row(struct table_source *source)
 {
     struct sb_record_run *run = &source->run;
-    struct sb_error why;
-    enum sb_code code = run->count > 0 ? SB_OK : next_run(source);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    if (run->count == 0)
+        TRY(next_run(source));
     source->row = run->first;
     if (--run->count > 0)
         run->first += run->step;
     code = sb_record_name(source->names, source->row, &source->row_name);
-    if (code == SB_DAMAGED) {
-        why = *sb_error();
+    if (code == SB_DAMAGED)
         return sb_fail(SB_DAMAGED, "%s %lld: %s", source->table->row_word, (long long)source->row,
-                       why.text);
-    }
-    if (!code)
-        code = check_row(source);
-    if (!code)
-        source->next = 0;
-    return code;
+                       sb_error()->text);
+    TRY(code);
+    TRY(check_row(source));
+    source->next = 0;
+    return SB_OK;
 }
 
 /* Sets *name to the name of the current row's cell; if the column has no name, to that of the row.
@@ -161,8 +156,9 @@ static enum sb_code make_member(struct table_source *source, const struct column
     const struct sb_buf *name;
     int64_t size = -1;
 
-    if ((!source->unsized && find_cell(source, &cell, &size)) || name_member(source, column, &name))
-        return sb_error()->code;
+    if (!source->unsized)
+        TRY(find_cell(source, &cell, &size));
+    TRY(name_member(source, column, &name));
     sb_count_up(&source->base.done, cell.extent.size);
     *member = (struct sb_member){
         .entry = {.path = name->data, .path_size = name->size, .type = SB_FILE, .size = size},
@@ -216,18 +212,19 @@ static void free_loader(struct sb_loader *base)
 static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     const struct sb_table *table = ((const struct table_source *)base)->table;
-    struct table_loader *loader = calloc(1, sizeof(*loader));
+    CLEANUP(sb_freep) struct table_loader *loader = calloc(1, sizeof(*loader));
+    enum sb_code code;
 
     *out = NULL;
     if (!loader)
         return sb_fail_memory();
-    if (table->ops->reader_new(table, &loader->reader)) {
+    code = table->ops->reader_new(table, &loader->reader);
+    if (code) {
         table->ops->reader_free(loader->reader);
-        free(loader);
-        return sb_error()->code;
+        return code;
     }
-    *out = &loader->base;
     loader->base.source = base;
+    *out = &TAKE(loader)->base;
     return SB_OK;
 }
 
@@ -394,15 +391,12 @@ static int64_t bytes_of(struct sb_table *table)
 static enum sb_code choose_rows(struct table_source *source,
                                 const struct sb_source_options *options)
 {
-    enum sb_code code = source->table->ops->count(source->table, &source->base.records);
-
+    TRY(source->table->ops->count(source->table, &source->base.records));
     source->names = options->names;
-    if (!code && !source->names)
-        code = sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT);
-    if (source->own_names)
+    if (!source->names) {
+        TRY(sb_record_names_by_format(&source->own_names, SB_RECORD_NAME_FORMAT));
         source->names = source->own_names;
-    if (code)
-        return code;
+    }
     source->numbered = sb_record_names_count(source->names) < 0;
     if (options->records)
         return sb_record_choice_new(&source->choice, options->records, source->base.records);
@@ -431,24 +425,23 @@ enum sb_code sb_source_of_table(struct sb_source **out, struct sb_table *table,
                                 const struct sb_notify *notify)
 {
     struct table_source *source = calloc(1, sizeof(*source));
+    CLEANUP(sb_source_freep) struct sb_source *base = source ? &source->base : NULL;
 
     *out = NULL;
     if (!source) {
         sb_table_free(table);
         return sb_fail_memory();
     }
-    source->base = (struct sb_source){.ops = &table_source_ops, .name = table->name, .loads = true};
+    *base = (struct sb_source){.ops = &table_source_ops, .name = table->name, .loads = true};
     source->notify = notify;
     source->table = table;
     source->raw = options->raw_arrays;
     source->unsized = options->unsized;
-    if (table->ops->reader_new(table, &source->reader) || choose_columns(source, options) ||
-        choose_rows(source, options)) {
-        free_source(&source->base);
-        return sb_error()->code;
-    }
-    source->base.unique = names_differ(source, options);
-    *out = &source->base;
+    TRY(table->ops->reader_new(table, &source->reader));
+    TRY(choose_columns(source, options));
+    TRY(choose_rows(source, options));
+    base->unique = names_differ(source, options);
+    *out = TAKE(base);
     return SB_OK;
 }
 
@@ -459,10 +452,9 @@ enum sb_code sb_source_open_rows(struct sb_source **out, struct sb_input *input,
     struct sb_table *table;
 
     *out = NULL;
-    if (sb_input_spool(input, options->max_size) ||
-        input->kind->table(&table, input, options->bag, notify) ||
-        sb_source_of_table(out, table, options, notify) || !*out)
-        return sb_error()->code;
+    TRY(sb_input_spool(input, options->max_size));
+    TRY(input->kind->table(&table, input, options->bag, notify));
+    TRY(sb_source_of_table(out, table, options, notify));
     ((struct table_source *)*out)->located = input->file && !input->pipe;
     return SB_OK;
 }

@@ -7,7 +7,6 @@
  * second says how many of the bytes behind it, times eight, are limits.
  */
 #include "store/bag/bag.h"
-#include "store/bag/window.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -199,18 +199,15 @@ static enum sb_code read_footer(struct sb_arrow *arrow)
 
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size)
 {
-    struct sb_arrow *arrow = calloc(1, sizeof(*arrow));
+    CLEANUP(sb_arrow_freep) struct sb_arrow *arrow = calloc(1, sizeof(*arrow));
 
     *out = NULL;
     if (!arrow)
         return sb_fail_memory();
     arrow->data = data;
     arrow->size = size;
-    if (read_footer(arrow)) {
-        sb_arrow_free(arrow);
-        return sb_error()->code;
-    }
-    *out = arrow;
+    TRY(read_footer(arrow));
+    *out = TAKE(arrow);
     return SB_OK;
 }
 

@@ -101,8 +101,8 @@ enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, c
         spool->used += run;
         bytes += run;
         size -= run;
-        if (spool->used > spool->memory && spill_largest(spool))
-            return sb_error()->code;
+        if (spool->used > spool->memory)
+            TRY(spill_largest(spool));
     }
     return SB_OK;
 }

@@ -135,18 +135,16 @@ static enum sb_code set_columns(struct sb_arrow_writer *writer)
 
 enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema)
 {
-    struct sb_arrow_writer *writer = calloc(1, sizeof(*writer));
+    CLEANUP(sb_arrow_writer_freep) struct sb_arrow_writer *writer = calloc(1, sizeof(*writer));
 
     *out = NULL;
     if (!writer)
         return sb_fail_memory();
-    if (copy_schema(writer, schema) || set_columns(writer) ||
-        sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside)) {
-        sb_arrow_writer_free(writer);
-        return sb_error()->code;
-    }
+    TRY(copy_schema(writer, schema));
+    TRY(set_columns(writer));
+    TRY(sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside));
     writer->schema.beside = NULL;
-    *out = writer;
+    *out = TAKE(writer);
     return SB_OK;
 }
 
@@ -156,9 +154,8 @@ static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
 {
     struct progress *now = &writer->columns[column].now;
     unsigned char packed[BOOLS / 8 + 1];
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && count) {
+    while (count) {
         size_t run = count < BOOLS ? count : BOOLS, full = 0;
 
         for (size_t i = 0; i < run; i++) {
@@ -168,11 +165,11 @@ static enum sb_code add_bools(struct sb_arrow_writer *writer, size_t column,
                 now->bits = 0;
             }
         }
-        code = sb_column_spool_add(writer->spool, values_of(column), packed, full);
+        TRY(sb_column_spool_add(writer->spool, values_of(column), packed, full));
         bools += run;
         count -= run;
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_arrow_writer_add(struct sb_arrow_writer *writer, size_t column, const void *data,
@@ -293,66 +290,58 @@ static enum sb_code put_column(const struct sb_arrow_writer *writer, size_t colu
     TRY(sb_column_spool_feed(writer->spool, offsets_of(column), put, out));
     TRY(put_padding(out));
     TRY(sb_column_spool_feed(writer->spool, values_of(column), put, out));
-    if (of->packed && of->now.bytes % 8 && put(out, &rest, 1))
-        return sb_error()->code;
+    if (of->packed && of->now.bytes % 8)
+        TRY(put(out, &rest, 1));
     return put_padding(out);
+}
+
+static void release_build(struct sb_flat_build *build)
+{
+    sb_buf_release(&build->out);
 }
 
 static enum sb_code put_schema(const struct sb_arrow_writer *writer, struct output *out)
 {
-    struct sb_flat_build build = {0};
-    enum sb_code code = sb_arrow_make_schema(&build, &writer->schema);
+    CLEANUP(release_build) struct sb_flat_build build = {0};
 
-    if (code == SB_OK)
-        code = put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START);
-    if (code == SB_OK)
-        code = put_message(out, build.out.data, build.out.size);
-    sb_buf_release(&build.out);
-    return code;
+    TRY(sb_arrow_make_schema(&build, &writer->schema));
+    TRY(put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START));
+    return put_message(out, build.out.data, build.out.size);
 }
 
 static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct output *out,
                               struct sb_arrow_block *block)
 {
+    CLEANUP(release_build) struct sb_flat_build build = {0};
+    CLEANUP(sb_freep) void *columns = NULL;
     struct sb_arrow_layout layout = {0};
-    struct sb_flat_build build = {0};
-    enum sb_code code;
 
-    layout.columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
+    layout.columns = columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
     if (!layout.columns)
         return sb_fail_memory();
     lay_out(writer, &layout);
-    code = sb_arrow_make_batch(&build, &writer->schema, &layout);
+    TRY(sb_arrow_make_batch(&build, &writer->schema, &layout));
     *block = (struct sb_arrow_block){.offset = out->written,
                                      .head = SB_ARROW_PREFIX + (int64_t)build.out.size,
                                      .body = layout.body_size};
-    if (code == SB_OK)
-        code = put_message(out, build.out.data, build.out.size);
-    for (size_t i = 0; code == SB_OK && i < writer->schema.column_count; i++)
-        code = put_column(writer, i, out);
-    sb_buf_release(&build.out);
-    free(layout.columns);
-    return code;
+    TRY(put_message(out, build.out.data, build.out.size));
+    for (size_t i = 0; i < writer->schema.column_count; i++)
+        TRY(put_column(writer, i, out));
+    return SB_OK;
 }
 
 static enum sb_code put_footer(const struct sb_arrow_writer *writer, struct output *out,
                                const struct sb_arrow_block *block)
 {
-    struct sb_flat_build build = {0};
-    enum sb_code code = sb_arrow_make_footer(&build, &writer->schema, block);
+    CLEANUP(release_build) struct sb_flat_build build = {0};
     uint8_t size[sizeof(uint32_t)];
 
+    TRY(sb_arrow_make_footer(&build, &writer->schema, block));
     sb_put_u32(size, (uint32_t)build.out.size);
-    if (code == SB_OK)
-        code = put_message(out, NULL, 0);
-    if (code == SB_OK)
-        code = put(out, build.out.data, build.out.size);
-    if (code == SB_OK)
-        code = put(out, size, sizeof(size));
-    if (code == SB_OK)
-        code = put(out, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE);
-    sb_buf_release(&build.out);
-    return code;
+    TRY(put_message(out, NULL, 0));
+    TRY(put(out, build.out.data, build.out.size));
+    TRY(put(out, size, sizeof(size)));
+    return put(out, SB_ARROW_MAGIC, SB_ARROW_MAGIC_SIZE);
 }
 
 enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_block *each,

@@ -25,6 +25,7 @@ struct sb_arrow_schema {
 enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out,
                                  const struct sb_arrow_schema *schema) SB_CHECKED;
 void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */
+FREEP(sb_arrow_writer_free, struct sb_arrow_writer)
 
 /*
  * Each row gives each column one value: its bytes are appended in one or more pieces, then the

@@ -1,16 +1,18 @@
 #include "store/bag/impl.h"
 
+#include "core/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static enum sb_code new_bag(struct sb_bag **out, const char *name,
                             const struct sb_bag_options *options)
 {
-    struct sb_bag *bag = calloc(1, sizeof(*bag));
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = calloc(1, sizeof(*bag));
 
-    *out = NULL;
     if (!bag)
         return sb_fail_memory();
     if (options)
@@ -18,10 +20,11 @@ static enum sb_code new_bag(struct sb_bag **out, const char *name,
     sb_dictionary_ref(bag->options.dictionary);
     sb_open_files_begin(&bag->open_files, sb_open_files_many());
     bag->name = strdup(name);
-    *out = bag;
     if (!bag->name)
         return sb_fail_memory();
-    return sb_limit_cache_new(&bag->limit_cache);
+    TRY(sb_limit_cache_new(&bag->limit_cache));
+    *out = TAKE(bag);
+    return SB_OK;
 }
 
 void sb_bag_free(struct sb_bag *bag)
@@ -40,15 +43,6 @@ void sb_bag_free(struct sb_bag *bag)
     free(bag);
 }
 
-static bool is_zstd(const struct sb_bag_options *options, const char *path)
-{
-    enum sb_compression wanted = options->compression;
-
-    if (wanted == SB_COMPRESSION_AUTO && !sb_is_bag_name(path))
-        wanted = options->otherwise;
-    return sb_compression_of(wanted, path) == SB_COMPRESSION_ZSTD;
-}
-
 /* Allocates the shards of bag->spec. */
 static enum sb_code make_shards(struct sb_bag *bag)
 {
@@ -63,8 +57,13 @@ static enum sb_code make_shards(struct sb_bag *bag)
     if (!bag->shards || !bag->files || !bag->starts)
         return sb_fail_memory();
     for (size_t i = 0; i < count; i++) {
-        bag->shards[i].path = bag->spec.paths[i];
-        bag->shards[i].zstd = is_zstd(&bag->options, bag->spec.paths[i]);
+        const char *path = bag->spec.paths[i];
+        enum sb_compression wanted = bag->options.compression;
+
+        if (wanted == SB_COMPRESSION_AUTO && !sb_is_bag_name(path))
+            wanted = bag->options.otherwise;
+        bag->shards[i].path = path;
+        bag->shards[i].zstd = sb_compression_of(wanted, path) == SB_COMPRESSION_ZSTD;
     }
     return SB_OK;
 }
@@ -86,20 +85,10 @@ static enum sb_code open_shard(struct sb_bag *bag, uint32_t shard, const struct 
     enum sb_code code = sb_bag_find_limits(bag, shard, notify);
 
     if (code == SB_NOENT && is_of_set(path) && access(path, F_OK) && errno == ENOENT)
-        code =
-            sb_fail(SB_NOENT,
-                    "%s: is not there: the set is incomplete, or its writing was broken off", path);
+        return sb_fail(SB_NOENT,
+                       "%s: is not there: the set is incomplete, or its writing was broken off",
+                       path);
     return code;
-}
-
-static enum sb_code add_up(struct sb_bag *bag)
-{
-    for (uint32_t i = 0; i < bag->shard_count; i++) {
-        bag->starts[i] = bag->count;
-        if (__builtin_add_overflow(bag->count, bag->shards[i].records, &bag->count))
-            return sb_fail(SB_LIMIT, "%s: has more than 2^63 records", bag->name);
-    }
-    return SB_OK;
 }
 
 /* Whoever wrote records in turn leaves the first shards one record longer, or all alike. */
@@ -125,61 +114,47 @@ static enum sb_code open_all(struct sb_bag *bag, const struct sb_notify *notify)
     TRY(make_shards(bag));
     for (uint32_t i = 0; i < bag->shard_count; i++)
         TRY(open_shard(bag, i, notify));
-    TRY(add_up(bag));
+    for (uint32_t i = 0; i < bag->shard_count; i++) {
+        bag->starts[i] = bag->count;
+        if (__builtin_add_overflow(bag->count, bag->shards[i].records, &bag->count))
+            return sb_fail(SB_LIMIT, "%s: has more than 2^63 records", bag->name);
+    }
     return check_interleaved(bag);
 }
 
 enum sb_code sb_bag_open(struct sb_bag **out, const char *spec,
                          const struct sb_bag_options *options, const struct sb_notify *notify)
 {
-    struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, spec, options);
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
     *out = NULL;
-    if (!code)
-        code = sb_spec_expand(&bag->spec, spec);
-    if (!code)
-        code = open_all(bag, notify);
-    if (code) {
-        sb_bag_free(bag);
-        return code;
-    }
-    *out = bag;
+    TRY(new_bag(&bag, spec, options));
+    TRY(sb_spec_expand(&bag->spec, spec));
+    TRY(open_all(bag, notify));
+    *out = TAKE(bag);
     return SB_OK;
-}
-
-/* The one file of a bag that is open already. */
-static enum sb_code take_file(struct sb_bag *bag, struct sb_file *file)
-{
-    bag->file = sb_file_ref(file);
-    bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
-    if (!bag->spec.paths)
-        return sb_fail_memory();
-    bag->spec.count = 1;
-    bag->spec.paths[0] = strdup(file->name);
-    return bag->spec.paths[0] ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool named,
                               const struct sb_bag_options *options, const struct sb_notify *notify)
 {
-    struct sb_bag *bag;
-    enum sb_code code = new_bag(&bag, file->name, options);
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
     *out = NULL;
-    if (!code)
-        code = take_file(bag, file);
-    if (!code && !named && bag->options.limits == SB_LIMITS_SEPARATE)
-        code = sb_fail(SB_INVALID, "%s: its limits can only be at its tail", file->name);
-    if (!code) {
-        bag->unnamed = !named;
-        code = open_all(bag, notify);
-    }
-    if (code) {
-        sb_bag_free(bag);
-        return code;
-    }
-    *out = bag;
+    TRY(new_bag(&bag, file->name, options));
+    bag->file = sb_file_ref(file);
+    bag->unnamed = !named;
+    bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
+    if (!bag->spec.paths)
+        return sb_fail_memory();
+    bag->spec.count = 1;
+    bag->spec.paths[0] = strdup(file->name);
+    if (!bag->spec.paths[0])
+        return sb_fail_memory();
+    if (!named && bag->options.limits == SB_LIMITS_SEPARATE)
+        return sb_fail(SB_INVALID, "%s: its limits can only be at its tail", file->name);
+    TRY(open_all(bag, notify));
+    *out = TAKE(bag);
     return SB_OK;
 }
 
@@ -210,20 +185,14 @@ const struct sb_bag_shard *sb_bag_shard(const struct sb_bag *bag, uint32_t shard
 
 struct sb_place sb_bag_place_of(const struct sb_bag *bag, int64_t record)
 {
-    uint32_t low = 0, high = bag->shard_count, middle;
+    uint32_t shard;
 
     if (bag->options.layout == SB_LAYOUT_INTERLEAVED)
         return (struct sb_place){.shard = (uint32_t)(record % bag->shard_count),
                                  .index = record / bag->shard_count};
     /* The last shard that begins at it or before: empty ones begin there, too, but sooner. */
-    while (high - low > 1) {
-        middle = low + (high - low) / 2;
-        if (bag->starts[middle] <= record)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (struct sb_place){.shard = low, .index = record - bag->starts[low]};
+    shard = (uint32_t)FIRST_WHERE(i, bag->shard_count, bag->starts[i] > record) - 1;
+    return (struct sb_place){.shard = shard, .index = record - bag->starts[shard]};
 }
 
 int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place)
@@ -231,4 +200,108 @@ int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place)
     if (bag->options.layout == SB_LAYOUT_INTERLEAVED)
         return place.index * bag->shard_count + place.shard;
     return bag->starts[place.shard] + place.index;
+}
+
+/* The files of shards. One is looked at before it is opened, since opening a device may do
+ * something. */
+static enum sb_code open_regular(const struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                                 struct sb_file **out)
+{
+    const char *name = bag->shards[shard].path;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    struct stat st;
+
+    *out = NULL;
+    if (part == SB_BAG_LIMITS ? sb_limits_name(name, &path) : sb_buf_add_text(&path, name))
+        return sb_fail_memory();
+    if (stat(path.data, &st))
+        return sb_fail_errno(errno, "%s", path.data);
+    if (S_ISREG(st.st_mode))
+        return sb_file_open(out, path.data, "bag");
+    if (part == SB_BAG_LIMITS)
+        return sb_fail(SB_FORMAT,
+                       "%s: limits must be a regular file; for those at the tail: --limits=tail",
+                       path.data);
+    if (S_ISFIFO(st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: is a pipe; read it as: ... --from=bagz - <%s", path.data,
+                       path.data);
+    return sb_fail(SB_FORMAT, "%s: a bag must be a regular file", path.data);
+}
+
+static void keep_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                      struct sb_file *file)
+{
+    sb_open_files_keep(&bag->open_files, shard * SB_BAG_PARTS + part,
+                       bag->files[shard][part].generation, file);
+}
+
+enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part)
+{
+    struct sb_bag_file *known = &bag->files[shard][part];
+    bool given = bag->file && part == SB_BAG_RECORDS;
+    uint32_t generation = known->generation + 1;
+    CLEANUP(sb_file_freep) struct sb_file *file = given ? sb_file_ref(bag->file) : NULL;
+
+    if (!given)
+        TRY(open_regular(bag, shard, part, &file));
+    else if (!S_ISREG(file->st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: a bag must be a regular file", file->name);
+    *known = (struct sb_bag_file){.device = file->st.st_dev,
+                                  .inode = file->st.st_ino,
+                                  .size = file->st.st_size,
+                                  .written = file->st.st_mtim,
+                                  .generation = generation};
+    if (!given)
+        keep_open(bag, shard, part, file);
+    return SB_OK;
+}
+
+/* The caller becomes a holder, also where it fails with *out set. */
+static enum sb_code acquire(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                            struct sb_file **out)
+{
+    const struct sb_bag_file *known = &bag->files[shard][part];
+
+    *out =
+        bag->file && part == SB_BAG_RECORDS
+            ? sb_file_ref(bag->file)
+            : sb_open_files_find(&bag->open_files, shard * SB_BAG_PARTS + part, known->generation);
+    if (*out)
+        return SB_OK;
+    /* Others have taken its place among the open files. */
+    TRY(open_regular(bag, shard, part, out));
+    if ((*out)->st.st_dev != known->device || (*out)->st.st_ino != known->inode)
+        return sb_fail(SB_CHANGED, "%s: was replaced while it was read", (*out)->name);
+    keep_open(bag, shard, part, *out);
+    return SB_OK;
+}
+
+enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
+                              int64_t offset, void *data, size_t size)
+{
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+
+    TRY(acquire(bag, shard, part, &file));
+    return sb_file_read_exactly(file, data, size, offset);
+}
+
+enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard)
+{
+    const struct sb_bag_file *known = &bag->files[shard][SB_BAG_RECORDS];
+    const char *path = bag->shards[shard].path;
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
+    struct stat st;
+
+    TRY(acquire(bag, shard, SB_BAG_RECORDS, &file));
+    if (fstat(file->fd, &st))
+        return sb_fail_errno(errno, "%s", file->name);
+    if (st.st_size == known->size && st.st_mtim.tv_sec == known->written.tv_sec &&
+        st.st_mtim.tv_nsec == known->written.tv_nsec)
+        return SB_OK;
+    if (sb_limits_name(path, &limits))
+        return sb_fail_memory();
+    if (st.st_size != known->size || access(limits.data, F_OK) == 0)
+        return sb_fail(SB_CHANGED, "%s: is written to by another process; try again", path);
+    return SB_OK; /* only touched: it is as it was */
 }

@@ -88,6 +88,7 @@ int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place);
 struct sb_bag_reader;
 enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag) SB_CHECKED;
 void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
+FREEP(sb_bag_reader_free, struct sb_bag_reader)
 
 /* It reads many more limits at once where it goes on. To be called before it is used. */
 void sb_bag_reader_goes_far(struct sb_bag_reader *reader);
@@ -133,5 +134,29 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
 /* The size of a record, from its frame's header, or by decoding it where that does not say. */
 enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_extent *extent,
                                 int64_t *size) SB_CHECKED;
+
+/*
+ * Records of a bag, mostly one after the other: the stored bytes of many are read at once.
+ *
+ * {0} is an empty window. A caller that goes from one record to the next gets long reads; a caller
+ * that jumps gets just the bytes it wants. Belongs to one thread.
+ */
+#define SB_BAG_WINDOW ((size_t)256 << 10) /* bytes */
+
+struct sb_bag_window {
+    char *data; /* NULL: never used */
+    uint32_t shard;
+    int64_t at;
+    size_t held;
+};
+
+void sb_bag_window_release(struct sb_bag_window *window);
+
+/* As sb_bag_load and sb_bag_record_size. */
+enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_extent *extent, void *data, size_t capacity,
+                                size_t *size) SB_CHECKED;
+enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_extent *extent, int64_t *size) SB_CHECKED;
 
 #endif

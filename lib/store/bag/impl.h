@@ -6,7 +6,6 @@
 
 #include "core/open_files.h"
 #include "store/bag/bag.h"
-#include "store/bag/limit_cache.h"
 #include "store/shard_spec.h"
 
 #include <sys/types.h>
@@ -30,6 +29,8 @@ struct sb_bag_file {
     uint32_t generation; /* how often it was opened by sb_bag_file_open */
 };
 
+struct sb_limit_cache;
+
 struct sb_bag {
     char *name;
     struct sb_bag_options options;
@@ -45,13 +46,10 @@ struct sb_bag {
     struct sb_limit_cache *limit_cache;
 };
 
-/* bag/file.c */
+/* bag/bag.c */
 
-/* Looks at a file, opens and keeps it, and fills in its place in bag->files. */
+/* Looks at a file, opens and keeps it, and fills in its place in bag->files; or bag->file. */
 enum sb_code sb_bag_file_open(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part) SB_CHECKED;
-
-/* The same of bag->file. */
-enum sb_code sb_bag_file_take(struct sb_bag *bag) SB_CHECKED;
 
 /* Exactly size bytes. SB_DAMAGED: it ends before them; SB_CHANGED: another file is there now. */
 enum sb_code sb_bag_file_read(struct sb_bag *bag, uint32_t shard, enum sb_bag_part part,
@@ -74,5 +72,25 @@ enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
 /* The same for a few of them here and there, which are kept for the next time. */
 enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
                                 size_t count) SB_CHECKED;
+
+/*
+ * Limits that were read at random, kept for the next time.
+ *
+ * A reader of single records at random needs two system calls for each, for its limits and for its
+ * bytes; with up to 8 MB of limits kept in blocks, it soon needs one. Used by any number of
+ * threads.
+ */
+#define SB_LIMIT_BLOCK ((size_t)512)
+
+enum sb_code sb_limit_cache_new(struct sb_limit_cache **out) SB_CHECKED;
+void sb_limit_cache_free(struct sb_limit_cache *cache); /* NULL is allowed */
+
+/* Copies `count` of the limits of a block, from its place `at` on; false: they are not kept. */
+bool sb_limit_cache_get(struct sb_limit_cache *cache, uint32_t shard, int64_t block, size_t at,
+                        uint64_t *out, size_t count);
+
+/* Keeps a copy of the first `count` limits of a block; without memory for it, it does not. */
+void sb_limit_cache_keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block,
+                         const uint64_t *limits, size_t count);
 
 #endif

@@ -1,11 +1,87 @@
 #include "store/bag/impl.h"
 
 #include "core/io.h"
+#include "core/pace.h"
+#include "core/pipeline.h"
 
 #include <endian.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOOKS_MORE 3
+#define BLOCKS     2048
+
+struct block {
+    uint32_t shard;
+    int64_t number;
+    size_t count;
+    uint64_t *limits; /* SB_LIMIT_BLOCK; NULL: never used */
+};
+
+struct sb_limit_cache {
+    pthread_mutex_t mutex;
+    struct block blocks[BLOCKS]; /* each where its shard and number lead */
+};
+
+enum sb_code sb_limit_cache_new(struct sb_limit_cache **out)
+{
+    struct sb_limit_cache *cache = calloc(1, sizeof(*cache));
+
+    *out = cache;
+    if (!cache)
+        return sb_fail_memory();
+    pthread_mutex_init(&cache->mutex, NULL);
+    return SB_OK;
+}
+
+void sb_limit_cache_free(struct sb_limit_cache *cache)
+{
+    if (!cache)
+        return;
+    for (size_t i = 0; i < BLOCKS; i++)
+        free(cache->blocks[i].limits);
+    pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+/* Shards of one set are alike in size, so that their blocks are spread by an odd stride. */
+static struct block *place_of(struct sb_limit_cache *cache, uint32_t shard, int64_t number)
+{
+    return &cache->blocks[((uint64_t)number + (uint64_t)shard * 37) % BLOCKS];
+}
+
+bool sb_limit_cache_get(struct sb_limit_cache *cache, uint32_t shard, int64_t block, size_t at,
+                        uint64_t *out, size_t count)
+{
+    const struct block *place = place_of(cache, shard, block);
+    bool kept;
+
+    pthread_mutex_lock(&cache->mutex);
+    kept = place->limits && place->shard == shard && place->number == block &&
+           at + count <= place->count;
+    if (kept)
+        memcpy(out, place->limits + at, count * sizeof(*out));
+    pthread_mutex_unlock(&cache->mutex);
+    return kept;
+}
+
+void sb_limit_cache_keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block,
+                         const uint64_t *limits, size_t count)
+{
+    struct block *place = place_of(cache, shard, block);
+
+    pthread_mutex_lock(&cache->mutex);
+    if (!place->limits)
+        place->limits = malloc(SB_LIMIT_BLOCK * sizeof(*limits));
+    if (place->limits) {
+        memcpy(place->limits, limits, count * sizeof(*limits));
+        place->shard = shard;
+        place->number = block;
+        place->count = count;
+    }
+    pthread_mutex_unlock(&cache->mutex);
+}
 
 enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t first, uint64_t *out,
                                 size_t count)
@@ -13,12 +89,12 @@ enum sb_code sb_bag_read_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
     const struct sb_bag_shard *s = &bag->shards[shard];
     enum sb_bag_part part = s->separate ? SB_BAG_LIMITS : SB_BAG_RECORDS;
     int64_t base = s->separate ? 0 : s->bytes;
-    enum sb_code code = sb_bag_file_read(bag, shard, part, base + first * SB_LIMIT_SIZE, out,
-                                         count * SB_LIMIT_SIZE);
 
-    for (size_t i = 0; i < count && !code; i++)
+    TRY(sb_bag_file_read(bag, shard, part, base + first * SB_LIMIT_SIZE, out,
+                         count * SB_LIMIT_SIZE));
+    for (size_t i = 0; i < count; i++)
         out[i] = le64toh(out[i]);
-    return code || s->separate ? code : sb_bag_file_settled(bag, shard);
+    return s->separate ? SB_OK : sb_bag_file_settled(bag, shard);
 }
 
 static enum sb_code read_block(struct sb_bag *bag, uint32_t shard, int64_t block, size_t at,
@@ -43,9 +119,8 @@ enum sb_code sb_bag_pick_limits(struct sb_bag *bag, uint32_t shard, int64_t firs
 
         if (n > count)
             n = count;
-        if (!sb_limit_cache_get(bag->limit_cache, shard, block, at, out, n) &&
-            read_block(bag, shard, block, at, out, n))
-            return sb_error()->code;
+        if (!sb_limit_cache_get(bag->limit_cache, shard, block, at, out, n))
+            TRY(read_block(bag, shard, block, at, out, n));
         out += n;
         first += (int64_t)n;
         count -= n;
@@ -123,40 +198,27 @@ static enum sb_code find_separate(struct sb_bag *bag, uint32_t shard,
     return SB_OK;
 }
 
-static enum sb_code open_records(struct sb_bag *bag, uint32_t shard)
-{
-    return bag->file ? sb_bag_file_take(bag) : sb_bag_file_open(bag, shard, SB_BAG_RECORDS);
-}
-
-/* Limits that lie beside the records. A file that was open before may have been replaced, with its
- * limits: SB_CHANGED. */
-static enum sb_code open_limits(struct sb_bag *bag, uint32_t shard)
-{
-    bool named = true;
-
-    TRY(sb_bag_file_open(bag, shard, SB_BAG_LIMITS));
-    if (bag->file)
-        TRY(sb_is_named(bag->file->fd, bag->shards[shard].path, &named));
-    if (!named)
-        return sb_fail(SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
-    return SB_OK;
-}
-
 static enum sb_code find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
 {
-    enum sb_code code = SB_NOENT;
+    bool named = true;
+    enum sb_code code;
 
     /* What an earlier look found is no longer so. */
     bag->shards[shard].separate = false;
     bag->shards[shard].bytes = bag->shards[shard].records = 0;
-    TRY(open_records(bag, shard));
-    if (!bag->unnamed && bag->options.limits != SB_LIMITS_TAIL)
-        code = open_limits(bag, shard);
-    if (code == SB_OK)
-        return find_separate(bag, shard, notify);
-    if (code != SB_NOENT || bag->options.limits == SB_LIMITS_SEPARATE)
-        return code;
-    return find_tail(bag, shard);
+    TRY(sb_bag_file_open(bag, shard, SB_BAG_RECORDS));
+    if (bag->unnamed || bag->options.limits == SB_LIMITS_TAIL)
+        return find_tail(bag, shard);
+    code = sb_bag_file_open(bag, shard, SB_BAG_LIMITS);
+    if (code == SB_NOENT && bag->options.limits != SB_LIMITS_SEPARATE)
+        return find_tail(bag, shard);
+    TRY(code);
+    /* A file that was open before may have been replaced, with its limits. */
+    if (bag->file)
+        TRY(sb_is_named(bag->file->fd, bag->shards[shard].path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: was replaced while it was opened", bag->file->name);
+    return find_separate(bag, shard, notify);
 }
 
 enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct sb_notify *notify)
@@ -173,4 +235,57 @@ enum sb_code sb_bag_find_limits(struct sb_bag *bag, uint32_t shard, const struct
         code = find_limits(bag, shard, notify);
     }
     return code;
+}
+
+struct ahead {
+    struct sb_bag *bag;
+    const int64_t *records;
+    size_t next, count;
+};
+
+struct slot {
+    size_t from, to;
+};
+
+static enum sb_code fill(void *context, void *slot_)
+{
+    struct ahead *ahead = context;
+    struct slot *slot = slot_;
+
+    if (ahead->next == ahead->count)
+        return SB_END;
+    slot->from = ahead->next;
+    slot->to = ahead->count - slot->from < SB_PACE_FEW ? ahead->count : slot->from + SB_PACE_FEW;
+    ahead->next = slot->to;
+    return SB_OK;
+}
+
+static enum sb_code work(void *context, void *slot_, struct sb_pipeline *turns)
+{
+    const struct ahead *ahead = context;
+    const struct slot *slot = slot_;
+
+    (void)turns;
+    for (size_t i = slot->from; i < slot->to; i++) {
+        struct sb_place place = sb_bag_place_of(ahead->bag, ahead->records[i]);
+        int64_t first = place.index > 0 ? place.index - 1 : 0;
+        uint64_t limits[2];
+
+        if (IGNORED(sb_bag_pick_limits(ahead->bag, place.shard, first, limits,
+                                       (size_t)(place.index - first) + 1)))
+            break;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, size_t count,
+                                 unsigned threads)
+{
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
+    struct ahead ahead = {.bag = bag, .records = records, .count = count};
+    CLEANUP(sb_freep) struct slot *slots = calloc(threads, sizeof(*slots));
+
+    if (!slots)
+        return sb_fail_memory();
+    return sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads);
 }

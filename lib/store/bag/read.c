@@ -17,6 +17,11 @@
 #define PLAIN_BLOCK ((size_t)1 << 20)
 #define ZSTD_BLOCK  ((size_t)256 << 10)
 
+/* Of the bytes of records: a gap that is read rather than skipped, and the largest record that is
+ * worth a copy. */
+#define READ_THROUGH ((int64_t)16 << 10)
+#define LOAD_MAX     (SB_BAG_WINDOW / 4)
+
 /* Limits of the records from `first` to before `end` in a shard; the one before them comes first.
  */
 struct window {
@@ -104,9 +109,8 @@ static enum sb_code fill(struct sb_bag_reader *reader, struct window *window, ui
     window->first = window->end = 0;
     window->shard = shard;
     window->limits[0] = 0;
-    if (count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count)
-                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count))
-        return sb_error()->code;
+    TRY(count > LIMITS_FEW + 1 ? sb_bag_read_limits(reader->bag, shard, from, limits, count)
+                               : sb_bag_pick_limits(reader->bag, shard, from, limits, count));
     window->first = first;
     window->end = end;
     return SB_OK;
@@ -170,25 +174,21 @@ static enum sb_code take_extents(const struct sb_bag *bag, const struct window *
     return SB_OK;
 }
 
-static enum sb_code no_limits(const struct sb_bag *bag, struct sb_place place)
-{
-    if (sb_error()->code == SB_DAMAGED)
-        return sb_fail(SB_DAMAGED, "record %lld: its limits cannot be read: %s",
-                       (long long)sb_bag_record_at(bag, place), sb_error()->text);
-    return sb_error()->code;
-}
-
 enum sb_code sb_bag_extents(struct sb_bag_reader *reader, struct sb_place first, size_t count,
                             struct sb_extent *out, size_t *good)
 {
     struct sb_place place = first;
     const struct window *window;
+    enum sb_code code;
 
     *good = 0;
     while (*good < count) {
         place.index = first.index + (int64_t)*good;
-        if (find_window(reader, place, count - *good, &window))
-            return no_limits(reader->bag, place);
+        code = find_window(reader, place, count - *good, &window);
+        if (code == SB_DAMAGED)
+            return sb_fail(SB_DAMAGED, "record %lld: its limits cannot be read: %s",
+                           (long long)sb_bag_record_at(reader->bag, place), sb_error()->text);
+        TRY(code);
         TRY(take_extents(reader->bag, window, place,
                          (size_t)min((int64_t)(count - *good), window->end - place.index),
                          out + *good, good));
@@ -231,15 +231,15 @@ enum sb_code sb_bag_decode(struct sb_bag_reader *reader, uint32_t shard, const v
                            size_t stored_size, void *data, size_t capacity, size_t *size)
 {
     const struct sb_bag *bag = reader->bag;
+    enum sb_code code;
 
     *size = 0;
     if (bag->shards[shard].zstd) {
         TRY(make_decoder(reader));
-        if (!sb_decode(reader->decoder, stored, stored_size, data, capacity, size))
-            return SB_OK;
-        if (sb_error()->code == SB_DAMAGED && bag->shard_count > 1)
+        code = sb_decode(reader->decoder, stored, stored_size, data, capacity, size);
+        if (code == SB_DAMAGED && bag->shard_count > 1)
             return sb_fail(SB_DAMAGED, "%s (shard %s)", sb_error()->text, bag->shards[shard].path);
-        return sb_error()->code;
+        return code;
     }
     if (stored_size > capacity)
         return too_large();
@@ -366,4 +366,70 @@ enum sb_code sb_bag_record_size(struct sb_bag_reader *reader, const struct sb_ex
         return SB_OK;
     *size = 0;
     return sb_bag_stream(reader, extent, count_bytes, size);
+}
+
+/* Windows */
+
+void sb_bag_window_release(struct sb_bag_window *window)
+{
+    free(window->data);
+    *window = (struct sb_bag_window){0};
+}
+
+/* The first `size` of its stored bytes, at most SB_BAG_WINDOW; they live until the next call. */
+static enum sb_code look_through(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                 const struct sb_extent *extent, size_t size, const void **data)
+{
+    int64_t held = (int64_t)window->held, skip = extent->offset - window->at;
+    bool same = window->shard == extent->shard && skip >= 0;
+
+    if (!window->data)
+        window->data = malloc(SB_BAG_WINDOW);
+    if (!window->data)
+        return sb_fail_memory();
+    if (!same || skip + (int64_t)size > held) {
+        if (same && held > 0 && skip <= held + READ_THROUGH) /* it goes on from there */
+            size = (size_t)min(reader->bag->shards[extent->shard].bytes - extent->offset,
+                               (int64_t)SB_BAG_WINDOW);
+        window->held = 0;
+        TRY(sb_bag_read(reader, extent->shard, extent->offset, window->data, size));
+        window->shard = extent->shard;
+        window->at = extent->offset;
+        window->held = size;
+    }
+    *data = window->data + (extent->offset - window->at);
+    return SB_OK;
+}
+
+enum sb_code sb_bag_window_load(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_extent *extent, void *data, size_t capacity,
+                                size_t *size)
+{
+    size_t stored_size = (size_t)extent->size;
+    const void *stored = NULL;
+    enum sb_code code;
+
+    if (extent->size == 0 || extent->size > (int64_t)LOAD_MAX)
+        return sb_bag_load(reader, extent, data, capacity, size);
+    code = look_through(window, reader, extent, stored_size, &stored);
+    if (!code)
+        code = sb_bag_decode(reader, extent->shard, stored, stored_size, data, capacity, size);
+    /* Once more by itself: a file that was cut still has what comes before the cut, and the error
+     * names the place of the damage. */
+    return code == SB_DAMAGED ? sb_bag_load(reader, extent, data, capacity, size) : code;
+}
+
+enum sb_code sb_bag_window_size(struct sb_bag_window *window, struct sb_bag_reader *reader,
+                                const struct sb_extent *extent, int64_t *size)
+{
+    size_t take = (size_t)min(extent->size, SB_FRAME_HEADER_MAX);
+    const void *head = NULL;
+
+    *size = extent->size;
+    if (extent->size == 0 || !reader->bag->shards[extent->shard].zstd)
+        return SB_OK;
+    if (!look_through(window, reader, extent, take, &head) &&
+        !sb_frame_size(head, take, extent->size, size) && *size >= 0)
+        return SB_OK;
+    return sb_bag_record_size(reader, extent, size);
 }

@@ -1,7 +1,5 @@
 #include "store/bag/record_names.h"
 
-#include "store/bag/window.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +23,13 @@ struct sb_record_names {
     struct sb_bag_window window;
 };
 
-static struct sb_record_names *new_names(void)
+static enum sb_code new_names(struct sb_record_names **out)
 {
-    struct sb_record_names *names = calloc(1, sizeof(*names));
-
-    if (names)
-        names->step = 1;
-    else
-        sb_fail_memory();
-    return names;
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return sb_fail_memory();
+    (*out)->step = 1;
+    return SB_OK;
 }
 
 void sb_record_names_free(struct sb_record_names *names)
@@ -98,16 +94,12 @@ static enum sb_code parse_format(struct sb_record_names *names, const char *form
 
 enum sb_code sb_record_names_by_format(struct sb_record_names **out, const char *format)
 {
-    struct sb_record_names *names = new_names();
+    CLEANUP(sb_record_names_freep) struct sb_record_names *names = NULL;
 
     *out = NULL;
-    if (!names)
-        return sb_error()->code;
-    if (parse_format(names, format)) {
-        sb_record_names_free(names);
-        return sb_error()->code;
-    }
-    *out = names;
+    TRY(new_names(&names));
+    TRY(parse_format(names, format));
+    *out = TAKE(names);
     return SB_OK;
 }
 
@@ -115,17 +107,13 @@ enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *k
                                      const struct sb_bag_options *options,
                                      const struct sb_notify *notify)
 {
-    struct sb_record_names *names = new_names();
+    CLEANUP(sb_record_names_freep) struct sb_record_names *names = NULL;
 
     *out = NULL;
-    if (!names)
-        return sb_error()->code;
-    if (sb_bag_open(&names->keys, keys, options, notify) ||
-        sb_bag_reader_new(&names->reader, names->keys)) {
-        sb_record_names_free(names);
-        return sb_error()->code;
-    }
-    *out = names;
+    TRY(new_names(&names));
+    TRY(sb_bag_open(&names->keys, keys, options, notify));
+    TRY(sb_bag_reader_new(&names->reader, names->keys));
+    *out = TAKE(names);
     return SB_OK;
 }
 

@@ -1,11 +1,56 @@
 /*
- * A pass over all records of a bag on threads, neighbours by neighbours, shard by shard.
+ * Neighbours in a shard of a bag: their sizes and their bytes, from one read of all of them. And a
+ * pass over all records of a bag on threads, neighbours by neighbours, shard by shard.
+ *
+ * That read is made when it is first needed. Where records are so large that it does not pay, or
+ * when it fails, each is read by itself. A block belongs to one thread at a time.
  */
 #ifndef SB_STORE_BAG_RECORD_SCAN_H
 #define SB_STORE_BAG_RECORD_SCAN_H
 
 #include "core/buf.h"
-#include "store/bag/record_block.h"
+#include "store/bag/bag.h"
+
+#define SB_RECORD_BLOCK_MAX 4096 /* records */
+
+struct sb_record_block {
+    struct sb_bag_reader *reader;
+    bool zstd; /* is the shard compressed? */
+    size_t count;
+    struct sb_extent extents[SB_RECORD_BLOCK_MAX];
+
+    /* of record_scan.c */
+    int64_t stored_size;
+    bool tried, read;
+    struct sb_buf stored, record;
+};
+
+/* {0} is a block without a reader; the bag is kept. */
+enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag) SB_CHECKED;
+void sb_record_block_release(struct sb_record_block *block);
+
+/*
+ * Takes neighbours of one shard, at least one of them (count is not 0): at most SB_RECORD_BLOCK_MAX
+ * records, and no more bytes than one read is to have. Returns how many.
+ */
+size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *bag,
+                           const struct sb_extent *extents, size_t count);
+
+/* The size of the record as it was written, where no more than its frame's header need be read; -1
+ * where that does not say it. */
+enum sb_code sb_record_block_declared(struct sb_record_block *block, size_t i,
+                                      int64_t *size) SB_CHECKED;
+
+/* The same, by decoding it where that is needed. SB_DAMAGED as sb_bag_record_size says it. */
+enum sb_code sb_record_block_size(struct sb_record_block *block, size_t i,
+                                  int64_t *size) SB_CHECKED;
+
+/*
+ * The record as it was written; data lives until the next call on this block. SB_LIMIT, without
+ * text: it has more than `capacity` bytes. SB_DAMAGED as sb_bag_load says it.
+ */
+enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size_t capacity,
+                                   const void **data, size_t *size) SB_CHECKED;
 
 struct sb_scan_slot {
     struct sb_record_block block;

@@ -117,21 +117,13 @@ static void clear_column(struct column *column)
 static enum sb_code add_row(struct column *column, const void *record, size_t size)
 {
     size_t before = column->bytes.size;
-    enum sb_code code = SB_OK;
 
     if (column->encoder)
-        code = sb_encode(column->encoder, record, size, &column->bytes);
+        TRY(sb_encode(column->encoder, record, size, &column->bytes));
     else if (sb_buf_add(&column->bytes, record, size))
-        code = sb_fail_memory();
+        return sb_fail_memory();
     column->sizes[column->count++] = column->bytes.size - before;
-    return code;
-}
-
-static enum sb_code add_key(struct bag_batch *own, const struct sb_item *item)
-{
-    const struct sb_entry *entry = &item->member.entry;
-
-    return add_row(&own->keys, entry->path, entry->path_size);
+    return SB_OK;
 }
 
 static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
@@ -150,7 +142,7 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
             continue;
         TRY(add_row(&own->records, batch->data + item->data_at, item->data_size));
         if (bag->keys)
-            TRY(add_key(own, item));
+            TRY(add_row(&own->keys, item->member.entry.path, item->member.entry.path_size));
     }
     return SB_OK;
 }
@@ -166,14 +158,11 @@ static enum sb_code put_piece(void *context, const void *data, size_t size)
 
 static enum sb_code begin_record(struct bag_sink *bag, int64_t size)
 {
-    enum sb_code code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level);
-
     bag->open = true;
     bag->declared = size;
     bag->done = 0;
-    if (code == SB_OK && bag->encoder)
-        code = sb_encode_begin(bag->encoder, size);
-    return code;
+    TRY(new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level));
+    return bag->encoder ? sb_encode_begin(bag->encoder, size) : SB_OK;
 }
 
 /* A sb_each_block. */
@@ -213,14 +202,13 @@ static enum sb_code drop_record(struct bag_sink *bag, const struct sb_item *item
 
 static enum sb_code write_large(struct bag_sink *bag, struct sb_batch *batch, struct sb_item *item)
 {
-    enum sb_code code = begin_record(bag, item->member.entry.size);
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = sb_item_stream(batch, item, feed_record, bag);
+    TRY(begin_record(bag, item->member.entry.size));
+    code = sb_item_stream(batch, item, feed_record, bag);
     if (code == SB_OK && bag->declared >= 0 && bag->done < bag->declared) {
-        code = sb_item_fail(batch, item, "changed", "has become shorter; left out");
-        if (code == SB_OK)
-            code = SB_END;
+        TRY(sb_item_fail(batch, item, "changed", "has become shorter; left out"));
+        code = SB_END;
     }
     if (code != SB_END)
         return code ? code : end_record(bag);
@@ -231,13 +219,10 @@ static enum sb_code write_large(struct bag_sink *bag, struct sb_batch *batch, st
 static enum sb_code write_part(struct bag_sink *bag, const struct sb_batch *batch,
                                const struct sb_item *item)
 {
-    enum sb_code code = SB_OK;
-
     if (item->part_offset == 0)
-        code = begin_record(bag, item->member.entry.size);
-    if (code == SB_OK)
-        code = feed_record(bag, batch->data + item->data_at, item->data_size);
-    return code || !item->part_last ? code : end_record(bag);
+        TRY(begin_record(bag, item->member.entry.size));
+    TRY(feed_record(bag, batch->data + item->data_at, item->data_size));
+    return item->part_last ? end_record(bag) : SB_OK;
 }
 
 /* The turn */
@@ -259,9 +244,8 @@ static enum sb_code write_rows(struct sb_bag_writer *writer, struct column *colu
 
 static enum sb_code write_both(struct bag_sink *bag, struct bag_batch *own, size_t end)
 {
-    enum sb_code code = write_rows(bag->writer, &own->records, end);
-
-    return code || !bag->keys ? code : write_rows(bag->keys, &own->keys, end);
+    TRY(write_rows(bag->writer, &own->records, end));
+    return bag->keys ? write_rows(bag->keys, &own->keys, end) : SB_OK;
 }
 
 /* The key of a record that came in pieces has no row: it comes after the rows, and is written
@@ -276,7 +260,7 @@ static enum sb_code write_key(struct bag_sink *bag, struct bag_batch *own,
         (item->state == SB_ITEM_PART && !item->part_last))
         return SB_OK;
     code = add_row(&key, item->member.entry.path, item->member.entry.path_size);
-    if (code == SB_OK)
+    if (!code)
         code = write_rows(bag->keys, &key, 1);
     sb_buf_release(&key.bytes);
     return code;
@@ -328,7 +312,7 @@ static const struct sb_sink_ops bag_ops = {
 enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_options *options)
 {
     struct bag_sink *bag = calloc(1, sizeof(*bag));
-    enum sb_code code;
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = bag ? &bag->sink : NULL;
 
     *out = NULL;
     if (!bag)
@@ -337,17 +321,12 @@ enum sb_code sb_sink_open_bag(struct sb_sink **out, const struct sb_bag_sink_opt
     bag->dictionary = options->dictionary;
     bag->level = options->level;
     bag->notify = options->notify;
-    code = sb_bag_writer_open(&bag->writer, &options->writer);
-    if (code == SB_OK && options->keys)
-        code = sb_bag_writer_open(&bag->keys, options->keys);
+    TRY(sb_bag_writer_open(&bag->writer, &options->writer));
+    if (options->keys)
+        TRY(sb_bag_writer_open(&bag->keys, options->keys));
     /* A level that zstd does not have is reported before anything is read. */
-    if (code == SB_OK)
-        code = new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level);
-    if (code) {
-        free_sink(&bag->sink);
-        return code;
-    }
+    TRY(new_encoder(&bag->encoder, bag->writer, bag->dictionary, bag->level));
     bag->sink.name = sb_bag_writer_name(bag->writer);
-    *out = &bag->sink;
+    *out = TAKE(sink);
     return SB_OK;
 }

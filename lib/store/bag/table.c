@@ -1,15 +1,18 @@
 #include "store/table.h"
-#include "store/kind.h"
-
+#include "archive/archive.h"
 #include "core/number.h"
 #include "store/bag/bag.h"
 #include "store/bag/record_scan.h"
-#include "store/bag/window.h"
 #include "store/facts.h"
+#include "store/kind.h"
+#include "store/shard_spec.h"
+#include "store/table_source.h"
 #include "store/usage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct bag_table {
     struct sb_table base;
@@ -74,8 +77,8 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t colum
     facts->part = place.shard;
     facts->path = sb_bag_shard(own->bag, place.shard)->path;
     facts->size = facts->stored = facts->offset = -1;
-    if (!own->reader && sb_bag_reader_new(&own->reader, own->bag))
-        return sb_error()->code;
+    if (!own->reader)
+        TRY(sb_bag_reader_new(&own->reader, own->bag));
     code = sb_bag_extents(own->reader, place, 1, &extent, &good);
     if (!code) {
         facts->stored = extent.size;
@@ -193,17 +196,17 @@ static enum sb_code measure_records(void *context, struct sb_scan_slot *slot)
 {
     const struct measuring *measuring = context;
     int64_t *sum = slot->own, size;
-    enum sb_code code = SB_OK;
 
     *sum = 0;
-    for (size_t i = 0; !code && i < slot->block.count; i++) {
-        code = sb_record_block_size(&slot->block, i, &size);
-        if (!code)
+    for (size_t i = 0; i < slot->block.count; i++) {
+        enum sb_code code = sb_record_block_size(&slot->block, i, &size);
+
+        if (code == SB_OK)
             sb_count_up(sum, size);
-        else if (code == SB_DAMAGED)
-            code = sb_scan_damaged(slot, measuring->bag, i);
+        else
+            TRY(code == SB_DAMAGED ? sb_scan_damaged(slot, measuring->bag, i) : code);
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code count_records(void *context, struct sb_scan_slot *slot)
@@ -241,8 +244,8 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
             .name = shard->path,
             .amounts = {shard->records, shard->bytes, shard->zstd ? 0 : shard->bytes}};
     }
-    if (any && sb_record_scan(measuring.bag, &scan))
-        return sb_error()->code;
+    if (any)
+        TRY(sb_record_scan(measuring.bag, &scan));
     sb_usage_sum_up(usage);
     return SB_OK;
 }
@@ -286,19 +289,28 @@ static int64_t average_size(const struct sb_bag *bag)
     return records > 0 ? bytes / records + 1 : 1;
 }
 
+enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
+                               const struct sb_bag_options *options, int64_t max_size,
+                               const struct sb_notify *notify)
+{
+    bool named = !input->pipe && strcmp(input->path, "-") != 0;
+
+    *out = NULL;
+    TRY(sb_input_spool(input, max_size));
+    return input->file ? sb_bag_open_file(out, input->file, named, options, notify)
+                       : sb_bag_open(out, input->path, options, notify);
+}
+
 enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
                                const struct sb_bag_options *options, const struct sb_notify *notify)
 {
-    struct bag_table *table = malloc(sizeof(*table));
+    CLEANUP(sb_freep) struct bag_table *table = malloc(sizeof(*table));
     struct sb_bag *bag;
 
     *out = NULL;
     if (!table)
         return sb_fail_memory();
-    if (sb_input_open_bag(&bag, input, options, 0, notify)) {
-        free(table);
-        return sb_error()->code;
-    }
+    TRY(sb_input_open_bag(&bag, input, options, 0, notify));
     *table = (struct bag_table){.base = {.ops = &bag_ops,
                                          .name = sb_bag_name(bag),
                                          .row_word = "record",
@@ -306,6 +318,43 @@ enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
                                          .cell_size = average_size(bag),
                                          .listing = &listing},
                                 .bag = bag};
-    *out = &table->base;
+    *out = &TAKE(table)->base;
     return SB_OK;
 }
+
+static enum sb_sure is_spec(const struct sb_input *input)
+{
+    return !input->there && sb_spec_is_of_bags(input->path) && !sb_archive_looks_like(input->path)
+               ? SB_BY_NAME
+               : SB_NO;
+}
+
+/* An archive may be called like a bag; and the first record of a bag may be a database, but then
+ * the bag has its limits somewhere. */
+static enum sb_sure is_called_bag(const struct sb_input *input)
+{
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
+
+    if (!input->there || !S_ISREG(input->st.st_mode) || !sb_is_bag_name(input->path))
+        return SB_NO;
+    if (sb_archive_kind.by_content(input) && !sb_input_ends_as_bag(input) &&
+        (sb_limits_name(input->path, &limits) || access(limits.data, F_OK)))
+        return SB_NO;
+    return SB_BY_NAME;
+}
+
+const struct sb_kind sb_bag_kind = {
+    .word = "bag",
+    .words = (const struct sb_kind_word[]){{"bag", SB_FILTER_NONE, false},
+                                           {"bagz", SB_FILTER_ZSTD, false},
+                                           {0}},
+    .can = SB_CAN_PATHS | SB_CAN_RECORDS | SB_CAN_BAGS | SB_CAN_PLACES | SB_CAN_PARTS,
+    .can_in_pieces = SB_CAN_PATHS | SB_CAN_RECORDS | SB_CAN_BAGS,
+    .can_as_several = SB_CAN_PATHS | SB_CAN_RECORDS | SB_CAN_BAGS | SB_CAN_PLACES | SB_CAN_PARTS,
+    .starts_anyhow = true,
+    .by_name = is_spec,
+    .by_content = is_called_bag,
+    .takes = SB_TO_RECORDS | SB_TO_PIPE | SB_TO_APPEND | SB_TO_SHARDS,
+    .source = sb_source_open_rows,
+    .table = sb_table_open_bag,
+};

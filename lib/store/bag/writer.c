@@ -1,3 +1,4 @@
+#include "core/interrupt.h"
 #include "store/bag/writer_private.h"
 #include "store/out/out_file.h"
 
@@ -6,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
-#define LIMITS      ((size_t)256)
+#define LIMITS ((size_t)256)
+
+/* Of another bag: bytes, and records whose limits are looked at at once. */
+#define BLOCK ((size_t)256 << 10)
+#define RUN   1024
 
 static bool is_stream(const char *path)
 {
@@ -124,9 +128,8 @@ static enum sb_code open_target(struct sb_bag_writer *writer)
 enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
                                 const struct sb_bag_writer_options *options)
 {
-    struct sb_bag_writer *writer = calloc(1, sizeof(*writer));
+    CLEANUP(sb_bag_writer_freep) struct sb_bag_writer *writer = calloc(1, sizeof(*writer));
     bool standard = strcmp(options->path, "-") == 0;
-    enum sb_code code;
 
     *out = NULL;
     if (!writer)
@@ -136,13 +139,11 @@ enum sb_code sb_bag_writer_open(struct sb_bag_writer **out,
     writer->limits = SB_LIMIT_SPOOL("");
     writer->path = strdup(options->path);
     writer->name = strdup(standard ? "standard output" : options->path);
-    code = writer->path && writer->name ? open_target(writer) : sb_fail_memory();
-    if (code) {
-        sb_bag_writer_free(writer);
-        return code;
-    }
+    if (!writer->path || !writer->name)
+        return sb_fail_memory();
+    TRY(open_target(writer));
     writer->options.path = writer->name;
-    *out = writer;
+    *out = TAKE(writer);
     return SB_OK;
 }
 
@@ -166,21 +167,24 @@ int64_t sb_bag_writer_bytes(const struct sb_bag_writer *writer)
     return writer->bytes;
 }
 
-enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code)
+/* Notes a failure, and returns it. */
+static enum sb_code settle(struct sb_bag_writer *writer, enum sb_code code)
 {
     if (code)
         writer->failed = true;
     return code;
 }
 
-enum sb_code sb_bag_begin(struct sb_bag_writer *writer)
+/* Before anything is written: refuses what has failed before. */
+static enum sb_code begin(struct sb_bag_writer *writer)
 {
     if (writer->failed)
         return sb_fail(SB_INVALID, "%s: could not be written", writer->name);
-    return writer->append ? sb_bag_settle(writer, sb_bag_append_begin(writer)) : SB_OK;
+    return writer->append ? settle(writer, sb_bag_append_begin(writer)) : SB_OK;
 }
 
-enum sb_code sb_bag_put_any(void *context, const void *data, size_t size)
+/* A sb_each_block for records, which are counted after that. */
+static enum sb_code put_any(void *context, const void *data, size_t size)
 {
     struct sb_bag_writer *writer = context;
 
@@ -211,7 +215,8 @@ static bool passes_bound(const struct sb_bag_writer *writer, int64_t records, in
            bytes + size > writer->options.shard_bytes - limits;
 }
 
-size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
+/* How many of these records the shard that grows takes, and their bytes. */
+static size_t fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
                       int64_t *bytes)
 {
     int64_t wanted = records_wanted(writer) - writer->shard_records;
@@ -225,12 +230,11 @@ size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, s
     return fit;
 }
 
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count)
+static enum sb_code count_all(struct sb_bag_writer *writer, const size_t *sizes, size_t count)
 {
     int64_t limits[LIMITS];
-    enum sb_code code = SB_OK;
 
-    while (!code && count > 0) {
+    while (count > 0) {
         size_t run = count < LIMITS ? count : LIMITS;
 
         writer->bytes -= writer->shard_bytes;
@@ -239,82 +243,79 @@ enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes,
         writer->bytes += writer->shard_bytes;
         writer->shard_records += (int64_t)run;
         writer->records += (int64_t)run;
-        code = sb_limit_spool_add(&writer->limits, limits, run);
+        TRY(sb_limit_spool_add(&writer->limits, limits, run));
         sizes += run;
         count -= run;
     }
-    return code;
+    return SB_OK;
+}
+
+static enum sb_code add(struct sb_bag_writer *writer, const char *data, const size_t *sizes,
+                        size_t count)
+{
+    if (writer->dealing)
+        return sb_bag_deal(writer, data, sizes, count);
+    while (count > 0) {
+        int64_t bytes;
+        size_t fit = fitting(writer, sizes, count, &bytes);
+
+        if (fit == 0) {
+            TRY(sb_bag_next_shard(writer));
+            continue;
+        }
+        TRY(put_any(writer, data, (size_t)bytes));
+        TRY(count_all(writer, sizes, fit));
+        data += bytes;
+        sizes += fit;
+        count -= fit;
+    }
+    return SB_OK;
 }
 
 enum sb_code sb_bag_writer_add(struct sb_bag_writer *writer, const void *data, const size_t *sizes,
                                size_t count)
 {
-    const char *at = data;
-    enum sb_code code = sb_bag_begin(writer);
-
-    if (code == SB_OK && writer->dealing)
-        return sb_bag_settle(writer, sb_bag_deal(writer, data, sizes, count));
-    while (code == SB_OK && count > 0) {
-        int64_t bytes;
-        size_t fit = sb_bag_fitting(writer, sizes, count, &bytes);
-
-        if (fit == 0) {
-            code = sb_bag_next_shard(writer);
-            continue;
-        }
-        code = sb_bag_put_any(writer, at, (size_t)bytes);
-        if (code == SB_OK)
-            code = sb_bag_count_all(writer, sizes, fit);
-        at += bytes;
-        sizes += fit;
-        count -= fit;
-    }
-    return sb_bag_settle(writer, code);
+    TRY(begin(writer));
+    return settle(writer, add(writer, data, sizes, count));
 }
 
 static enum sb_code add_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
-    enum sb_code code = SB_OK;
-
-    while (!writer->in_record && !writer->dealing && code == SB_OK &&
+    while (!writer->in_record && !writer->dealing &&
            writer->shard_records >= records_wanted(writer))
-        code = sb_bag_next_shard(writer);
+        TRY(sb_bag_next_shard(writer));
     writer->in_record = true;
-    if (code)
-        return code;
     if (writer->dealing)
         return sb_bag_deal_piece(writer, data, size);
     writer->record_bytes += (int64_t)size;
-    return sb_bag_put_any(writer, data, size);
+    return put_any(writer, data, size);
 }
 
 enum sb_code sb_bag_writer_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
-    TRY(sb_bag_begin(writer));
-    return sb_bag_settle(writer, add_piece(writer, data, size));
+    TRY(begin(writer));
+    return settle(writer, add_piece(writer, data, size));
 }
 
 static enum sb_code end_record(struct sb_bag_writer *writer)
 {
     size_t size;
-    enum sb_code code = SB_OK;
 
     if (writer->dealing)
         return sb_bag_deal_end_record(writer);
     if (passes_bound(writer, writer->shard_records, writer->shard_bytes, writer->record_bytes))
-        code = sb_bag_carry_over(writer);
+        TRY(sb_bag_carry_over(writer));
     size = (size_t)writer->record_bytes;
     writer->record_bytes = 0;
-    return code ? code : sb_bag_count_all(writer, &size, 1);
+    return count_all(writer, &size, 1);
 }
 
 enum sb_code sb_bag_writer_end_record(struct sb_bag_writer *writer)
 {
     /* An empty one has had none. */
-    enum sb_code code = sb_bag_writer_piece(writer, "", 0);
-
+    TRY(sb_bag_writer_piece(writer, "", 0));
     writer->in_record = false;
-    return code ? code : sb_bag_settle(writer, end_record(writer));
+    return settle(writer, end_record(writer));
 }
 
 static enum sb_code drop_record(struct sb_bag_writer *writer, int64_t size)
@@ -333,40 +334,150 @@ enum sb_code sb_bag_writer_drop_record(struct sb_bag_writer *writer)
     int64_t size = writer->record_bytes;
 
     if (writer->failed)
-        return sb_bag_begin(writer);
+        return begin(writer);
     writer->in_record = false;
     writer->record_bytes = 0;
-    return sb_bag_settle(writer, drop_record(writer, size));
+    return settle(writer, drop_record(writer, size));
 }
 
-static enum sb_code commit_stream(struct sb_bag_writer *writer)
+/* Stored records of another bag */
+
+static enum sb_code make_block(struct sb_bag_writer *writer)
 {
-    TRY(sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, sb_bag_put_any, writer));
-    return sb_outfile_commit(writer->stream);
+    if (!writer->block)
+        writer->block = malloc(BLOCK);
+    return writer->block ? SB_OK : sb_fail_memory();
 }
+
+/* The stored bytes of another bag go to `each` in blocks; where they cannot be read, those that
+ * went are taken back. */
+static enum sb_code copy(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
+                         const struct sb_extent *first, int64_t size, sb_each_block *each)
+{
+    int64_t offset = first->offset;
+    enum sb_code code = make_block(writer);
+
+    while (code == SB_OK && size > 0) {
+        size_t part = size < (int64_t)BLOCK ? (size_t)size : BLOCK;
+
+        code = sb_interrupted() ? sb_fail_interrupt()
+                                : sb_bag_read(reader, first->shard, offset, writer->block, part);
+        if (code == SB_OK)
+            code = each(writer, writer->block, part);
+        offset += (int64_t)part;
+        size -= (int64_t)part;
+    }
+    if (code && !writer->failed)
+        (void)!IGNORED(sb_bag_writer_drop_record(writer));
+    return code;
+}
+
+static enum sb_code put_piece(void *context, const void *data, size_t size)
+{
+    return sb_bag_writer_piece(context, data, size);
+}
+
+/* Bytes of records that are counted together. */
+static enum sb_code put_some(void *context, const void *data, size_t size)
+{
+    struct sb_bag_writer *writer = context;
+
+    writer->record_bytes += (int64_t)size;
+    return settle(writer, put_any(writer, data, size));
+}
+
+/* One by one, for each goes to another shard. */
+static enum sb_code deal_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
+                                 const struct sb_extent *extents, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        size_t sizes[RUN], run = 0, bytes = 0;
+
+        while (i + run < count && extents[i + run].size <= (int64_t)(BLOCK - bytes))
+            bytes += sizes[run] = (size_t)extents[i + run].size, run++;
+        if (run == 0) {
+            TRY(copy(writer, reader, &extents[i], extents[i].size, put_piece));
+            TRY(sb_bag_writer_end_record(writer));
+            i++;
+            continue;
+        }
+        TRY(make_block(writer));
+        if (bytes > 0)
+            TRY(sb_bag_read(reader, extents[i].shard, extents[i].offset, writer->block, bytes));
+        TRY(settle(writer, sb_bag_deal(writer, writer->block, sizes, run)));
+        i += run;
+    }
+    return SB_OK;
+}
+
+static enum sb_code copy_extents(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
+                                 const struct sb_extent *extents, size_t count)
+{
+    size_t sizes[RUN];
+
+    TRY(begin(writer));
+    if (writer->dealing)
+        return deal_extents(writer, reader, extents, count);
+    for (size_t i = 0; i < count; i++)
+        sizes[i] = (size_t)extents[i].size;
+    for (size_t i = 0; i < count;) {
+        int64_t bytes;
+        size_t fit = fitting(writer, sizes + i, count - i, &bytes);
+
+        if (fit == 0) {
+            TRY(settle(writer, sb_bag_next_shard(writer)));
+            continue;
+        }
+        TRY(copy(writer, reader, &extents[i], bytes, put_some));
+        writer->record_bytes = 0;
+        TRY(settle(writer, count_all(writer, sizes + i, fit)));
+        i += fit;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_bag_writer_add_run(struct sb_bag_writer *writer, struct sb_bag_reader *reader,
+                                   struct sb_place first, int64_t count)
+{
+    struct sb_extent extents[RUN];
+    size_t good;
+
+    while (count > 0) {
+        size_t run = count < RUN ? (size_t)count : RUN;
+        enum sb_code code = sb_bag_extents(reader, first, run, extents, &good);
+
+        TRY(copy_extents(writer, reader, extents, good));
+        TRY(code);
+        first.index += (int64_t)run;
+        count -= (int64_t)run;
+    }
+    return SB_OK;
+}
+
+/* The end */
 
 enum sb_code sb_bag_writer_finish(struct sb_bag_writer *writer)
 {
-    enum sb_code code;
-
     if (writer->failed)
-        return sb_bag_begin(writer);
+        return begin(writer);
     if (writer->in_record)
         return sb_fail(SB_DAMAGED, "%s: the last record is not whole", writer->name);
     if (writer->stream || writer->finished)
         return SB_OK;
     if (writer->append)
-        return sb_bag_settle(writer, sb_bag_append_prepare(writer));
-    code = writer->dealing ? sb_bag_deal_end(writer) : sb_bag_end_shards(writer);
-    writer->finished = code == SB_OK;
-    return code;
+        return settle(writer, sb_bag_append_prepare(writer));
+    TRY(writer->dealing ? sb_bag_deal_end(writer) : sb_bag_end_shards(writer));
+    writer->finished = true;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer)
 {
     TRY(sb_bag_writer_finish(writer));
-    if (writer->stream)
-        return commit_stream(writer);
+    if (writer->stream) {
+        TRY(sb_limit_spool_feed(&writer->limits, 0, writer->records, 0, put_any, writer));
+        return sb_outfile_commit(writer->stream);
+    }
     if (writer->append)
         return sb_bag_append_commit(writer);
     TRY(sb_bag_give_names(writer));

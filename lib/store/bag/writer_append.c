@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LIMIT_BYTES ((int64_t)sizeof(uint64_t))
-
 /* Of a set the last shard grows. */
 static enum sb_code name_last_shard(struct sb_bag_writer *writer)
 {
@@ -103,27 +101,21 @@ static enum sb_code look(struct sb_bag_writer *writer, int64_t size)
 {
     struct sb_bag_append *append = writer->append;
     enum sb_limits_placement wanted = writer->options.limits;
-    int limits = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    enum sb_code code;
+    CLEANUP(sb_closep) int limits = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
     if (limits < 0 && errno != ENOENT)
         return sb_fail_errno(errno, "%s", append->limits);
-    code = limits < 0 ? look_at_tail(writer, size) : look_at_limits(writer, limits, size);
-    if (limits >= 0)
-        close(limits);
-    if (code == SB_OK && wanted != SB_LIMITS_AUTO &&
-        append->separate != (wanted == SB_LIMITS_SEPARATE))
-        code = sb_fail(SB_INVALID,
-                       "%s: has its limits %s; they cannot be elsewhere for what "
-                       "is appended",
+    TRY(limits < 0 ? look_at_tail(writer, size) : look_at_limits(writer, limits, size));
+    if (wanted != SB_LIMITS_AUTO && append->separate != (wanted == SB_LIMITS_SEPARATE))
+        return sb_fail(SB_INVALID,
+                       "%s: has its limits %s; they cannot be elsewhere for what is appended",
                        writer->pattern.path, append->separate ? "beside it" : "at its tail");
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_append_open(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = calloc(1, sizeof(*append));
-    enum sb_code code = SB_OK;
     int64_t size = 0;
 
     if (!append)
@@ -132,29 +124,22 @@ enum sb_code sb_bag_append_open(struct sb_bag_writer *writer)
     writer->append = append;
     if (writer->options.shard_records > 0 || writer->options.shard_bytes > 0)
         return sb_fail(SB_INVALID,
-                       "%s: what is appended goes to the last shard, which takes "
-                       "all of it",
+                       "%s: what is appended goes to the last shard, which takes all of it",
                        writer->name);
     if (writer->pattern.is_set)
-        code = name_last_shard(writer);
-    if (code == SB_OK && access(writer->pattern.path, F_OK) && errno == ENOENT)
-        code = sb_fail(SB_NOENT, "%s: is not there, so nothing can be appended to it",
+        TRY(name_last_shard(writer));
+    if (access(writer->pattern.path, F_OK) && errno == ENOENT)
+        return sb_fail(SB_NOENT, "%s: is not there, so nothing can be appended to it",
                        writer->pattern.path);
-    if (code == SB_OK)
-        code = sb_bag_take_name(writer);
-    if (code == SB_OK)
-        code = sb_bag_undo_append(writer);
-    if (code == SB_OK)
-        code = sb_bag_find_old_limits(writer, append);
+    TRY(sb_bag_take_name(writer));
+    TRY(sb_bag_undo_append(writer));
+    TRY(sb_bag_find_old_limits(writer, append));
     /* Left-over limits under a temporary name are nobody's. */
-    if (code == SB_OK)
-        code = sb_bag_remove_one(writer, 0, true);
-    if (code == SB_OK)
-        code = open_file(writer, &size);
-    if (code == SB_OK)
-        code = look(writer, size);
+    TRY(sb_bag_remove_one(writer, 0, true));
+    TRY(open_file(writer, &size));
+    TRY(look(writer, size));
     writer->separate = append->separate;
-    return code;
+    return SB_OK;
 }
 
 /* Writing */
@@ -163,23 +148,21 @@ enum sb_code sb_bag_append_open(struct sb_bag_writer *writer)
 static enum sb_code begin_limits(struct sb_bag_writer *writer, int *fd)
 {
     struct sb_bag_append *append = writer->append;
-    const char *from = append->separate ? append->limits : writer->pattern.path;
-    int64_t offset = append->separate ? 0 : append->records_end;
-    int old = append->separate ? open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : append->fd;
-    enum sb_code code = old < 0 ? sb_fail_errno(errno, "%s", from) : SB_OK;
+    bool separate = append->separate;
+    const char *from = separate ? append->limits : writer->pattern.path;
+    CLEANUP(sb_closep) int new = -1, old = -1;
 
     *fd = -1;
-    if (code == SB_OK)
-        code = sb_bag_create(writer, 0, true, fd);
-    if (code == SB_OK)
-        code = sb_copy_range(old, offset, *fd, append->limits_size, from, writer->name);
-    if (append->separate && old >= 0)
-        close(old);
-    if (code && *fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-    return code;
+    if (separate)
+        old = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (separate && old < 0)
+        return sb_fail_errno(errno, "%s", from);
+    TRY(sb_bag_create(writer, 0, true, &new));
+    TRY(sb_copy_range(separate ? old : append->fd, separate ? 0 : append->records_end, new,
+                      append->limits_size, from, writer->name));
+    *fd = new;
+    new = -1;
+    return SB_OK;
 }
 
 static enum sb_code save_limits(struct sb_bag_writer *writer)
@@ -195,20 +178,17 @@ static enum sb_code save_limits(struct sb_bag_writer *writer)
 enum sb_code sb_bag_append_begin(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
-    enum sb_code code;
 
     if (append->begun)
         return SB_OK;
     append->begun = true;
-    code = sb_bag_write_journal(writer);
-    if (code == SB_OK && !append->separate)
-        code = save_limits(writer);
-    if (code == SB_OK && lseek(append->fd, append->records_end, SEEK_SET) < 0)
-        code = sb_fail_errno(errno, "%s", writer->name);
+    TRY(sb_bag_write_journal(writer));
+    if (!append->separate)
+        TRY(save_limits(writer));
+    if (lseek(append->fd, append->records_end, SEEK_SET) < 0)
+        return sb_fail_errno(errno, "%s", writer->name);
     writer->shard_bytes = append->records_end;
-    return code
-               ? code
-               : sb_outbuf_begin(&writer->out, append->fd, writer->name, true, append->records_end);
+    return sb_outbuf_begin(&writer->out, append->fd, writer->name, true, append->records_end);
 }
 
 static enum sb_code add_limits(struct sb_bag_writer *writer)
@@ -226,17 +206,14 @@ static enum sb_code flush_synced(struct sb_bag_writer *writer)
 static enum sb_code prepare_tail(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
-    int old = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    enum sb_code code =
-        old < 0 ? sb_fail_errno(errno, "%s", append->limits) : sb_outbuf_flush(&writer->out);
+    CLEANUP(sb_closep) int old = open(append->limits, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (code == SB_OK)
-        code = sb_copy_range(old, 0, append->fd, append->limits_size, append->limits, writer->name);
-    if (old >= 0)
-        close(old);
-    if (code == SB_OK)
-        code = add_limits(writer);
-    return code ? code : flush_synced(writer);
+    if (old < 0)
+        return sb_fail_errno(errno, "%s", append->limits);
+    TRY(sb_outbuf_flush(&writer->out));
+    TRY(sb_copy_range(old, 0, append->fd, append->limits_size, append->limits, writer->name));
+    TRY(add_limits(writer));
+    return flush_synced(writer);
 }
 
 static enum sb_code prepare_separate(struct sb_bag_writer *writer)
@@ -252,15 +229,14 @@ static enum sb_code prepare_separate(struct sb_bag_writer *writer)
 enum sb_code sb_bag_append_prepare(struct sb_bag_writer *writer)
 {
     struct sb_bag_append *append = writer->append;
-    enum sb_code code;
 
     if (!append->begun || append->prepared)
         return SB_OK;
     append->new_end = writer->shard_bytes;
     append->new_limits_size = append->limits_size + writer->records * LIMIT_BYTES;
-    code = append->separate ? prepare_separate(writer) : prepare_tail(writer);
-    append->prepared = code == SB_OK;
-    return code;
+    TRY(append->separate ? prepare_separate(writer) : prepare_tail(writer));
+    append->prepared = true;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_append_commit(struct sb_bag_writer *writer)

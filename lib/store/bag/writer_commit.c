@@ -20,16 +20,11 @@ static enum sb_code sync_directory(const struct sb_bag_writer *writer)
 enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,
                               bool replace)
 {
-    struct sb_buf from = {0}, to = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &from);
+    CLEANUP(sb_buf_release) struct sb_buf from = {0}, to = {0};
 
-    if (code == SB_OK)
-        code = sb_bag_final_name(writer, shard, writer->shards, limits, &to);
-    if (code == SB_OK)
-        code = replace ? sb_rename(from.data, to.data) : sb_rename_new(from.data, to.data);
-    sb_buf_release(&from);
-    sb_buf_release(&to);
-    return code;
+    TRY(sb_bag_temporary_name(writer, shard, limits, &from));
+    TRY(sb_bag_final_name(writer, shard, writer->shards, limits, &to));
+    return replace ? sb_rename(from.data, to.data) : sb_rename_new(from.data, to.data);
 }
 
 /* The old limits of a shard that has its own at its tail; or what went aside under that name. */
@@ -53,24 +48,22 @@ static enum sb_code remove_old(const struct sb_bag_writer *writer, uint32_t shar
 static enum sb_code name_shard(const struct sb_bag_writer *writer, uint32_t shard, bool *changed)
 {
     bool force = writer->options.force;
-    enum sb_code code = SB_OK;
 
     if (writer->separate) {
-        code = sb_bag_give_name(writer, shard, true, force);
-        *changed = *changed || code == SB_OK;
+        TRY(sb_bag_give_name(writer, shard, true, force));
+        *changed = true;
     } else if (force) {
-        code = remove_old(writer, shard, false, changed);
+        TRY(remove_old(writer, shard, false, changed));
     }
-    if (code == SB_OK)
-        code = sb_bag_give_name(writer, shard, false, force);
-    *changed = *changed || code == SB_OK;
-    return code;
+    TRY(sb_bag_give_name(writer, shard, false, force));
+    *changed = true;
+    return SB_OK;
 }
 
 /* What has a final name was made by this run, which is not going to end well. */
 static void take_names_back(const struct sb_bag_writer *writer)
 {
-    struct sb_buf temporary = {0}, final = {0};
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0}, final = {0};
 
     for (uint32_t shard = 0; shard < writer->shards; shard++) {
         for (int limits = 0; limits <= (int)writer->separate; limits++) {
@@ -82,26 +75,21 @@ static void take_names_back(const struct sb_bag_writer *writer)
                 unlink(final.data);
         }
     }
-    sb_buf_release(&temporary);
-    sb_buf_release(&final);
 }
 
 /* The old shard 0 goes under the temporary name after the last one, or comes back. */
 static enum sb_code move_aside(struct sb_bag_writer *writer, bool back)
 {
-    struct sb_buf aside = {0}, own = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, writer->shards, false, &aside);
+    CLEANUP(sb_buf_release) struct sb_buf aside = {0}, own = {0};
+    enum sb_code code;
 
     writer->made = writer->shards + 1;
-    if (code == SB_OK)
-        code = sb_bag_final_name(writer, 0, writer->shards, false, &own);
-    if (code == SB_OK)
-        code = back ? sb_rename_new(aside.data, own.data) : sb_rename(own.data, aside.data);
-    if (code == SB_NOENT)
-        code = SB_OK; /* there is none */
-    sb_buf_release(&aside);
-    sb_buf_release(&own);
-    return code ? code : sync_directory(writer);
+    TRY(sb_bag_temporary_name(writer, writer->shards, false, &aside));
+    TRY(sb_bag_final_name(writer, 0, writer->shards, false, &own));
+    code = back ? sb_rename_new(aside.data, own.data) : sb_rename(own.data, aside.data);
+    if (code != SB_NOENT) /* there is one */
+        TRY(code);
+    return sync_directory(writer);
 }
 
 static enum sb_code name_set(struct sb_bag_writer *writer)
@@ -131,19 +119,18 @@ static enum sb_code add_tail(int file, int limits, const char *path)
 {
     struct stat records, numbers;
     uint64_t last;
-    enum sb_code code;
 
     if (fstat(file, &records) || fstat(limits, &numbers))
         return sb_fail_errno(errno, "%s", path);
     if (numbers.st_size < (off_t)sizeof(last))
         return SB_OK;
-    code = sb_bag_read_last_limit(limits, numbers.st_size, &last, path);
-    if (code || last != (uint64_t)records.st_size)
-        return code;
+    TRY(sb_bag_read_last_limit(limits, numbers.st_size, &last, path));
+    if (last != (uint64_t)records.st_size)
+        return SB_OK;
     if (lseek(file, records.st_size, SEEK_SET) < 0)
         return sb_fail_errno(errno, "%s", path);
-    code = sb_copy_range(limits, 0, file, numbers.st_size, path, path);
-    return code ? code : sb_fsync(file, path);
+    TRY(sb_copy_range(limits, 0, file, numbers.st_size, path, path));
+    return sb_fsync(file, path);
 }
 
 /*
@@ -153,81 +140,62 @@ static enum sb_code add_tail(int file, int limits, const char *path)
 static enum sb_code fold_old_limits(const struct sb_bag_writer *writer)
 {
     const char *path = writer->pattern.path;
-    struct sb_buf name = {0};
-    int file = -1, limits = -1;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     bool ignored = false;
-    enum sb_code code = sb_bag_final_name(writer, 0, 1, true, &name);
+    enum sb_code code = SB_OK;
+    int file, limits;
 
-    if (code == SB_OK) {
-        limits = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (limits < 0 && errno == ENOENT)
-            goto out;
-        file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    }
+    TRY(sb_bag_final_name(writer, 0, 1, true, &name));
+    limits = open(name.data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (limits < 0 && errno == ENOENT)
+        return SB_OK;
+    file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (file >= 0 && limits >= 0)
         code = add_tail(file, limits, path);
     if (file >= 0)
         close(file);
     if (limits >= 0)
         close(limits);
-    if (code == SB_OK)
-        code = remove_old(writer, 0, false, &ignored);
-    if (code == SB_OK)
-        code = sync_directory(writer);
-out:
-    sb_buf_release(&name);
-    return code;
+    TRY(code);
+    TRY(remove_old(writer, 0, false, &ignored));
+    return sync_directory(writer);
 }
 
 /* The new file has its limits at its tail as well, until limits.NAME is there. */
 static enum sb_code move_limits_out(const struct sb_bag_writer *writer)
 {
     const char *path = writer->pattern.path;
-    enum sb_code code = sync_directory(writer);
+    enum sb_code code;
     int fd;
 
-    if (code == SB_OK)
-        code = sb_bag_give_name(writer, 0, true, true);
-    if (code == SB_OK)
-        code = sync_directory(writer);
-    if (code)
-        return code;
+    TRY(sync_directory(writer));
+    TRY(sb_bag_give_name(writer, 0, true, true));
+    TRY(sync_directory(writer));
     fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    if (ftruncate(fd, writer->shard_bytes))
-        code = sb_fail_errno(errno, "%s: cannot be cut", path);
-    if (code) {
-        close(fd);
-        return code;
-    }
-    return sb_bag_close_synced(writer, fd);
-}
-
-static enum sb_code replace_file(const struct sb_bag_writer *writer)
-{
-    TRY(fold_old_limits(writer));
-    TRY(sb_bag_give_name(writer, 0, false, true));
-    if (writer->separate)
-        TRY(move_limits_out(writer));
-    return SB_OK;
+    if (ftruncate(fd, writer->shard_bytes) == 0)
+        return sb_bag_close_synced(writer, fd);
+    code = sb_fail_errno(errno, "%s: cannot be cut", path);
+    close(fd);
+    return code;
 }
 
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer)
 {
-    enum sb_code code = SB_OK;
     bool ignored = false;
+    enum sb_code code;
 
+    if (sb_bag_replaces_file(writer)) {
+        TRY(fold_old_limits(writer));
+        TRY(sb_bag_give_name(writer, 0, false, true));
+        if (writer->separate)
+            TRY(move_limits_out(writer));
+        return sync_directory(writer);
+    }
     if (writer->pattern.is_set)
-        code = sb_bag_report_others(writer);
-    if (code)
-        return code;
-    if (writer->pattern.is_set)
-        code = name_set(writer);
-    else if (writer->options.force)
-        code = replace_file(writer);
-    else
-        code = name_shard(writer, 0, &ignored);
+        TRY(sb_bag_report_others(writer));
+    code = writer->pattern.is_set ? name_set(writer) : name_shard(writer, 0, &ignored);
     if (code && !writer->options.force)
         take_names_back(writer);
     return code ? code : sync_directory(writer);
@@ -239,4 +207,70 @@ void sb_bag_take_names(struct sb_bag_writer *writer)
         return;
     take_names_back(writer);
     (void)!IGNORED(sync_directory(writer));
+}
+
+/* Records and their keys, committed together. */
+
+/* What is not finished is left to the next writer, as after a kill. */
+static void leave(struct sb_bag_writer *records, struct sb_bag_writer *keys)
+{
+    records->append->left = keys->append->left = true;
+    records->made = keys->made = 0;
+}
+
+static enum sb_code has_grown(const struct sb_bag_writer *writer, bool *grown)
+{
+    return IGNORED(sb_bag_has_grown(writer->pattern.path, writer->append->new_end,
+                                    writer->append->new_limits_size, grown));
+}
+
+/* Only names are left to do, so that it is worth a second try. */
+static enum sb_code commit_keys(struct sb_bag_writer *records, struct sb_bag_writer *keys)
+{
+    enum sb_code code = sb_bag_append_commit(keys);
+    bool grown;
+
+    if (code && (has_grown(keys, &grown) || !grown) && IGNORED(sb_bag_append_commit(keys)))
+        leave(records, keys);
+    return code;
+}
+
+/* A commit that failed may have done its work: then the keys get theirs all the same. */
+static enum sb_code commit_tied(struct sb_bag_writer *records, struct sb_bag_writer *keys)
+{
+    enum sb_code code;
+    bool grown;
+
+    TRY(sb_bag_tie(records, keys));
+    code = sb_bag_append_commit(records);
+    if (!code)
+        return commit_keys(records, keys);
+    if (has_grown(records, &grown))
+        leave(records, keys);
+    else if (grown)
+        (void)!IGNORED(commit_keys(records, keys));
+    return code;
+}
+
+static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writer *keys)
+{
+    enum sb_code code = sb_bag_writer_commit(keys);
+
+    if (code == SB_OK) {
+        code = sb_bag_writer_commit(records);
+        if (code)
+            sb_bag_take_names(records);
+    }
+    if (code)
+        sb_bag_take_names(keys);
+    return code;
+}
+
+enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records, struct sb_bag_writer *keys)
+{
+    TRY(sb_bag_writer_finish(records));
+    TRY(sb_bag_writer_finish(keys));
+    if (records->append && keys->append && records->append->begun && keys->append->begun)
+        return commit_tied(records, keys);
+    return commit_new(records, keys);
 }

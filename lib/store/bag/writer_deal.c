@@ -33,7 +33,6 @@ static uint32_t shard_of(const struct sb_bag_writer *writer, int64_t record)
 enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer)
 {
     struct sb_bag_dealing *dealing = calloc(1, sizeof(*dealing));
-    enum sb_code code = SB_OK;
     int fd;
 
     writer->dealing = dealing;
@@ -44,14 +43,13 @@ enum sb_code sb_bag_deal_begin(struct sb_bag_writer *writer)
     dealing->shard_ends = calloc(writer->shards, sizeof(*dealing->shard_ends));
     if (!dealing->data || !dealing->ends || !dealing->shard_ends)
         return sb_fail_memory();
-    for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++) {
-        for (int limits = 0; code == SB_OK && limits <= (int)writer->separate; limits++) {
-            code = sb_bag_create(writer, shard, limits, &fd);
-            if (fd >= 0)
-                close(fd);
+    for (uint32_t shard = 0; shard < writer->shards; shard++) {
+        for (int limits = 0; limits <= (int)writer->separate; limits++) {
+            TRY(sb_bag_create(writer, shard, limits, &fd));
+            close(fd);
         }
     }
-    return code;
+    return SB_OK;
 }
 
 void sb_bag_deal_free(struct sb_bag_writer *writer)
@@ -68,10 +66,9 @@ void sb_bag_deal_free(struct sb_bag_writer *writer)
 
 static enum sb_code open_shard(struct sb_bag_writer *writer, uint32_t shard, bool limits)
 {
-    enum sb_code code = sb_bag_reopen(writer, shard, limits, &writer->fd);
-    off_t end = code ? 0 : lseek(writer->fd, 0, SEEK_END);
-
-    return code ? code : sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end);
+    TRY(sb_bag_reopen(writer, shard, limits, &writer->fd));
+    return sb_outbuf_begin(&writer->out, writer->fd, writer->name, true,
+                           lseek(writer->fd, 0, SEEK_END));
 }
 
 static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced)
@@ -86,34 +83,23 @@ static enum sb_code close_shard(struct sb_bag_writer *writer, bool synced)
     return code;
 }
 
-static enum sb_code write_share(struct sb_bag_writer *writer, size_t first)
-{
-    const struct sb_bag_dealing *dealing = writer->dealing;
-
-    for (size_t i = first; i < dealing->count; i += writer->shards) {
-        uint32_t start = i ? dealing->ends[i - 1] : 0;
-
-        TRY(sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[i] - start));
-    }
-    return SB_OK;
-}
-
 /* Everything that waits goes to its shard. */
 static enum sb_code deal_out(struct sb_bag_writer *writer)
 {
     struct sb_bag_dealing *dealing = writer->dealing;
     int64_t first = writer->records - (int64_t)dealing->count;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < dealing->count && i < writer->shards; i++) {
-        code = open_shard(writer, shard_of(writer, first + (int64_t)i), false);
-        if (code == SB_OK)
-            code = write_share(writer, i);
-        if (code == SB_OK)
-            code = close_shard(writer, false);
+    for (size_t i = 0; i < dealing->count && i < writer->shards; i++) {
+        TRY(open_shard(writer, shard_of(writer, first + (int64_t)i), false));
+        for (size_t j = i; j < dealing->count; j += writer->shards) {
+            uint32_t start = j ? dealing->ends[j - 1] : 0;
+
+            TRY(sb_outbuf_write(&writer->out, dealing->data + start, dealing->ends[j] - start));
+        }
+        TRY(close_shard(writer, false));
     }
     dealing->count = 0;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code count_record(struct sb_bag_writer *writer, int64_t size)
@@ -130,54 +116,44 @@ enum sb_code sb_bag_deal(struct sb_bag_writer *writer, const char *data, const s
                          size_t count)
 {
     struct sb_bag_dealing *dealing = writer->dealing;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < count; data += sizes[i], i++) {
+    for (size_t i = 0; i < count; data += sizes[i], i++) {
         size_t held = dealing->count ? dealing->ends[dealing->count - 1] : 0;
 
         if (dealing->count == HELD_RECORDS || sizes[i] > HELD_BYTES - held) {
-            code = deal_out(writer);
+            TRY(deal_out(writer));
             held = 0;
         }
-        if (code == SB_OK && sizes[i] > HELD_BYTES) {
-            code = sb_bag_deal_piece(writer, data, sizes[i]);
-            if (code == SB_OK)
-                code = sb_bag_deal_end_record(writer);
+        if (sizes[i] > HELD_BYTES) {
+            TRY(sb_bag_deal_piece(writer, data, sizes[i]));
+            TRY(sb_bag_deal_end_record(writer));
             continue;
         }
-        if (code)
-            break;
         memcpy(dealing->data + held, data, sizes[i]);
         dealing->ends[dealing->count++] = (uint32_t)(held + sizes[i]);
-        code = count_record(writer, (int64_t)sizes[i]);
+        TRY(count_record(writer, (int64_t)sizes[i]));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_bag_deal_piece(struct sb_bag_writer *writer, const void *data, size_t size)
 {
-    enum sb_code code = SB_OK;
-
     if (writer->fd < 0) {
-        code = deal_out(writer);
-        if (code == SB_OK)
-            code = open_shard(writer, shard_of(writer, writer->records), false);
+        TRY(deal_out(writer));
+        TRY(open_shard(writer, shard_of(writer, writer->records), false));
     }
-    if (code == SB_OK)
-        code = sb_outbuf_write(&writer->out, data, size);
     writer->record_bytes += (int64_t)size;
-    return code;
+    return sb_outbuf_write(&writer->out, data, size);
 }
 
 enum sb_code sb_bag_deal_end_record(struct sb_bag_writer *writer)
 {
     int64_t size = writer->record_bytes;
-    enum sb_code code = SB_OK;
 
     if (writer->fd >= 0)
-        code = close_shard(writer, false);
+        TRY(close_shard(writer, false));
     writer->record_bytes = 0;
-    return code ? code : count_record(writer, size);
+    return count_record(writer, size);
 }
 
 enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size)
@@ -212,21 +188,21 @@ static enum sb_code write_limits(struct sb_bag_writer *writer, uint32_t shard,
 
 enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer)
 {
-    int64_t *limits = malloc(LIMIT_RUN * sizeof(*limits));
+    CLEANUP(sb_freep) int64_t *limits = malloc(LIMIT_RUN * sizeof(*limits));
     int64_t first = 0;
     size_t size;
-    enum sb_code code = limits ? deal_out(writer) : sb_fail_memory();
 
+    if (!limits)
+        return sb_fail_memory();
+    TRY(deal_out(writer));
     do {
         int64_t left = writer->records - first;
 
         size = left < (int64_t)LIMIT_RUN ? (size_t)left : LIMIT_RUN;
-        if (code == SB_OK)
-            code = sb_limit_spool_get(&writer->limits, first, size, limits);
-        for (uint32_t shard = 0; code == SB_OK && shard < writer->shards; shard++)
-            code = write_limits(writer, shard, limits, first, size, (int64_t)size == left);
+        TRY(sb_limit_spool_get(&writer->limits, first, size, limits));
+        for (uint32_t shard = 0; shard < writer->shards; shard++)
+            TRY(write_limits(writer, shard, limits, first, size, (int64_t)size == left));
         first += (int64_t)size;
-    } while (code == SB_OK && first < writer->records);
-    free(limits);
-    return code;
+    } while (first < writer->records);
+    return SB_OK;
 }

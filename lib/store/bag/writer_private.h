@@ -9,7 +9,7 @@
 #include "store/out/buffer.h"
 #include "store/out/lock.h"
 
-#include <limits.h>
+#define LIMIT_BYTES ((int64_t)sizeof(uint64_t)) /* of one */
 
 struct sb_outfile;
 struct sb_bag_dealing;
@@ -56,23 +56,6 @@ static inline bool sb_bag_replaces_file(const struct sb_bag_writer *writer)
     return writer->options.force && !writer->pattern.is_set;
 }
 
-/* bag/writer.c */
-
-/* Before anything is written: refuses what has failed before. */
-enum sb_code sb_bag_begin(struct sb_bag_writer *writer) SB_CHECKED;
-
-/* Notes a failure, and returns it. */
-enum sb_code sb_bag_settle(struct sb_bag_writer *writer, enum sb_code code);
-
-/* How many of these records the shard that grows takes, and their bytes. */
-size_t sb_bag_fitting(const struct sb_bag_writer *writer, const size_t *sizes, size_t count,
-                      int64_t *bytes);
-
-/* A sb_each_block for them; then they are counted. */
-enum sb_code sb_bag_put_any(void *context, const void *data, size_t size) SB_CHECKED;
-enum sb_code sb_bag_count_all(struct sb_bag_writer *writer, const size_t *sizes,
-                              size_t count) SB_CHECKED;
-
 /* bag/writer_names.c. They replace what the buffer holds. limits: of limits.NAME. */
 enum sb_code sb_bag_final_name(const struct sb_bag_writer *writer, uint32_t shard, uint32_t shards,
                                bool limits, struct sb_buf *out) SB_CHECKED;
@@ -86,16 +69,11 @@ enum sb_code sb_bag_take_name(struct sb_bag_writer *writer) SB_CHECKED;
 enum sb_code sb_bag_take_lock(const struct sb_bag_writer *writer,
                               struct sb_out_lock *lock) SB_CHECKED;
 
-/*
- * Removes a temporary file, by its exact name, in a directory or AT_FDCWD: for who holds the lock.
- * None is there: SB_OK. It may have a second name, given by a run that was killed before it took
- * this one away (sb_rename_new); SB_EXISTS: it is no regular file, and so nobody's of ours.
- */
-enum sb_code sb_bag_remove_left_over(int directory, const char *name) SB_CHECKED;
+/* Removes a temporary file, where there is one: for who holds the lock. */
 enum sb_code sb_bag_remove_one(const struct sb_bag_writer *writer, uint32_t shard,
                                bool limits) SB_CHECKED;
 
-/* bag/writer_existing.c: SB_EXISTS unless force; removes what killed runs left. */
+/* SB_EXISTS unless force; removes what killed runs left. */
 enum sb_code sb_bag_look_at_target(struct sb_bag_writer *writer) SB_CHECKED;
 
 /* Reports shards of a set with another number of them. */
@@ -163,15 +141,7 @@ struct sb_bag_append {
     int64_t new_limits_size;
 };
 
-/* bag/writer_journal.c */
-
-/* The other bag of two that are added to at once. */
-struct sb_bag_partner {
-    enum { SB_PARTNER_NONE, SB_PARTNER_KEYS, SB_PARTNER_RECORDS } what;
-    int64_t end;         /* of the records in it, when it has grown; */
-    int64_t limits_size; /* likewise */
-    char path[PATH_MAX];
-};
+/* bag/writer_undo.c */
 
 /* From here on the next writer can undo; or this one, by sb_bag_restore. */
 enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer) SB_CHECKED;
@@ -179,12 +149,6 @@ enum sb_code sb_bag_write_journal(struct sb_bag_writer *writer) SB_CHECKED;
 /* Both are prepared: what is left of one says so of the other. */
 enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *keys) SB_CHECKED;
 
-/* *there: is there one? One that is not whole was never acted upon. */
-enum sb_code sb_bag_read_journal(struct sb_bag_writer *writer, struct sb_bag_append *append,
-                                 struct sb_bag_partner *partner, bool *there) SB_CHECKED;
-enum sb_code sb_bag_clear_journal(struct sb_bag_writer *writer) SB_CHECKED;
-
-/* bag/writer_undo.c */
 enum sb_code sb_bag_find_old_limits(struct sb_bag_writer *writer,
                                     struct sb_bag_append *append) SB_CHECKED;
 

@@ -11,17 +11,12 @@
 static enum sb_code open_temporary(struct sb_bag_writer *writer, uint32_t shard, bool limits,
                                    int flags, int *fd)
 {
-    struct sb_buf name = {0};
-    enum sb_code code = sb_bag_temporary_name(writer, shard, limits, &name);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
     *fd = -1;
-    if (code == SB_OK) {
-        *fd = open(name.data, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (*fd < 0)
-            code = sb_fail_errno(errno, "%s: cannot be created", writer->name);
-    }
-    sb_buf_release(&name);
-    return code;
+    TRY(sb_bag_temporary_name(writer, shard, limits, &name));
+    *fd = open(name.data, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return *fd < 0 ? sb_fail_errno(errno, "%s: cannot be created", writer->name) : SB_OK;
 }
 
 enum sb_code sb_bag_create(struct sb_bag_writer *writer, uint32_t shard, bool limits, int *fd)
@@ -54,13 +49,10 @@ enum sb_code sb_bag_put(void *context, const void *data, size_t size)
 
 enum sb_code sb_bag_begin_shard(struct sb_bag_writer *writer)
 {
-    enum sb_code code = sb_bag_create(writer, writer->shard, false, &writer->fd);
-
     writer->shard_records = 0;
     writer->shard_bytes = 0;
-    if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0);
-    return code;
+    TRY(sb_bag_create(writer, writer->shard, false, &writer->fd));
+    return sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, 0);
 }
 
 /* What was put is whole. */
@@ -120,30 +112,21 @@ enum sb_code sb_bag_next_shard(struct sb_bag_writer *writer)
 enum sb_code sb_bag_carry_over(struct sb_bag_writer *writer)
 {
     int64_t start = writer->shard_bytes, size = writer->record_bytes;
-    int next = -1;
-    enum sb_code code = check_shard_limit(writer);
+    CLEANUP(sb_closep) int next = -1;
 
-    if (code == SB_OK)
-        code = sb_outbuf_flush(&writer->out);
-    if (code == SB_OK)
-        code = sb_bag_create(writer, writer->shard + 1, false, &next);
-    if (code == SB_OK)
-        code = sb_copy_range(writer->fd, start, next, size, writer->name, writer->name);
-    if (code == SB_OK)
-        code = sb_outbuf_cut(&writer->out, start);
-    if (code == SB_OK)
-        code = end_grown(writer);
-    if (code) {
-        if (next >= 0)
-            close(next);
-        return code;
-    }
+    TRY(check_shard_limit(writer));
+    TRY(sb_outbuf_flush(&writer->out));
+    TRY(sb_bag_create(writer, writer->shard + 1, false, &next));
+    TRY(sb_copy_range(writer->fd, start, next, size, writer->name, writer->name));
+    TRY(sb_outbuf_cut(&writer->out, start));
+    TRY(end_grown(writer));
     sb_limit_spool_clear(&writer->limits);
     writer->shard++;
     writer->fd = next;
+    next = -1;
     writer->shard_records = 0;
     writer->shard_bytes = 0;
-    return sb_outbuf_begin(&writer->out, next, writer->name, true, size);
+    return sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, size);
 }
 
 /* The end of a record within the file that all of them were put into. */
@@ -157,24 +140,19 @@ static enum sb_code spooled_end(const struct sb_bag_writer *writer, int64_t reco
 static enum sb_code cut_off(struct sb_bag_writer *writer, int from, uint32_t shard, int64_t first,
                             int64_t end)
 {
+    const char *name = writer->name;
     int64_t from_byte, end_byte;
-    enum sb_code code = spooled_end(writer, first, &from_byte);
 
     writer->shard = shard;
-    if (code == SB_OK)
-        code = spooled_end(writer, end, &end_byte);
-    if (code == SB_OK)
-        code = sb_bag_create(writer, shard, false, &writer->fd);
-    if (code == SB_OK)
-        code = sb_copy_range(from, from_byte, writer->fd, end_byte - from_byte, writer->name,
-                             writer->name);
-    if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, writer->fd, writer->name, true, end_byte - from_byte);
-    if (code == SB_OK)
-        code = end_shard(writer, first, end - first, from_byte);
-    if (code == SB_OK && (ftruncate(from, from_byte) || lseek(from, from_byte, SEEK_SET) < 0))
-        code = sb_fail_errno(errno, "%s: cannot be cut", writer->name);
-    return code;
+    TRY(spooled_end(writer, first, &from_byte));
+    TRY(spooled_end(writer, end, &end_byte));
+    TRY(sb_bag_create(writer, shard, false, &writer->fd));
+    TRY(sb_copy_range(from, from_byte, writer->fd, end_byte - from_byte, name, name));
+    TRY(sb_outbuf_begin(&writer->out, writer->fd, name, true, end_byte - from_byte));
+    TRY(end_shard(writer, first, end - first, from_byte));
+    if (ftruncate(from, from_byte) || lseek(from, from_byte, SEEK_SET) < 0)
+        return sb_fail_errno(errno, "%s: cannot be cut", name);
+    return SB_OK;
 }
 
 /* From the last shard to the second, so that no more than one of them is there twice. */
@@ -193,31 +171,27 @@ static enum sb_code cut_spooled(struct sb_bag_writer *writer)
     if (writer->fd >= 0)
         close(writer->fd);
     writer->fd = from;
-    if (code == SB_OK)
-        code = spooled_end(writer, end, &size);
-    if (code == SB_OK)
-        code = sb_outbuf_begin(&writer->out, from, writer->name, true, size);
     writer->shard = 0;
-    return code ? code : end_shard(writer, 0, end, 0);
+    TRY(code);
+    TRY(spooled_end(writer, end, &size));
+    TRY(sb_outbuf_begin(&writer->out, from, writer->name, true, size));
+    return end_shard(writer, 0, end, 0);
 }
 
 enum sb_code sb_bag_end_shards(struct sb_bag_writer *writer)
 {
-    enum sb_code code = SB_OK;
-
     if (writer->spooled)
         return cut_spooled(writer);
-    while (code == SB_OK && writer->shard + 1 < writer->shards)
-        code = sb_bag_next_shard(writer);
-    if (code == SB_OK)
-        code = end_grown(writer);
+    while (writer->shard + 1 < writer->shards)
+        TRY(sb_bag_next_shard(writer));
+    TRY(end_grown(writer));
     writer->shards = writer->shard + 1;
-    return code;
+    return SB_OK;
 }
 
 void sb_bag_remove_temporary(struct sb_bag_writer *writer)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
     for (uint32_t shard = 0; shard < writer->made; shard++) {
         for (int limits = 0; limits < 2; limits++) {
@@ -225,5 +199,4 @@ void sb_bag_remove_temporary(struct sb_bag_writer *writer)
                 unlink(name.data);
         }
     }
-    sb_buf_release(&name);
 }

@@ -163,8 +163,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
         usage->measures = one.measures;
         usage->measure_count = one.measure_count;
         free(one.lines);
-        if (code)
-            return code;
+        TRY(code);
     }
     sb_usage_sum_up(usage);
     usage->total.amounts[0] = beside->rows;
@@ -245,18 +244,15 @@ static enum sb_code decode(void *context, const struct sb_stored_cell *cell, con
 {
     struct beside_reader *reader = context;
     struct found found;
-    enum sb_code code = look(reader, &cell->cell, false, &found);
 
     (void)stored;
-    if (code)
-        return code;
+    TRY(look(reader, &cell->cell, false, &found));
     if (found.header > capacity)
         return sb_error()->code = SB_LIMIT;
     if (found.header > 0)
         memcpy(data, reader->row.header.data, found.header);
-    code = found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
-                             capacity - found.header, size);
-    if (code)
+    if (found.ops->decode(found.bag, &found.cell, NULL, (char *)data + found.header,
+                          capacity - found.header, size))
         return fail(&reader->beside->columns[cell->cell.column]);
     *size += found.header;
     return SB_OK;
@@ -365,7 +361,6 @@ static enum sb_code choose_form(struct column *column, const char *spec, int64_t
 {
     struct sb_array_name said;
     bool known = sb_bag_array_name(&said, spec), is_npy = true;
-    enum sb_code code = SB_OK;
 
     if (said.array_size == 0)
         return sb_fail(SB_INVALID, "%s: its name has none for an array", spec);
@@ -377,9 +372,9 @@ static enum sb_code choose_form(struct column *column, const char *spec, int64_t
                    : known || options->arrays    ? SB_FORM_NPY
                                                  : SB_FORM_BYTES;
     if (!known && options->arrays && options->dtype == SB_DTYPE_NONE)
-        code = begins_as_npy(column->bag, records, &is_npy);
-    if (code || is_npy)
-        return code;
+        TRY(begins_as_npy(column->bag, records, &is_npy));
+    if (is_npy)
+        return SB_OK;
     return sb_fail(SB_INVALID,
                    "%s: neither its name nor its first record says what type its values have; "
                    "--dtype=float32 does",
@@ -414,65 +409,48 @@ static enum sb_code add_column(struct beside *beside, const char *spec,
                    spec, records, first->bag->name, beside->rows);
 }
 
-static char *join(char *const *specs, size_t count)
-{
-    struct sb_buf name = {0};
-
-    for (size_t i = 0; i < count; i++) {
-        if (sb_buf_add_format(&name, "%s%s", i > 0 ? "+" : "", specs[i])) {
-            sb_buf_release(&name);
-            return NULL;
-        }
-    }
-    return name.data;
-}
-
 enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t count,
                               const struct sb_beside_options *options,
                               const struct sb_notify *notify)
 {
     struct beside *beside = calloc(1, sizeof(*beside));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_table_freep) struct sb_table *table = beside ? &beside->base : NULL;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
     *out = NULL;
     if (!beside)
         return sb_fail_memory();
-    beside->name = join(specs, count);
+    *table = (struct sb_table){
+        .ops = &beside_ops, .row_word = "item", .numbered = true, .listing = &listing};
+    for (size_t i = 0; i < count; i++) {
+        if (sb_buf_add_format(&name, "%s%s", i > 0 ? "+" : "", specs[i]))
+            return sb_fail_memory();
+    }
+    table->name = beside->name = TAKE(name.data);
     beside->columns = calloc(count, sizeof(*beside->columns));
-    beside->base = (struct sb_table){.ops = &beside_ops,
-                                     .name = beside->name,
-                                     .row_word = "item",
-                                     .numbered = true,
-                                     .listing = &listing};
-    if (!beside->name || !beside->columns)
-        code = sb_fail_memory();
-    for (size_t i = 0; !code && i < count; i++)
-        code = add_column(beside, specs[i], options, notify);
-    beside->base.cell_size /= (int64_t)count;
-    if (code)
-        sb_table_free(&beside->base);
-    else
-        *out = &beside->base;
-    return code;
+    if (!beside->columns)
+        return sb_fail_memory();
+    for (size_t i = 0; i < count; i++)
+        TRY(add_column(beside, specs[i], options, notify));
+    table->cell_size /= (int64_t)count;
+    *out = TAKE(table);
+    return SB_OK;
 }
 
 static enum sb_code open_table(struct sb_table **out, struct sb_input *input,
                                const struct sb_bag_options *bag, const struct sb_notify *notify)
 {
     const struct sb_beside_options options = {.bag = bag};
-    struct sb_spec bags;
-    enum sb_code code = sb_spec_beside(&bags, input->path);
+    CLEANUP(sb_spec_release) struct sb_spec bags = {0};
 
     *out = NULL;
-    if (!code)
-        code = sb_table_of_bags(out, bags.paths, bags.count, &options, notify);
-    sb_spec_release(&bags);
-    return code;
+    TRY(sb_spec_beside(&bags, input->path));
+    return sb_table_of_bags(out, bags.paths, bags.count, &options, notify);
 }
 
 static enum sb_sure is_spec(const struct sb_input *input)
 {
-    struct sb_spec bags;
+    CLEANUP(sb_spec_release) struct sb_spec bags = {0};
     bool found;
 
     if (input->there || !strchr(input->path, '+') || IGNORED(sb_spec_beside(&bags, input->path)))
@@ -480,7 +458,6 @@ static enum sb_sure is_spec(const struct sb_input *input)
     found = bags.count > 1;
     for (size_t i = 0; i < bags.count; i++)
         found &= sb_spec_is_of_bags(bags.paths[i]);
-    sb_spec_release(&bags);
     return found ? SB_BY_NAME : SB_NO;
 }
 

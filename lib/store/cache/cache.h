@@ -165,4 +165,9 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
                              struct sb_row_key *out) SB_CHECKED;
 
+/* schema.json into out, which is empty, that of the cache in dir, followed by a NUL. SB_NOENT:
+ * there is none. SB_FORMAT: it cannot be read, or has more than a megabyte; the text says so
+ * without its name. */
+enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out) SB_CHECKED;
+
 #endif

@@ -1,5 +1,6 @@
 #include "store/cache/impl.h"
 
+#include "core/array.h"
 #include "core/file.h"
 #include "core/hash64.h"
 #include "core/interrupt.h"
@@ -76,13 +77,6 @@ static void add_wanted(struct wanted *wanted, size_t number)
     wanted->slots[at] = number + 1;
 }
 
-static void wanted_release(struct wanted *wanted)
-{
-    free(wanted->slots);
-    free(wanted->filter);
-    *wanted = (struct wanted){0};
-}
-
 static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *keys, size_t count)
 {
     size_t slots = 16, bits = FILTER_BITS_LEAST;
@@ -99,10 +93,8 @@ static enum sb_code wanted_make(struct wanted *wanted, const struct sb_row_key *
     wanted->shift = 64 - (unsigned)__builtin_ctzll(bits);
     wanted->slots = calloc(slots, sizeof(*wanted->slots));
     wanted->filter = calloc(bits / 64, sizeof(*wanted->filter));
-    if (!wanted->slots || !wanted->filter) {
-        wanted_release(wanted);
+    if (!wanted->slots || !wanted->filter)
         return sb_fail_memory();
-    }
     for (size_t i = 0; i < count; i++)
         add_wanted(wanted, i);
     return SB_OK;
@@ -126,6 +118,13 @@ struct indexed_dir {
     uint32_t last; /* the last one looked up; its entries mostly come together */
 };
 
+static void release_search(struct search *search)
+{
+    free(search->wanted.slots);
+    free(search->wanted.filter);
+    free(search->indexed);
+}
+
 static bool is_indexed(const struct search *search, uint32_t segment)
 {
     return search->indexed[segment / 64] >> (segment % 64) & 1;
@@ -134,22 +133,15 @@ static bool is_indexed(const struct search *search, uint32_t segment)
 /* The segment of that number in the directory. */
 static bool find_segment(struct indexed_dir *dir, int64_t number)
 {
-    const struct sb_cache_file *segments = dir->search->cache->segments;
-    uint32_t low = dir->first, high = dir->end;
+    const struct sb_cache_file *segments = dir->search->cache->segments + dir->first;
+    size_t count = dir->end - dir->first, at;
 
-    if (dir->last < dir->end && segments[dir->last].number == number)
+    if (dir->last < dir->end && segments[dir->last - dir->first].number == number)
         return true;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (segments[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == dir->end || segments[low].number != number)
+    at = FIRST_WHERE(i, count, segments[i].number >= number);
+    if (at == count || segments[at].number != number)
         return false;
-    dir->last = low;
+    dir->last = dir->first + (uint32_t)at;
     return true;
 }
 
@@ -232,8 +224,8 @@ static int compare_hints(const void *a, const void *b)
     const struct hint *left = a, *right = b;
 
     if (left->place.segment != right->place.segment)
-        return left->place.segment < right->place.segment ? -1 : 1;
-    return left->place.row < right->place.row ? -1 : left->place.row > right->place.row;
+        return COMPARE(left->place.segment, right->place.segment);
+    return COMPARE(left->place.row, right->place.row);
 }
 
 /* SB_END: the key is not there. */
@@ -256,8 +248,7 @@ static enum sb_code check_hint(const struct search *search, const struct hint *h
 /* Holds what the indexes say against the segments, in their order. */
 static enum sb_code check_hints(struct search *search)
 {
-    struct hint *hints = reallocarray(NULL, search->count + 1, sizeof(*hints));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) struct hint *hints = reallocarray(NULL, search->count + 1, sizeof(*hints));
     size_t count = 0;
 
     if (!hints)
@@ -268,15 +259,15 @@ static enum sb_code check_hints(struct search *search)
     }
     if (count > 0)
         qsort(hints, count, sizeof(*hints), compare_hints);
-    for (size_t i = 0; !code && i < count; i++) {
-        code = check_hint(search, &hints[i]);
-        if (code == SB_END) {
+    for (size_t i = 0; i < count; i++) {
+        enum sb_code code = check_hint(search, &hints[i]);
+
+        if (code == SB_END)
             search->places[hints[i].key] = nowhere;
-            code = SB_OK;
-        }
+        else
+            TRY(code);
     }
-    free(hints);
-    return code;
+    return SB_OK;
 }
 
 /* A later row counts more. */
@@ -357,8 +348,7 @@ static enum sb_code scan(struct search *search)
             search->open++;
     }
     for (uint32_t i = search->cache->segment_count; i > 0; i--) {
-        if (sb_interrupted())
-            return sb_fail_interrupt();
+        TRY(sb_heed_interrupt());
         if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
             TRY(scan_segment(search, i - 1));
     }
@@ -381,15 +371,12 @@ static enum sb_code look_everywhere(struct search *search)
 enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys, size_t count,
                            struct sb_cache_place *places)
 {
+    CLEANUP(release_search)
     struct search search = {.cache = cache, .keys = keys, .count = count, .places = places};
-    enum sb_code code;
 
     for (size_t i = 0; i < count; i++)
         places[i] = nowhere;
     TRY(wanted_make(&search.wanted, keys, count));
     search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
-    code = search.indexed ? look_everywhere(&search) : sb_fail_memory();
-    free(search.indexed);
-    wanted_release(&search.wanted);
-    return code;
+    return search.indexed ? look_everywhere(&search) : sb_fail_memory();
 }

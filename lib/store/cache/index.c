@@ -63,21 +63,20 @@ enum sb_code sb_cache_index_commit(struct sb_cache_index *index, bool *done)
 static enum sb_code note_segments(struct index_writer *writer)
 {
     struct sb_cache_segment segment;
-    enum sb_code code = SB_OK;
 
     writer->segments = sb_cache_segment_count(writer->cache);
     writer->numbers = calloc((size_t)writer->segments + 1, sizeof(*writer->numbers));
     if (!writer->numbers)
         return sb_fail_memory();
-    for (uint32_t i = 0; !code && i < writer->segments; i++) {
-        code = sb_cache_segment(writer->cache, i, &segment);
+    for (uint32_t i = 0; i < writer->segments; i++) {
+        TRY(sb_cache_segment(writer->cache, i, &segment));
         writer->numbers[i] = segment.number;
         /* Who may not read it does not know that its keys are lost. */
-        if (!code && segment.damaged && access(segment.path, R_OK))
-            code = sb_fail_errno(
+        if (segment.damaged && access(segment.path, R_OK))
+            return sb_fail_errno(
                 errno, "%s: cannot be read, and index.pkl would be without its keys", segment.path);
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add_rows(struct index_writer *writer)
@@ -143,21 +142,20 @@ static enum sb_code look_again(struct index_writer *writer)
     return dir ? count_segments(writer, dir) : sb_fail_errno(errno, "%s", path.data);
 }
 
+static void release_writer(struct index_writer *writer)
+{
+    sb_cache_index_release(&writer->index);
+    free(writer->numbers);
+}
+
 enum sb_code sb_cache_write_index(struct sb_cache *cache, const char *dir, bool *done)
 {
-    struct index_writer writer = {.cache = cache, .dir = dir};
-    enum sb_code code = sb_cache_index_begin(&writer.index, dir);
+    CLEANUP(release_writer) struct index_writer writer = {.cache = cache, .dir = dir};
 
     *done = false;
-    if (!code)
-        code = note_segments(&writer);
-    if (!code)
-        code = add_rows(&writer);
-    if (!code)
-        code = look_again(&writer);
-    if (!code)
-        code = sb_cache_index_commit(&writer.index, done);
-    sb_cache_index_release(&writer.index);
-    free(writer.numbers);
-    return code;
+    TRY(sb_cache_index_begin(&writer.index, dir));
+    TRY(note_segments(&writer));
+    TRY(add_rows(&writer));
+    TRY(look_again(&writer));
+    return sb_cache_index_commit(&writer.index, done);
 }

@@ -69,14 +69,11 @@ static enum sb_code fill(struct sb_key_table *table)
 {
     int64_t rows, keys, left;
     struct sb_cache_row row;
-    enum sb_code code = check_rows(table->cache);
+    enum sb_code code;
 
-    if (!code)
-        code = sb_cache_count(table->cache, &rows, &keys);
-    if (!code)
-        code = allocate(table, keys);
-    if (code)
-        return code;
+    TRY(check_rows(table->cache));
+    TRY(sb_cache_count(table->cache, &rows, &keys));
+    TRY(allocate(table, keys));
     left = keys;
     sb_cache_rewind(table->cache);
     while (!(code = sb_cache_next(table->cache, &row))) {

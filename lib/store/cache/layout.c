@@ -1,14 +1,20 @@
 #include "store/cache/impl.h"
 
 #include "archive/database.h"
-#include "store/cache/json.h"
+#include "core/io.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define COLUMNS_MOST 16384
+
+#define SCHEMA_NAME "schema.json"
+#define SCHEMA_MOST (1 << 20) /* bytes; of ten thousand columns */
 
 #define KEY   "key"
 #define DATA  "data"
@@ -176,24 +182,43 @@ static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *l
     return result == SQLITE_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
+enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out)
+{
+    CLEANUP(sb_closep) int fd = -1;
+    struct stat st;
+    size_t got;
+
+    if (sb_buf_add_format(out, "%s/" SCHEMA_NAME, dir))
+        return sb_fail_memory();
+    fd = open(out->data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return errno == ENOENT ? sb_fail_errno(errno, "%s", out->data)
+                               : sb_fail(SB_FORMAT, "cannot be read: %s", strerror(errno));
+    sb_buf_clear(out);
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return sb_fail(SB_FORMAT, "is not a regular file");
+    if (st.st_size >= SCHEMA_MOST)
+        return sb_fail(SB_FORMAT, "is larger than any that a cache has");
+    if (sb_buf_reserve(out, SCHEMA_MOST))
+        return sb_fail_memory();
+    TRY(sb_read_full(fd, out->data, SCHEMA_MOST, &got, SCHEMA_NAME));
+    out->size = got;
+    out->data[got] = '\0';
+    return SB_OK;
+}
+
 /* What cannot be read says nothing, either. */
 static enum sb_code is_list(const char *dir, bool *list)
 {
-    struct sb_buf text = {0};
-    sqlite3 *db = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf text = {0};
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
     enum sb_code code = sb_cache_load_schema(dir, &text);
 
     *list = false;
-    if (code) {
-        sb_buf_release(&text);
+    if (code)
         return code == SB_NOMEM ? code : SB_OK;
-    }
-    code = sb_database_open_private(&db, dir);
-    if (!code)
-        code = query_schema(db, &text, list);
-    sb_database_close(db);
-    sb_buf_release(&text);
-    return code;
+    TRY(sb_database_open_private(&db, dir));
+    return query_schema(db, &text, list);
 }
 
 static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir, bool named,
@@ -216,31 +241,23 @@ static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir
 enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
                                   struct sb_cache_layout *layout)
 {
-    struct columns columns = {.arrow = arrow, .count = sb_arrow_column_count(arrow)};
-    enum sb_code code;
+    size_t count = sb_arrow_column_count(arrow), single = count - 1;
+    CLEANUP(sb_freep) bool *taken = NULL;
+    struct columns columns;
     bool named;
-    size_t single;
 
-    if (columns.count > COLUMNS_MOST)
+    if (count > COLUMNS_MOST)
         return sb_fail(SB_FORMAT, "has more than %d columns", COLUMNS_MOST);
-    columns.taken = calloc(columns.count + 1, sizeof(*columns.taken));
+    taken = calloc(count + 1, sizeof(*taken));
+    columns = (struct columns){.arrow = arrow, .count = count, .taken = taken};
     layout->field_count = 0;
-    layout->fields = calloc(columns.count + 1, sizeof(*layout->fields));
-    if (!columns.taken || !layout->fields) {
-        code = sb_fail_memory();
-        goto out;
-    }
-    if (!take(&columns, 0, KEY, strlen(KEY), "", SB_ARROW_TEXT, &layout->key)) {
-        code = sb_fail(SB_FORMAT, "has no column 'key' of texts");
-        goto out;
-    }
-    single = columns.count - 1;
+    layout->fields = calloc(count + 1, sizeof(*layout->fields));
+    if (!taken || !layout->fields)
+        return sb_fail_memory();
+    if (!take(&columns, 0, KEY, strlen(KEY), "", SB_ARROW_TEXT, &layout->key))
+        return sb_fail(SB_FORMAT, "has no column 'key' of texts");
     named = !(single == 2 && is_there(&columns, DATA) && is_there(&columns, SHAPE)) &&
             !(single == 1 && is_there(&columns, BLOB));
-    code = read_fields(&columns, named, layout);
-    if (!code)
-        code = find_structure(arrow, dir, named, layout);
-out:
-    free(columns.taken);
-    return code;
+    TRY(read_fields(&columns, named, layout));
+    return find_structure(arrow, dir, named, layout);
 }

@@ -107,8 +107,7 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment)
     bool begun = pass->part > 0;
     enum sb_code code;
 
-    if (sb_interrupted())
-        return sb_fail_interrupt();
+    TRY(sb_heed_interrupt());
     if (file->rows == 0)
         return SB_OK;
     code = sb_cache_hold(pass->cache, segment, &map);
@@ -136,8 +135,7 @@ static enum sb_code count_rows(struct sb_cache *cache)
 
         if (code == SB_END)
             continue;
-        if (code)
-            return code;
+        TRY(code);
         sb_cache_leave(cache, map);
         if (__builtin_add_overflow(cache->rows, cache->segments[i].rows, &cache->rows))
             return sb_fail(SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
@@ -153,7 +151,7 @@ static void forget_superseded(struct sb_cache *cache)
     }
 }
 
-static enum sb_code make_table(struct pass *pass)
+static enum sb_code make_table(struct pass *pass, struct known_key **table)
 {
     size_t most = TABLE_BYTES / sizeof(*pass->table);
     uint64_t rows = (uint64_t)pass->cache->rows;
@@ -163,7 +161,7 @@ static enum sb_code make_table(struct pass *pass)
         pass->slots *= 2;
     /* Parts are not of quite the same size: so each is given half of the table. */
     pass->parts = pass->slots / 2 >= rows ? 1 : rows / (pass->slots / 2) + 1;
-    pass->table = malloc(pass->slots * sizeof(*pass->table));
+    pass->table = *table = malloc(pass->slots * sizeof(**table));
     if (!pass->table)
         return sb_fail_memory();
     TRY(sb_hash_key_draw(&pass->keys[0]));
@@ -178,33 +176,25 @@ static enum sb_code pass_all(struct pass *pass)
     forget_superseded(pass->cache);
     for (pass->part = 0; pass->part < pass->parts; pass->part++) {
         memset(pass->table, 0, pass->slots * sizeof(*pass->table));
-        for (uint32_t i = pass->cache->segment_count; i > 0; i--) {
-            enum sb_code code = pass_segment(pass, i - 1);
-
-            if (code)
-                return code;
-        }
+        for (uint32_t i = pass->cache->segment_count; i > 0; i--)
+            TRY(pass_segment(pass, i - 1));
     }
     return SB_OK;
 }
 
 enum sb_code sb_cache_find_superseded(struct sb_cache *cache)
 {
+    CLEANUP(sb_freep) struct known_key *table = NULL;
     struct pass pass = {.cache = cache};
     enum sb_code code;
 
     if (cache->counted)
         return SB_OK;
-    code = count_rows(cache);
-    if (!code)
-        code = make_table(&pass);
-    if (!code) {
-        while ((code = pass_all(&pass)) == SB_END)
-            continue;
-    }
-    free(pass.table);
-    if (code)
-        return code;
+    TRY(count_rows(cache));
+    TRY(make_table(&pass, &table));
+    while ((code = pass_all(&pass)) == SB_END)
+        continue;
+    TRY(code);
     cache->rows = 0;
     for (uint32_t i = 0; i < cache->segment_count; i++)
         cache->rows += cache->segments[i].rows;
@@ -269,4 +259,76 @@ enum sb_code sb_cache_row_at(struct sb_cache *cache, int64_t number, bool all,
 bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place place)
 {
     return sb_cache_is_superseded(&cache->segments[place.segment], place.row);
+}
+
+/* One after the other */
+
+void sb_cache_seek(struct sb_cache *cache, uint32_t segment)
+{
+    sb_cache_leave(cache, cache->map);
+    cache->map = NULL;
+    cache->touched = 0;
+    cache->segment = segment;
+    cache->row = 0;
+}
+
+void sb_cache_rewind(struct sb_cache *cache)
+{
+    sb_cache_seek(cache, 0);
+}
+
+/* Goes on to the next segment that has rows; SB_END: there is none. */
+static enum sb_code next_segment(struct sb_cache *cache)
+{
+    for (; cache->segment < cache->segment_count; cache->segment++, cache->row = 0) {
+        const struct sb_cache_file *file = &cache->segments[cache->segment];
+        enum sb_code code;
+
+        if (cache->row >= file->rows)
+            continue;
+        if (cache->map && cache->map->segment == cache->segment)
+            return SB_OK;
+        sb_cache_leave(cache, cache->map);
+        cache->map = NULL;
+        cache->touched = 0;
+        code = sb_cache_hold(cache, cache->segment, &cache->map);
+        if (code != SB_END)
+            return code;
+    }
+    return SB_END;
+}
+
+/* SB_END: the segment is given up. */
+static enum sb_code take_row(struct sb_cache *cache, struct sb_cache_row *row)
+{
+    const struct sb_cache_file *file = &cache->segments[cache->segment];
+
+    if (sb_cache_key(cache->map, file, cache->row, &row->key))
+        return sb_cache_give_up(cache, cache->segment);
+    if (cache->row + 1 == file->rows && sb_mapping_check(cache->map->mapping))
+        return sb_cache_give_up(cache, cache->segment);
+    row->place = (struct sb_cache_place){.segment = cache->segment, .row = cache->row};
+    row->superseded = sb_cache_is_superseded(file, cache->row);
+    cache->row++;
+    return SB_OK;
+}
+
+enum sb_code sb_cache_next(struct sb_cache *cache, struct sb_cache_row *row)
+{
+    enum sb_code code = SB_OK;
+
+    TRY(sb_heed_interrupt());
+    TRY(sb_cache_find_superseded(cache));
+    do {
+        /* What was returned lives until now. */
+        if (cache->touched > SB_CACHE_TOUCHED_MOST) {
+            sb_cache_map_forget(cache->map);
+            cache->touched = 0;
+        }
+        TRY(next_segment(cache));
+        code = take_row(cache, row);
+    } while (code == SB_END);
+    if (!code)
+        cache->touched += (int64_t)row->key.size;
+    return code;
 }

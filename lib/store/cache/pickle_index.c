@@ -181,15 +181,11 @@ static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *co
     int opcode = 0;
 
     for (;;) {
-        enum sb_code code = next_opcode(pickle, &opcode);
-
-        if (code || opcode == OP_SETITEMS)
-            return code;
-        code = read_entry(pickle, opcode, &entry);
-        if (!code)
-            code = each(context, &entry);
-        if (code)
-            return code;
+        TRY(next_opcode(pickle, &opcode));
+        if (opcode == OP_SETITEMS)
+            return SB_OK;
+        TRY(read_entry(pickle, opcode, &entry));
+        TRY(each(context, &entry));
     }
 }
 
@@ -219,16 +215,11 @@ enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *eac
 
     TRY(read_beginning(&pickle));
     for (;;) {
-        enum sb_code code = next_opcode(&pickle, &opcode);
-
-        if (code || opcode == OP_STOP)
-            return code;
-        if (opcode == OP_MARK)
-            code = read_items(&pickle, each, context);
-        else
-            code = read_item(&pickle, opcode, each, context);
-        if (code)
-            return code;
+        TRY(next_opcode(&pickle, &opcode));
+        if (opcode == OP_STOP)
+            return SB_OK;
+        TRY(opcode == OP_MARK ? read_items(&pickle, each, context)
+                              : read_item(&pickle, opcode, each, context));
     }
 }
 
@@ -281,7 +272,6 @@ enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
 {
     uint8_t head[11], place[21];
     uint8_t *head_end = head, *place_end;
-    enum sb_code code;
 
     if (writer->entries % BATCH == 0) {
         if (writer->entries > 0)
@@ -291,13 +281,10 @@ enum sb_code sb_pickle_index_add(struct sb_pickle_writer *writer,
     head_end = put_text_head(head_end, entry->key_size);
     place_end = put_int(put_int(place, entry->segment), entry->row);
     *place_end++ = OP_TUPLE2;
-    code = writer->each(writer->context, head, (size_t)(head_end - head));
-    if (!code)
-        code = writer->each(writer->context, entry->key, entry->key_size);
-    if (!code)
-        code = writer->each(writer->context, place, (size_t)(place_end - place));
     writer->entries++;
-    return code;
+    TRY(writer->each(writer->context, head, (size_t)(head_end - head)));
+    TRY(writer->each(writer->context, entry->key, entry->key_size));
+    return writer->each(writer->context, place, (size_t)(place_end - place));
 }
 
 enum sb_code sb_pickle_index_end(struct sb_pickle_writer *writer)

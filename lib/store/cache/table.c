@@ -1,6 +1,7 @@
 #include "store/table.h"
 #include "store/kind.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
@@ -84,8 +85,8 @@ static enum sb_code columns(struct sb_table *base, int64_t row, uint32_t *number
     struct cache_table *table = of(base);
     uint32_t segment = place_of_row(row).segment;
 
-    if (segment != table->looked_at && sb_cache_segment(table->cache, segment, &table->segment))
-        return sb_error()->code;
+    if (segment != table->looked_at)
+        TRY(sb_cache_segment(table->cache, segment, &table->segment));
     table->looked_at = segment;
     *number = (uint32_t)table->segment.field_count;
     return SB_OK;
@@ -338,23 +339,22 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
     struct cache_reader *reader = context;
     struct sb_cache_value value;
     size_t head;
-    enum sb_code code = look(reader, &cell->cell, false, &value, &head);
 
-    if (!code && sb_buf_reserve(&reader->block, BLOCK))
-        code = sb_fail_memory();
-    if (!code && head > 0)
-        code = each(each_context, reader->head.data, head);
-    for (int64_t at = 0; !code && at < value.array.data_size;) {
+    TRY(look(reader, &cell->cell, false, &value, &head));
+    if (sb_buf_reserve(&reader->block, BLOCK))
+        return sb_fail_memory();
+    if (head > 0)
+        TRY(each(each_context, reader->head.data, head));
+    for (int64_t at = 0; at < value.array.data_size;) {
         int64_t left = value.array.data_size - at;
         size_t size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
 
-        code = sb_cache_copy(reader->reader, place_of_row(cell->cell.row), cell->cell.column, at,
-                             size, reader->block.data);
-        if (!code)
-            code = each(each_context, reader->block.data, size);
+        TRY(sb_cache_copy(reader->reader, place_of_row(cell->cell.row), cell->cell.column, at, size,
+                          reader->block.data));
+        TRY(each(each_context, reader->block.data, size));
         at += (int64_t)size;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
@@ -414,8 +414,7 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
             report_damage(measuring, reader, row->place, sb_error()->text);
             continue;
         }
-        if (code)
-            return code;
+        TRY(code);
         sb_count_up(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES], value.array.data_size);
     }
     return SB_OK;
@@ -432,15 +431,11 @@ static enum sb_code measure_rows(const struct measuring *measuring, struct sb_ca
     sb_cache_rewind(cache);
     while (!(code = sb_cache_next(cache, &row))) {
         if (row.place.segment != last) {
-            if (sb_interrupted())
-                return sb_fail_interrupt();
-            code = sb_cache_segment(cache, row.place.segment, &segment);
+            TRY(sb_heed_interrupt());
+            TRY(sb_cache_segment(cache, row.place.segment, &segment));
             last = row.place.segment;
         }
-        if (!code)
-            code = measure_row(measuring, reader, &segment, &row);
-        if (code)
-            return code;
+        TRY(measure_row(measuring, reader, &segment, &row));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -452,20 +447,17 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     const struct measuring measuring = {.options = options, .usage = usage};
     uint32_t count = sb_cache_segment_count(cache);
     struct sb_cache_reader *reader;
-    enum sb_code code = sb_usage_begin(usage, of_keys, 5, count);
+    enum sb_code code;
 
-    for (uint32_t i = 0; i < count && !code; i++) {
+    TRY(sb_usage_begin(usage, of_keys, ARRAY_SIZE(of_keys), count));
+    for (uint32_t i = 0; i < count; i++) {
         struct sb_cache_segment segment;
 
-        code = sb_cache_segment(cache, i, &segment);
-        if (!code)
-            usage->lines[i] = (struct sb_usage_line){.name = segment.path,
-                                                     .amounts = {[SEGMENT_BYTES] = segment.bytes}};
+        TRY(sb_cache_segment(cache, i, &segment));
+        usage->lines[i] = (struct sb_usage_line){.name = segment.path,
+                                                 .amounts = {[SEGMENT_BYTES] = segment.bytes}};
     }
-    if (!code)
-        code = sb_cache_reader_new(&reader, cache);
-    if (code)
-        return code;
+    TRY(sb_cache_reader_new(&reader, cache));
     code = measure_rows(&measuring, cache, reader);
     sb_cache_reader_free(reader);
     sb_usage_sum_up(usage);
@@ -508,27 +500,6 @@ static const struct sb_table_ops cache_ops = {
     .subject = subject,
 };
 
-static enum sb_code make_table(struct sb_table **out, struct sb_cache *cache, const char *name)
-{
-    struct cache_table *table = calloc(1, sizeof(*table));
-
-    *out = NULL;
-    if (!table) {
-        sb_cache_free(cache);
-        return sb_fail_memory();
-    }
-    table->base = (struct sb_table){.ops = &cache_ops,
-                                    .name = name,
-                                    .row_word = "key",
-                                    .varied = true,
-                                    .cell_size = USUAL_SIZE,
-                                    .listing = &listing};
-    table->cache = cache;
-    table->looked_at = SB_CACHE_NOWHERE;
-    *out = &table->base;
-    return SB_OK;
-}
-
 /* Of a cache that has segments, one can be read. */
 static enum sb_code need_segment(struct sb_cache *cache, const char *path)
 {
@@ -547,12 +518,24 @@ static enum sb_code need_segment(struct sb_cache *cache, const char *path)
 enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
                                  const struct sb_bag_options *none, const struct sb_notify *notify)
 {
-    struct sb_cache *cache;
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
+    struct cache_table *table;
 
     (void)none;
+    *out = NULL;
     TRY(sb_cache_open(&cache, &input->path, 1, notify));
-    if (!need_segment(cache, input->path))
-        return make_table(out, cache, input->path);
-    sb_cache_free(cache);
-    return sb_error()->code;
+    TRY(need_segment(cache, input->path));
+    table = calloc(1, sizeof(*table));
+    if (!table)
+        return sb_fail_memory();
+    table->base = (struct sb_table){.ops = &cache_ops,
+                                    .name = input->path,
+                                    .row_word = "key",
+                                    .varied = true,
+                                    .cell_size = USUAL_SIZE,
+                                    .listing = &listing};
+    table->cache = TAKE(cache);
+    table->looked_at = SB_CACHE_NOWHERE;
+    *out = &table->base;
+    return SB_OK;
 }

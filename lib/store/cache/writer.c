@@ -22,24 +22,16 @@ static enum sb_code put_block(void *context, const void *data, size_t size)
 
 static enum sb_code write_segment(struct sb_cache_writer *writer, const char *path)
 {
-    struct sb_outbuf out = {0};
-    int fd;
-    enum sb_code code = sb_cache_create_file(&fd, path);
+    CLEANUP(sb_closep) int fd = -1;
+    CLEANUP(sb_outbuf_release) struct sb_outbuf out = {0};
 
-    if (code)
-        return code;
+    TRY(sb_cache_create_file(&fd, path));
     writer->written++;
     writer->segment_bytes = 0;
-    code = sb_outbuf_begin(&out, fd, path, true, 0);
-    if (!code)
-        code = sb_arrow_writer_finish(writer->segment, put_block, &out);
-    if (!code)
-        code = sb_outbuf_flush(&out);
-    if (!code)
-        code = sb_fsync(fd, path);
-    sb_outbuf_release(&out);
-    close(fd);
-    return code;
+    TRY(sb_outbuf_begin(&out, fd, path, true, 0));
+    TRY(sb_arrow_writer_finish(writer->segment, put_block, &out));
+    TRY(sb_outbuf_flush(&out));
+    return sb_fsync(fd, path);
 }
 
 enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer)
@@ -153,19 +145,15 @@ enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct 
 {
     const struct sb_cache_field *field;
     int64_t size;
-    enum sb_code code = end_value(writer);
 
-    if (code)
-        return code;
+    TRY(end_value(writer));
     field = &writer->columns.fields[writer->value++];
     size = field->blob ? 1 : (int64_t)sb_dtype_size(field->dtype);
     if (array->data_size / size > SEGMENT_MOST)
         return fail_too_large(writer, field);
-    if (!field->blob)
-        code = add_shape(writer, field->shape, array);
     writer->in_value = true;
     writer->left = array->data_size;
-    return code;
+    return field->blob ? SB_OK : add_shape(writer, field->shape, array);
 }
 
 enum sb_code sb_cache_writer_write(struct sb_cache_writer *writer, const void *data, size_t size)
@@ -215,20 +203,16 @@ void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
 
 static enum sb_code begin_index(struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     if (writer->existing) {
-        code = sb_temp_file(&writer->index_fd, writer->path);
+        TRY(sb_temp_file(&writer->index_fd, writer->path));
     } else {
-        code = sb_cache_join(&path, writer->work.data, "index.pkl");
-        if (!code)
-            code = sb_cache_create_file(&writer->index_fd, path.data);
+        TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
+        TRY(sb_cache_create_file(&writer->index_fd, path.data));
     }
-    sb_buf_release(&path);
-    if (!code)
-        code = sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0);
-    return code ? code : sb_pickle_index_begin(&writer->index, put_block, &writer->index_out);
+    TRY(sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0));
+    return sb_pickle_index_begin(&writer->index, put_block, &writer->index_out);
 }
 
 static void set_options(struct sb_cache_writer *writer,
@@ -272,13 +256,12 @@ struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_write
 /* Segments that were to be added, by the names that they have. */
 static void remove_segments(const struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     for (int64_t i = writer->written; i > 0; i--) {
         if (IGNORED(sb_cache_new_segment_name(writer, i - 1, i <= writer->renamed, &path)) == SB_OK)
             unlink(path.data);
     }
-    sb_buf_release(&path);
 }
 
 static void undo(struct sb_cache_writer *writer)

@@ -15,19 +15,14 @@
 /* Of a cache that is added to, where it has none. */
 static enum sb_code write_schema(const struct sb_cache_writer *writer)
 {
-    struct sb_stream_sink_options options = {.force = true};
-    struct sb_buf path = {0}, text = {0};
-    enum sb_code code = sb_cache_join(&path, writer->work.data, "schema.json");
+    CLEANUP(sb_buf_release) struct sb_buf path = {0}, text = {0};
 
-    if (!code && writer->columns.known && access(path.data, F_OK)) {
-        options.path = path.data;
-        code = sb_cache_schema_text(&writer->columns, &text);
-        if (!code)
-            code = sb_outfile_put(&options, text.data, text.size);
-    }
-    sb_buf_release(&path);
-    sb_buf_release(&text);
-    return code;
+    TRY(sb_cache_join(&path, writer->work.data, "schema.json"));
+    if (!writer->columns.known || access(path.data, F_OK) == 0)
+        return SB_OK;
+    TRY(sb_cache_schema_text(&writer->columns, &text));
+    return sb_outfile_put(&(struct sb_stream_sink_options){.path = path.data, .force = true},
+                          text.data, text.size);
 }
 
 /* The directories of what is written in: of its segments, and its own. */
@@ -45,21 +40,14 @@ static enum sb_code sync_directories(const struct sb_cache_writer *writer)
 
 static enum sb_code rename_segments(struct sb_cache_writer *writer)
 {
-    struct sb_buf from = {0}, to = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf from = {0}, to = {0};
 
-    while (!code && writer->renamed < writer->written) {
-        code = sb_cache_new_segment_name(writer, writer->renamed, false, &from);
-        if (!code)
-            code = sb_cache_new_segment_name(writer, writer->renamed, true, &to);
-        if (!code)
-            code = sb_rename_new(from.data, to.data);
-        if (!code)
-            writer->renamed++;
+    for (; writer->renamed < writer->written; writer->renamed++) {
+        TRY(sb_cache_new_segment_name(writer, writer->renamed, false, &from));
+        TRY(sb_cache_new_segment_name(writer, writer->renamed, true, &to));
+        TRY(sb_rename_new(from.data, to.data));
     }
-    sb_buf_release(&from);
-    sb_buf_release(&to);
-    return code;
+    return SB_OK;
 }
 
 /* Once index.pkl is there nothing is undone, whatever fails: it names the segments. */
@@ -67,10 +55,10 @@ static enum sb_code commit_existing(struct sb_cache_writer *writer)
 {
     TRY(write_schema(writer));
     TRY(rename_segments(writer));
-    if (writer->written > 0)
+    if (writer->written > 0) {
         TRY(sync_directories(writer));
-    if (writer->written > 0)
         TRY(sb_cache_extend_index(writer));
+    }
     writer->done = true;
     return sync_directories(writer);
 }
@@ -79,10 +67,9 @@ static enum sb_code commit_existing(struct sb_cache_writer *writer)
 
 static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, const char *old)
 {
-    enum sb_code code = sb_rename_new(writer->path, old);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_rename_new(writer->path, old));
     code = sb_rename_new(writer->work.data, writer->path);
     /* Where it cannot be put back, the next run does it. */
     if (code)

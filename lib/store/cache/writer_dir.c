@@ -1,5 +1,6 @@
 #include "store/cache/writer_private.h"
 
+#include "core/array.h"
 #include "core/context.h"
 #include "core/io.h"
 #include "store/cache/names.h"
@@ -81,14 +82,13 @@ static enum sb_code each_name(const char *path, int flags,
 
 static enum sb_code remove_name(void *context, const char *directory, const char *name)
 {
-    struct sb_buf path = {0};
-    enum sb_code code = sb_cache_join(&path, directory, name);
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     bool keep = context && strcmp(name, context) == 0;
 
-    if (!code && !keep && unlink(path.data) && errno != ENOENT)
-        code = sb_fail_errno(errno, "%s: cannot be removed", path.data);
-    sb_buf_release(&path);
-    return code;
+    TRY(sb_cache_join(&path, directory, name));
+    if (!keep && unlink(path.data) && errno != ENOENT)
+        return sb_fail_errno(errno, "%s: cannot be removed", path.data);
+    return SB_OK;
 }
 
 static enum sb_code remove_directory(const char *path)
@@ -101,9 +101,9 @@ static enum sb_code remove_directory(const char *path)
 enum sb_code sb_cache_remove_all(const char *path)
 {
     char within[] = "segments";
-    struct sb_buf segments = {0};
+    CLEANUP(sb_buf_release) struct sb_buf segments = {0};
     struct stat st;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
         return sb_fail(SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
@@ -113,10 +113,7 @@ enum sb_code sb_cache_remove_all(const char *path)
         code = remove_directory(segments.data);
     if (!code)
         code = each_name(path, O_NOFOLLOW, remove_name, within);
-    if (!code || code == SB_NOENT)
-        code = remove_directory(path);
-    sb_buf_release(&segments);
-    return code;
+    return !code || code == SB_NOENT ? remove_directory(path) : code;
 }
 
 static const char no_part[] = "no part of a cache";
@@ -213,14 +210,12 @@ static enum sb_code recover(const struct sb_cache_writer *writer)
 /* The original makes these two directories, and what is in them later. */
 static bool is_empty_cache(const struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     struct stat st;
-    bool empty = IGNORED(sb_cache_join(&path, writer->path, "segments")) == SB_OK &&
-                 stat(path.data, &st) == 0 && S_ISDIR(st.st_mode) &&
-                 IGNORED(sb_cache_vet(writer)) == SB_OK;
 
-    sb_buf_release(&path);
-    return empty;
+    return IGNORED(sb_cache_join(&path, writer->path, "segments")) == SB_OK &&
+           stat(path.data, &st) == 0 && S_ISDIR(st.st_mode) &&
+           IGNORED(sb_cache_vet(writer)) == SB_OK;
 }
 
 static enum sb_code look(struct sb_cache_writer *writer)
@@ -273,9 +268,7 @@ static enum sb_code take_segment(void *context, const char *directory, const cha
 
 static int compare(const void *a, const void *b)
 {
-    int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
-
-    return first < second ? -1 : first > second;
+    return COMPARE(*(const int64_t *)a, *(const int64_t *)b);
 }
 
 static enum sb_code take_segments(struct sb_cache_writer *writer)
@@ -295,24 +288,20 @@ static enum sb_code take_form(struct sb_cache_writer *writer)
 {
     const char *path = writer->path;
     struct sb_cache_segment segment;
-    struct sb_cache *cache = NULL;
-    enum sb_code code;
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
 
     if (writer->number_count == 0)
         return SB_OK;
-    code = sb_cache_open(&cache, &path, 1, NULL);
-    for (uint32_t i = code ? 0 : sb_cache_segment_count(cache); !code && i > 0; i--) {
-        struct sb_cache_form form;
-
-        code = sb_cache_segment(cache, i - 1, &segment);
-        if (code || segment.damaged)
-            continue;
-        form = (struct sb_cache_form){segment.structure, segment.fields, segment.field_count};
-        code = sb_cache_columns_set(&writer->columns, &form, writer->name);
-        break;
+    TRY(sb_cache_open(&cache, &path, 1, NULL));
+    for (uint32_t i = sb_cache_segment_count(cache); i > 0; i--) {
+        TRY(sb_cache_segment(cache, i - 1, &segment));
+        if (!segment.damaged)
+            return sb_cache_columns_set(
+                &writer->columns,
+                &(struct sb_cache_form){segment.structure, segment.fields, segment.field_count},
+                writer->name);
     }
-    sb_cache_free(cache);
-    return code;
+    return SB_OK;
 }
 
 /* A new one */
@@ -326,18 +315,13 @@ static enum sb_code make_directory(const char *path, const struct sb_cache_write
 
 static enum sb_code make_work(struct sb_cache_writer *writer)
 {
-    struct sb_buf path = {0};
-    enum sb_code code = sb_out_hide(writer->path, NEW_SUFFIX, &writer->work);
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
-    if (!code)
-        code = make_directory(writer->work.data, writer);
-    writer->made = code == SB_OK;
-    if (!code)
-        code = sb_cache_join(&path, writer->work.data, "segments");
-    if (!code)
-        code = make_directory(path.data, writer);
-    sb_buf_release(&path);
-    return code;
+    TRY(sb_out_hide(writer->path, NEW_SUFFIX, &writer->work));
+    TRY(make_directory(writer->work.data, writer));
+    writer->made = true;
+    TRY(sb_cache_join(&path, writer->work.data, "segments"));
+    return make_directory(path.data, writer);
 }
 
 enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer)

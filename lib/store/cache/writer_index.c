@@ -1,5 +1,6 @@
 #include "store/cache/writer_private.h"
 
+#include "core/array.h"
 #include "core/file.h"
 #include "core/mapping.h"
 #include "store/cache/index.h"
@@ -35,20 +36,12 @@ struct merge {
 static bool find_number(struct merge *merge, int64_t number)
 {
     const int64_t *numbers = merge->writer->numbers;
-    size_t low = 0, high = merge->writer->number_count;
+    size_t count = merge->writer->number_count;
 
-    if (merge->last < high && numbers[merge->last] == number)
+    if (merge->last < count && numbers[merge->last] == number)
         return true;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    merge->last = low;
-    return low < merge->writer->number_count && numbers[low] == number;
+    merge->last = FIRST_WHERE(i, count, numbers[i] >= number);
+    return merge->last < count && numbers[merge->last] == number;
 }
 
 static enum sb_code merge_entry(void *context, const struct sb_pickle_entry *entry)

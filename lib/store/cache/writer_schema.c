@@ -46,17 +46,16 @@ enum sb_code sb_cache_add_json(struct sb_buf *out, const char *text)
 static enum sb_code tensor_keys(const struct sb_cache_columns *layout, struct sb_buf *out)
 {
     const char *comma = "";
-    enum sb_code code = sb_buf_add_char(out, '[');
 
-    for (size_t i = 0; !code && i < layout->count; i++) {
+    TRY(sb_buf_add_char(out, '['));
+    for (size_t i = 0; i < layout->count; i++) {
         if (layout->fields[i].blob)
             continue;
-        code = sb_buf_add_text(out, comma);
-        if (!code)
-            code = sb_cache_add_json(out, layout->fields[i].name);
+        TRY(sb_buf_add_text(out, comma));
+        TRY(sb_cache_add_json(out, layout->fields[i].name));
         comma = ", ";
     }
-    return code ? code : sb_buf_add_char(out, ']');
+    return sb_buf_add_char(out, ']');
 }
 
 enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct sb_buf *value,
@@ -119,14 +118,10 @@ static enum sb_code add_metadata(struct sb_buf *out, const struct sb_cache_colum
 
     TRY(sb_cache_schema_pair(layout, &value, &pair, &count));
     if (count == 0)
-        TRY(sb_buf_add_text(out, "  \"metadata\": {},\n"));
-    if (count > 0)
-        TRY(sb_buf_add_format(out, "  \"metadata\": {\n    \"%s\": ", pair.key));
-    if (count > 0)
-        TRY(sb_cache_add_json(out, pair.value));
-    if (count > 0)
-        TRY(sb_buf_add_text(out, "\n  },\n"));
-    return SB_OK;
+        return sb_buf_add_text(out, "  \"metadata\": {},\n");
+    TRY(sb_buf_add_format(out, "  \"metadata\": {\n    \"%s\": ", pair.key));
+    TRY(sb_cache_add_json(out, pair.value));
+    return sb_buf_add_text(out, "\n  },\n");
 }
 
 enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out)

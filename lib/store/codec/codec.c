@@ -246,8 +246,8 @@ static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io)
     unsigned in = step_size(io->in_size), out = step_size(io->capacity);
     int result;
 
-    if (!codec->inside && io->in_size > 0 && restart_bunzip2(codec))
-        return sb_error()->code;
+    if (!codec->inside && io->in_size > 0)
+        TRY(restart_bunzip2(codec));
     if (!codec->inside)
         return SB_OK;
     bz->next_in = (char *)io->in;
@@ -607,12 +607,10 @@ int sb_codec_usual_level(enum sb_filter_kind kind)
 
 enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *options)
 {
-    enum sb_code code = sb_codec_check_level(options->kind, options->level);
     struct sb_codec *codec;
 
     *out = NULL;
-    if (code)
-        return code;
+    TRY(sb_codec_check_level(options->kind, options->level));
     codec = calloc(1, sizeof(*codec));
     if (!codec)
         return sb_fail_memory();

@@ -4,7 +4,7 @@
 #include "core/base64.h"
 #include "core/crc32c.h"
 #include "core/name.h"
-#include "store/frames/numbers.h"
+#include "store/frames/impl.h"
 #include "store/naming.h"
 #include "store/tar/header.h"
 
@@ -65,15 +65,8 @@ bool sb_framing_has_names(enum sb_framing framing)
 
 bool sb_framing_has_size(enum sb_framing framing)
 {
-    switch (framing) {
-    case SB_FRAMING_NONE:
-    case SB_FRAMING_LINE:
-    case SB_FRAMING_NUL:
-    case SB_FRAMING_JSONL:
-        return false;
-    default:
-        return true;
-    }
+    return framing != SB_FRAMING_NONE && framing != SB_FRAMING_LINE && framing != SB_FRAMING_NUL &&
+           framing != SB_FRAMING_JSONL;
 }
 
 enum sb_container_kind sb_framing_kind(enum sb_framing framing)
@@ -145,10 +138,9 @@ static enum sb_code add_tfrecord(struct sb_buf *out, int64_t size)
 /* RFC 8259, section 7. */
 static enum sb_code add_json_text(struct sb_buf *out, const char *text)
 {
-    size_t size = strlen(text);
     enum sb_code code = sb_buf_add_char(out, '"');
 
-    if (!sb_is_utf8(text, size))
+    if (!sb_is_utf8(text, strlen(text)))
         return sb_fail(SB_INVALID, "its name is not UTF-8, which JSON needs; choose batch or tar");
     for (const char *at = text; !code && *at; at++) {
         if (*at == '"' || *at == '\\')
@@ -165,16 +157,12 @@ static enum sb_code add_json_text(struct sb_buf *out, const char *text)
 
 static enum sb_code add_json(struct sb_buf *out, const struct sb_framed *record)
 {
-    enum sb_code code = sb_buf_add_format(out, "{\"index\":%" PRId64, record->index);
-
-    if (!code && record->name) {
-        code = sb_buf_add_text(out, ",\"key\":");
-        if (!code && add_json_text(out, record->name))
-            return sb_error()->code;
-    }
-    if (!code)
-        code = sb_buf_add_text(out, ",\"data\":\"");
-    return code ? sb_fail_memory() : SB_OK;
+    if (sb_buf_add_format(out, "{\"index\":%" PRId64, record->index) ||
+        (record->name && sb_buf_add_text(out, ",\"key\":")))
+        return sb_fail_memory();
+    if (record->name)
+        TRY(add_json_text(out, record->name));
+    return sb_buf_add_text(out, ",\"data\":\"") ? sb_fail_memory() : SB_OK;
 }
 
 static const char *name_of(const struct sb_framed *record)
@@ -288,16 +276,15 @@ static enum sb_code count(struct sb_framer *framer, size_t size)
 enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t size,
                             struct sb_buf *out)
 {
-    enum sb_code code = count(framer, size);
-
-    if (code || size == 0)
-        return code;
+    TRY(count(framer, size));
+    if (size == 0)
+        return SB_OK;
     switch (framer->framing) {
     case SB_FRAMING_LINE:
-        code = refuse_separator(data, size, '\n', "newline");
+        TRY(refuse_separator(data, size, '\n', "newline"));
         break;
     case SB_FRAMING_NUL:
-        code = refuse_separator(data, size, '\0', "NUL");
+        TRY(refuse_separator(data, size, '\0', "NUL"));
         break;
     case SB_FRAMING_TFRECORD:
         framer->crc = sb_crc32c(framer->crc, data, size);
@@ -307,7 +294,7 @@ enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t s
     default:
         break;
     }
-    return code ? code : add(out, data, size);
+    return add(out, data, size);
 }
 
 /* What comes after it */

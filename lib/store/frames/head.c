@@ -1,7 +1,5 @@
 #include "core/crc32c.h"
-#include "store/frames/json.h"
-#include "store/frames/numbers.h"
-#include "store/frames/reader_impl.h"
+#include "store/frames/impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,10 +26,10 @@ enum sb_code sb_frame_cut_short(const struct sb_frame_reader *reader)
 static enum sb_code read_head(struct sb_frame_reader *reader, void *head, size_t size)
 {
     size_t got;
-    enum sb_code code = sb_frame_input_read(&reader->in, head, size, &got);
 
-    if (code || got == size)
-        return code;
+    TRY(sb_frame_input_read(&reader->in, head, size, &got));
+    if (got == size)
+        return SB_OK;
     return got == 0 ? SB_END : sb_frame_cut_short(reader);
 }
 
@@ -120,38 +118,29 @@ static bool parse_size(const char *text, int64_t *size)
     return text[0] >= '0' && text[0] <= '9' && !*end && !errno;
 }
 
-/* What the writer of the frames could not write. */
-static void report_answer(const struct sb_frame_reader *reader, const char *word)
-{
-    if (strcmp(word, "missing") == 0)
-        sb_report(reader->notify, SB_PROBLEM, "missing", reader->name.data,
-                  "%s: said to be missing; left out", reader->what);
-    else
-        sb_report(reader->notify, SB_PROBLEM, "damaged", reader->name.data,
-                  "%s: said to be damaged; left out", reader->what);
-}
-
 /* The name is in reader->name; the space after it is a NUL there. */
 static enum sb_code head_of_batch(struct sb_frame_reader *reader)
 {
     struct sb_buf *line = &reader->name;
 
     for (;;) {
-        enum sb_code code = read_line(reader, line);
+        const char *word;
         char *space;
 
-        if (code)
-            return code;
+        TRY(read_line(reader, line));
         space = line->size > 0 ? memrchr(line->data, ' ', line->size) : NULL;
         if (!space || memchr(line->data, '\0', line->size))
             return sb_frame_damaged(reader, "has no line NAME SIZE before it");
         *space = '\0';
         line->size = (size_t)(space - line->data);
-        if (parse_size(space + 1, &reader->left))
+        word = space + 1;
+        if (parse_size(word, &reader->left))
             return SB_OK;
-        if (strcmp(space + 1, "missing") != 0 && strcmp(space + 1, "damaged") != 0)
+        /* What the writer of the frames could not write. */
+        if (strcmp(word, "missing") != 0 && strcmp(word, "damaged") != 0)
             return sb_frame_damaged(reader, "has no size after its name");
-        report_answer(reader, space + 1);
+        sb_report(reader->notify, SB_PROBLEM, word, line->data, "%s: said to be %s; left out",
+                  reader->what, word);
         reader->begin = reader->in.position;
     }
 }

@@ -1,14 +1,45 @@
 #include "store/frames/reader.h"
 
 #include "core/crc32c.h"
-#include "store/frames/numbers.h"
-#include "store/frames/reader_impl.h"
+#include "store/frames/impl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define FOOT_MAX     4                 /* bytes after a record */
 #define SPOOLED_MOST ((size_t)1 << 20) /* of one in memory */
+
+enum sb_code sb_frame_input_fill(struct sb_frame_input *input)
+{
+    const void *data;
+    size_t size = 0;
+
+    if (input->size > 0)
+        return SB_OK;
+    TRY(sb_flow_next(input->flow, &data, &size));
+    input->at = data;
+    input->size = size;
+    return SB_OK;
+}
+
+enum sb_code sb_frame_input_read(struct sb_frame_input *input, void *data, size_t size, size_t *got)
+{
+    char *to = data;
+
+    for (*got = 0; *got < size;) {
+        enum sb_code code = sb_frame_input_fill(input);
+        size_t part = size - *got;
+
+        if (code)
+            return code == SB_END ? SB_OK : code;
+        if (part > input->size)
+            part = input->size;
+        memcpy(to + *got, input->at, part);
+        sb_frame_input_pass(input, part);
+        *got += part;
+    }
+    return SB_OK;
+}
 
 static size_t foot_size(const struct sb_frame_reader *reader)
 {
@@ -19,10 +50,8 @@ static enum sb_code take_foot(struct sb_frame_reader *reader)
 {
     char foot[FOOT_MAX];
     size_t size = foot_size(reader), got;
-    enum sb_code code = sb_frame_input_read(&reader->in, foot, size, &got);
 
-    if (code || size == 0)
-        return code;
+    TRY(sb_frame_input_read(&reader->in, foot, size, &got));
     if (got < size)
         return sb_frame_cut_short(reader);
     if (reader->framing == SB_FRAMING_TFRECORD && sb_get_u32(foot) != sb_masked_crc(reader->crc))
@@ -73,8 +102,7 @@ static enum sb_code give(struct sb_frame_reader *reader, const void **data, size
         reader->piece_size = 0;
         return *size > 0 ? SB_OK : SB_END;
     default:
-        if (sb_spool_piece(&reader->spool, reader->spooled, data, size))
-            return sb_error()->code;
+        TRY(sb_spool_piece(&reader->spool, reader->spooled, data, size));
         reader->spooled += (int64_t)*size;
         return SB_OK;
     }
@@ -175,11 +203,9 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
                                   enum sb_framing framing, const struct sb_feed_options *options,
                                   const struct sb_notify *notify)
 {
-    struct sb_frame_reader *reader;
-    enum sb_code code;
+    CLEANUP(sb_frame_reader_freep) struct sb_frame_reader *reader = calloc(1, sizeof(*reader));
 
     *out = NULL;
-    reader = calloc(1, sizeof(*reader));
     if (!reader)
         return sb_fail_memory();
     reader->framing = framing;
@@ -189,11 +215,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
     reader->spool = (struct sb_spool){.fd = -1, .memory_most = SPOOLED_MOST};
     if (!input->pipe && input->type.filter == SB_FILTER_NONE)
         reader->total = input->st.st_size;
-    code = sb_flow_open(&reader->in.flow, input, options);
-    if (code) {
-        sb_frame_reader_free(reader);
-        return code;
-    }
-    *out = reader;
+    TRY(sb_flow_open(&reader->in.flow, input, options));
+    *out = TAKE(reader);
     return SB_OK;
 }

@@ -29,6 +29,7 @@ enum sb_code sb_frame_reader_open(struct sb_frame_reader **out, struct sb_input 
                                   enum sb_framing framing, const struct sb_feed_options *options,
                                   const struct sb_notify *notify) SB_CHECKED;
 void sb_frame_reader_free(struct sb_frame_reader *reader); /* NULL is allowed */
+FREEP(sb_frame_reader_free, struct sb_frame_reader)
 
 /* The next record; what was not read of the last one is passed over, and checked all the same.
  * SB_END after the last. SB_DAMAGED, which then stays, says at which record and byte. */

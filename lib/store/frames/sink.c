@@ -51,9 +51,7 @@ static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
 /* The framer's errors do not name the record. */
 static enum sb_code name_error(const struct sb_item *item)
 {
-    struct sb_error cause = *sb_error();
-
-    return sb_fail(cause.code, "%s: %s", item->member.entry.path, cause.text);
+    return sb_fail(sb_error()->code, "%s: %s", item->member.entry.path, sb_error()->text);
 }
 
 static enum sb_code put_out(struct frames_sink *frames, size_t above)
@@ -157,22 +155,19 @@ static enum sb_code store_large(struct frames_sink *frames, struct sb_batch *bat
         code = sb_item_stream(batch, item, put_block, &large);
     if (code == SB_END)
         return leave_out(&large, start);
-    if (!code)
-        code = begin_large(&large);
-    return code ? code : end(frames, item);
+    TRY(code);
+    TRY(begin_large(&large));
+    return end(frames, item);
 }
 
 /* A member that comes in parts: its frame stays open from one batch to the next. */
 static enum sb_code store_part(struct frames_sink *frames, const struct sb_batch *batch,
                                const struct sb_item *item)
 {
-    enum sb_code code = SB_OK;
-
     if (item->part_offset == 0)
-        code = begin(frames, item, item->member.entry.size);
-    if (!code)
-        code = put(frames, item, batch->data + item->data_at, item->data_size);
-    return code || !item->part_last ? code : end(frames, item);
+        TRY(begin(frames, item, item->member.entry.size));
+    TRY(put(frames, item, batch->data + item->data_at, item->data_size));
+    return item->part_last ? end(frames, item) : SB_OK;
 }
 
 static enum sb_code store_read(struct frames_sink *frames, const struct sb_batch *batch,
@@ -231,8 +226,8 @@ static const struct sb_sink_ops frames_ops = {
 enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_sink_options *options,
                                  enum sb_framing framing)
 {
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
     struct frames_sink *frames;
-    enum sb_code code;
 
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
@@ -240,19 +235,12 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
     frames = calloc(1, sizeof(*frames));
     if (!frames)
         return sb_fail_memory();
+    sink = &frames->sink;
+    *sink = (struct sb_sink){.ops = &frames_ops, .any_names = true};
     frames->framing = framing;
-    code = sb_framer_new(&frames->framer, framing);
-    if (!code)
-        code = sb_outfile_open(&frames->file, options);
-    if (code) {
-        free_sink(&frames->sink);
-        return code;
-    }
-    frames->sink = (struct sb_sink){
-        .ops = &frames_ops,
-        .name = sb_outfile_name(frames->file),
-        .any_names = true,
-    };
-    *out = &frames->sink;
+    TRY(sb_framer_new(&frames->framer, framing));
+    TRY(sb_outfile_open(&frames->file, options));
+    sink->name = sb_outfile_name(frames->file);
+    *out = TAKE(sink);
     return SB_OK;
 }

@@ -17,15 +17,13 @@ static enum sb_code next(struct sb_source *base, struct sb_member *member)
 {
     struct frames_source *source = (struct frames_source *)base;
     struct sb_frame frame;
-    enum sb_code code = sb_frame_reader_next(source->reader, &frame);
 
-    if (!code && (!frame.name || source->chosen)) {
-        code = sb_record_name(source->names, frame.number, &source->name);
+    TRY(sb_frame_reader_next(source->reader, &frame));
+    if (!frame.name || source->chosen) {
+        TRY(sb_record_name(source->names, frame.number, &source->name));
         frame.name = source->name.data;
         frame.name_size = source->name.size;
     }
-    if (code)
-        return code;
     *member = (struct sb_member){
         .entry = {.path = frame.name,
                   .path_size = frame.name_size,
@@ -67,8 +65,8 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     static const struct sb_source_ops ops = {.free = free_source, .next = next, .block = block};
     const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
     enum sb_framing framing = options->framing;
+    CLEANUP(sb_source_freep) struct sb_source *base = NULL;
     struct frames_source *source;
-    enum sb_code code = SB_OK;
 
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
@@ -76,7 +74,8 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     source = calloc(1, sizeof(*source));
     if (!source)
         return sb_fail_memory();
-    source->base = (struct sb_source){
+    base = &source->base;
+    *base = (struct sb_source){
         .ops = &ops,
         .name = input->name,
         .unique = !options->names && framing != SB_FRAMING_BATCH && framing != SB_FRAMING_JSONL,
@@ -84,16 +83,11 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     source->names = options->names;
     source->own_names = !options->names;
     source->chosen = options->names_chosen;
-    source->base.total = input->pipe ? 0 : input->file->st.st_size;
+    base->total = input->pipe ? 0 : input->file->st.st_size;
     if (source->own_names)
-        code = sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT);
-    if (!code)
-        code = sb_frame_reader_open(&source->reader, input, framing, &how, notify);
-    if (code) {
-        free_source(&source->base);
-        return code;
-    }
-    *out = &source->base;
+        TRY(sb_record_names_by_format(&source->names, SB_RECORD_NAME_FORMAT));
+    TRY(sb_frame_reader_open(&source->reader, input, framing, &how, notify));
+    *out = TAKE(base);
     return SB_OK;
 }
 

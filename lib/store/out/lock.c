@@ -117,26 +117,24 @@ static enum sb_code vet_journal(const struct sb_out_lock *lock, const char *name
     static const char begin[] = SB_OUT_JOURNAL, zeros[sizeof(begin)];
     char head[sizeof(begin) - 1];
     size_t got;
-    enum sb_code code = sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path);
 
-    if (code || memcmp(head, begin, got) == 0 || memcmp(head, zeros, got) == 0)
-        return code;
+    TRY(sb_pread_full(lock->fd, head, sizeof(head), 0, &got, lock->path));
+    if (memcmp(head, begin, got) == 0 || memcmp(head, zeros, got) == 0)
+        return SB_OK;
     return fail_foreign(lock->path, name);
 }
 
 enum sb_code sb_out_lock_take_beside(struct sb_out_lock *lock, const char *path, const char *name)
 {
-    struct sb_buf file = {0};
-    enum sb_code code = sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &file);
+    CLEANUP(sb_buf_release) struct sb_buf file = {0};
+    enum sb_code code;
 
     *lock = (struct sb_out_lock){.fd = -1};
-    if (code == SB_OK)
-        code = sb_out_lock_take(lock, file.data, name);
-    if (code == SB_OK)
-        code = vet_journal(lock, name);
+    TRY(sb_out_hide(path, SB_OUT_LOCK_SUFFIX, &file));
+    TRY(sb_out_lock_take(lock, file.data, name));
+    code = vet_journal(lock, name);
     if (code)
         sb_out_lock_leave(lock);
-    sb_buf_release(&file);
     return code;
 }
 

@@ -160,8 +160,7 @@ static enum sb_code open_filter(struct sb_outfile *file,
 enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
 {
     bool standard = strcmp(options->path, "-") == 0;
-    struct sb_outfile *file = calloc(1, sizeof(*file));
-    enum sb_code code;
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
 
     *out = NULL;
     if (!file)
@@ -170,16 +169,12 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     file->force = options->force;
     file->dry_run = options->dry_run;
     file->name = strdup(standard ? "standard output" : options->path);
-    code = file->name ? open_target(file, options) : sb_fail_memory();
-    if (code == SB_OK)
-        code = sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0);
-    if (code == SB_OK)
-        code = open_filter(file, options);
-    if (code) {
-        sb_outfile_free(file);
-        return code;
-    }
-    *out = file;
+    if (!file->name)
+        return sb_fail_memory();
+    TRY(open_target(file, options));
+    TRY(sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0));
+    TRY(open_filter(file, options));
+    *out = TAKE(file);
     return SB_OK;
 }
 
@@ -302,20 +297,14 @@ static enum sb_code give_name(struct sb_outfile *file)
 
 enum sb_code sb_outfile_commit(struct sb_outfile *file)
 {
-    enum sb_code code = SB_OK;
-
     if (file->filter)
-        code = sb_outfilter_finish(file->filter);
-    if (code == SB_OK)
-        code = sb_outbuf_flush(&file->out);
-    if (code || !file->temporary.path)
-        return code ? code : close_file(file);
-    code = sb_fsync(file->fd, file->name);
-    if (code == SB_OK)
-        code = close_temporary(file);
-    if (code == SB_OK)
-        code = give_name(file);
-    return code;
+        TRY(sb_outfilter_finish(file->filter));
+    TRY(sb_outbuf_flush(&file->out));
+    if (!file->temporary.path)
+        return close_file(file);
+    TRY(sb_fsync(file->fd, file->name));
+    TRY(close_temporary(file));
+    return give_name(file);
 }
 
 void sb_outfile_free(struct sb_outfile *file)

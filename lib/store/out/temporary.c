@@ -40,36 +40,30 @@ enum sb_code sb_out_temporary_name(const char *path, struct sb_buf *out)
 {
     const char *name = sb_base_name(path);
     size_t size = strlen(name), fit = fitting(name, size);
-    enum sb_code code;
 
     sb_buf_clear(out);
-    code = sb_buf_add_format(out, "%.*s.%.*s", (int)(name - path), path, (int)fit, name);
-    if (!code && fit < size)
-        code = sb_buf_add_format(out, "-%08" PRIx32, sb_crc32c(0, name, size));
-    if (!code)
-        code = sb_buf_add_text(out, SB_OUT_SUFFIX);
-    return code ? sb_fail_memory() : SB_OK;
+    if (sb_buf_add_format(out, "%.*s.%.*s", (int)(name - path), path, (int)fit, name) ||
+        (fit < size && sb_buf_add_format(out, "-%08" PRIx32, sb_crc32c(0, name, size))) ||
+        sb_buf_add_text(out, SB_OUT_SUFFIX))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 enum sb_code sb_out_temporary_make(struct sb_out_lock *lock, const char *path, const char *name)
 {
-    struct sb_buf temporary = {0};
-    enum sb_code code = sb_out_temporary_name(path, &temporary);
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
 
     lock->fd = -1;
     lock->path = NULL;
-    for (int i = 0; !code && i < TRIES; i++) {
-        code = sb_out_lock_take(lock, temporary.data, name);
+    TRY(sb_out_temporary_name(path, &temporary));
+    for (int i = 0; i < TRIES; i++) {
+        TRY(sb_out_lock_take(lock, temporary.data, name));
         /* A left-over has the mode and the owner of then. */
-        if (code || lock->made)
-            goto out;
+        if (lock->made)
+            return SB_OK;
         sb_out_lock_drop(lock);
     }
-    if (!code)
-        code = sb_fail(SB_LOCKED, "%s: other processes write it all the time; wait for them", name);
-out:
-    sb_buf_release(&temporary);
-    return code;
+    return sb_fail(SB_LOCKED, "%s: other processes write it all the time; wait for them", name);
 }
 
 enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force)
@@ -84,12 +78,11 @@ enum sb_code sb_out_refuse(const char *path, const struct stat *st, bool force)
 
 void sb_out_temporary_finish(const char *path)
 {
-    struct sb_buf temporary = {0};
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
     struct stat made, named;
 
     if (IGNORED(sb_out_temporary_name(path, &temporary)) == SB_OK &&
         lstat(temporary.data, &made) == 0 && S_ISREG(made.st_mode) && lstat(path, &named) == 0 &&
         made.st_dev == named.st_dev && made.st_ino == named.st_ino)
         unlink(temporary.data);
-    sb_buf_release(&temporary);
 }

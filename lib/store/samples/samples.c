@@ -1,7 +1,9 @@
 #include "store/samples/samples.h"
 
 #include "archive/database.h"
+#include "core/array.h"
 #include "core/context.h"
+#include "core/number.h"
 #include "store/facts.h"
 #include "store/usage.h"
 
@@ -139,28 +141,16 @@ static void free_table(struct sb_table *table)
 
 static int compare(const char *name, size_t size, const struct sample_column *column)
 {
-    size_t other = strlen(column->name);
-    int order = memcmp(name, column->name, size < other ? size : other);
-
-    return order ? order : (size > other) - (size < other);
+    return sb_compare_bytes(name, size, column->name, strlen(column->name));
 }
 
 /* The place of the first column that does not come before the name. */
 static size_t find_place(const struct samples *samples, const char *name, size_t size)
 {
-    size_t low = 0, high = samples->column_count;
+    size_t count = samples->column_count < SB_SAMPLE_COLUMNS_MOST ? samples->column_count
+                                                                  : SB_SAMPLE_COLUMNS_MOST;
 
-    if (high > SB_SAMPLE_COLUMNS_MOST)
-        high = SB_SAMPLE_COLUMNS_MOST;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(name, size, &samples->columns[middle]) > 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return FIRST_WHERE(i, count, compare(name, size, &samples->columns[i]) <= 0);
 }
 
 static bool is_at(const struct samples *samples, size_t place, const char *name, size_t size)
@@ -200,9 +190,7 @@ static enum sb_code count_file(struct samples *samples, const char *name, size_t
     }
     samples->last_column = place;
     samples->columns[place].files++;
-    if (__builtin_add_overflow(samples->columns[place].bytes, bytes,
-                               &samples->columns[place].bytes))
-        samples->columns[place].bytes = INT64_MAX;
+    sb_count_up(&samples->columns[place].bytes, bytes);
     return SB_OK;
 }
 
@@ -262,7 +250,7 @@ static enum sb_code read_name(struct samples *samples, int64_t number)
 {
     enum sb_code code = SB_OK;
 
-    sqlite3_bind_int64(samples->find, 1, number);
+    SB_BIND(samples->find, number);
     if (sqlite3_step(samples->find) != SQLITE_ROW)
         code = sb_database_fail(samples->db);
     else if (sb_buf_set(&samples->name, sqlite3_column_blob(samples->find, 0),
@@ -322,6 +310,8 @@ static enum sb_code look_at(struct samples *samples, int64_t row)
 {
     const char *path;
 
+    if (samples->looked_at == row)
+        return SB_OK;
     samples->looked_at = -1;
     samples->file_count = 0;
     sb_buf_clear(&samples->text);
@@ -358,8 +348,7 @@ static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *out)
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row))
-        return sb_error()->code;
+    TRY(look_at(samples, row));
     *out = (uint32_t)samples->file_count;
     return SB_OK;
 }
@@ -397,8 +386,7 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row))
-        return sb_error()->code;
+    TRY(look_at(samples, row));
     return sb_buf_add(out, samples->name.data, samples->name.size - has_stem(samples))
                ? sb_fail_memory()
                : SB_OK;
@@ -408,8 +396,7 @@ static enum sb_code describe_row(struct sb_table *table, int64_t row, struct sb_
 {
     struct samples *samples = of(table);
 
-    if (samples->looked_at != row && look_at(samples, row))
-        return sb_error()->code;
+    TRY(look_at(samples, row));
     facts->key.text = samples->name.data;
     facts->key.size = samples->name.size - has_stem(samples);
     return SB_OK;
@@ -480,31 +467,27 @@ enum sb_code sb_table_of_samples(struct sb_table **out, struct sb_archive *archi
                                             .describe = describe,
                                             .usage = usage_of};
     struct samples *samples = calloc(1, sizeof(*samples));
-    enum sb_code code;
+    CLEANUP(sb_table_freep) struct sb_table *table = samples ? &samples->base : NULL;
 
     *out = NULL;
     if (!samples)
         return sb_fail_memory();
-    samples->base = (struct sb_table){.ops = &ops,
-                                      .name = sb_archive_path(archive),
-                                      .row_word = "sample",
-                                      .cell_word = "file",
-                                      .numbered = true,
-                                      .varied = true,
-                                      .listing = &listing};
+    *table = (struct sb_table){.ops = &ops,
+                               .name = sb_archive_path(archive),
+                               .row_word = "sample",
+                               .cell_word = "file",
+                               .numbered = true,
+                               .varied = true,
+                               .listing = &listing};
     samples->archive = archive;
     samples->everything = everything;
     samples->notify = notify;
     samples->looked_at = -1;
-    code = SB_TABLES(&samples->db, beside,
-                     "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",
-                     {&samples->add, "INSERT OR IGNORE INTO samples VALUES (?1, ?2)"},
-                     {&samples->find, "SELECT name FROM samples WHERE number = ?1"});
-    if (!code)
-        code = look_through(samples);
-    if (code)
-        sb_table_free(&samples->base);
-    else
-        *out = &samples->base;
-    return code;
+    TRY(SB_TABLES(&samples->db, beside,
+                  "CREATE TABLE samples (number INTEGER PRIMARY KEY, name BLOB UNIQUE); BEGIN",
+                  {&samples->add, "INSERT OR IGNORE INTO samples VALUES (?1, ?2)"},
+                  {&samples->find, "SELECT name FROM samples WHERE number = ?1"}));
+    TRY(look_through(samples));
+    *out = TAKE(table);
+    return SB_OK;
 }

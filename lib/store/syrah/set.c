@@ -1,5 +1,6 @@
 #include "store/syrah/set.h"
 
+#include "core/array.h"
 #include "core/file.h"
 #include "store/shard_spec.h"
 
@@ -35,18 +36,18 @@ void sb_syrah_set_free(struct sb_syrah_set *set)
     free(set);
 }
 
-static struct sb_syrah_set *set_new(const char *name, size_t files)
+static enum sb_code set_new(struct sb_syrah_set **out, const char *name, size_t files)
 {
-    struct sb_syrah_set *set = calloc(1, sizeof(*set));
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = calloc(1, sizeof(*set));
 
     if (!set)
-        return NULL;
+        return sb_fail_memory();
     set->name = strdup(name);
     set->files = calloc(files, sizeof(*set->files));
-    if (set->name && set->files)
-        return set;
-    sb_syrah_set_free(set);
-    return NULL;
+    if (!set->name || !set->files)
+        return sb_fail_memory();
+    *out = TAKE(set);
+    return SB_OK;
 }
 
 /* The arrays of another file than the first by their numbers in the first. */
@@ -95,55 +96,47 @@ static enum sb_code add_file(struct sb_syrah_set *set, struct sb_syrah *syrah)
 
 enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah)
 {
-    *out = set_new(sb_syrah_name(syrah), 1);
-    if (!*out) {
-        sb_syrah_free(syrah);
-        return sb_fail_memory();
-    }
-    if (!add_file(*out, syrah))
-        return SB_OK;
-    sb_syrah_set_free(*out);
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
+    enum sb_code code = set_new(&set, sb_syrah_name(syrah), 1);
+
     *out = NULL;
-    return sb_error()->code;
+    if (code) {
+        sb_syrah_free(syrah);
+        return code;
+    }
+    TRY(add_file(set, syrah));
+    *out = TAKE(set);
+    return SB_OK;
 }
 
 static enum sb_code open_file(struct sb_syrah_set *set, const char *path)
 {
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
     struct sb_syrah *syrah;
-    struct sb_file *file;
-    enum sb_code code = sb_file_open(&file, path, "Syrah file");
 
-    if (!code)
-        code = sb_syrah_open(&syrah, file);
-    sb_file_free(file);
-    return code ? code : add_file(set, syrah);
+    TRY(sb_file_open(&file, path, "Syrah file"));
+    TRY(sb_syrah_open(&syrah, file));
+    return add_file(set, syrah);
 }
 
 enum sb_code sb_syrah_set_open(struct sb_syrah_set **out, const char *spec)
 {
-    struct sb_syrah_set *set = NULL;
-    struct sb_spec files = {0};
-    enum sb_code code = sb_spec_expand(&files, spec);
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
+    CLEANUP(sb_spec_release) struct sb_spec files = {0};
 
     *out = NULL;
-    if (!code && files.count > SB_SYRAH_SET_MOST)
-        code = sb_fail(SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
+    TRY(sb_spec_expand(&files, spec));
+    if (files.count > SB_SYRAH_SET_MOST)
+        return sb_fail(SB_LIMIT, "%.*s%s: stands for %zu files, and at most %d are read as one",
                        SPEC_SHOWN, spec, strlen(spec) > SPEC_SHOWN ? "..." : "", files.count,
                        SB_SYRAH_SET_MOST);
-    if (!code && files.count == 0)
-        code = sb_fail(SB_NOENT, "%s: names no file", spec);
-    if (!code) {
-        set = set_new(spec, files.count);
-        code = set ? SB_OK : sb_fail_memory();
-    }
-    for (size_t i = 0; i < files.count && !code; i++)
-        code = open_file(set, files.paths[i]);
-    sb_spec_release(&files);
-    if (code)
-        sb_syrah_set_free(set);
-    else
-        *out = set;
-    return code;
+    if (files.count == 0)
+        return sb_fail(SB_NOENT, "%s: names no file", spec);
+    TRY(set_new(&set, spec, files.count));
+    for (size_t i = 0; i < files.count; i++)
+        TRY(open_file(set, files.paths[i]));
+    *out = TAKE(set);
+    return SB_OK;
 }
 
 bool sb_syrah_set_is_spec(const char *spec)
@@ -201,17 +194,10 @@ int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size
 
 struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 {
-    uint32_t low = 0, high = set->count - 1;
+    /* One after the last counts as of the last file. */
+    uint32_t file = (uint32_t)FIRST_WHERE(i, set->count - 1, item < set->files[i].end);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (item < set->files[middle].end)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return (struct sb_place){.shard = low, .index = low ? item - set->files[low - 1].end : item};
+    return (struct sb_place){.shard = file, .index = file ? item - set->files[file - 1].end : item};
 }
 
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
@@ -219,12 +205,12 @@ enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place
 {
     const struct file *file = &set->files[place.shard];
     size_t good;
+    enum sb_code code;
 
     if (file->arrays)
         array = file->arrays[array];
-    if (!sb_syrah_extents(file->syrah, array, place.index, 1, out, &good))
-        return SB_OK;
-    if (sb_error()->code == SB_DAMAGED && set->count > 1)
+    code = sb_syrah_extents(file->syrah, array, place.index, 1, out, &good);
+    if (code == SB_DAMAGED && set->count > 1)
         return sb_fail(SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), sb_error()->text);
-    return sb_error()->code;
+    return code;
 }

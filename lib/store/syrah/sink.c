@@ -161,19 +161,15 @@ static const struct sb_sink_ops syrah_ops = {
 enum sb_code sb_sink_open_syrah(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
     struct syrah_sink *syrah = calloc(1, sizeof(*syrah));
-    enum sb_code code;
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = syrah ? &syrah->sink : NULL;
 
     *out = NULL;
     if (!syrah)
         return sb_fail_memory();
-    code = sb_syrah_writer_open(&syrah->items.writer, options);
-    if (code) {
-        free_sink(&syrah->sink);
-        return code;
-    }
+    *sink = (struct sb_sink){.ops = &syrah_ops, .any_names = true};
+    TRY(sb_syrah_writer_open(&syrah->items.writer, options));
     syrah->notify = options->notify;
-    syrah->sink = (struct sb_sink){
-        .ops = &syrah_ops, .name = sb_syrah_writer_name(syrah->items.writer), .any_names = true};
-    *out = &syrah->sink;
+    sink->name = sb_syrah_writer_name(syrah->items.writer);
+    *out = TAKE(sink);
     return SB_OK;
 }

@@ -71,12 +71,9 @@ static bool is_number(const struct sb_syrah_items *items)
 /* The writer says what is wrong with an array; this adds the item. */
 static enum sb_code name_item(const struct sb_syrah_items *items, enum sb_code code)
 {
-    struct sb_error why;
-
     if (code != SB_INVALID)
         return code;
-    why = *sb_error();
-    return sb_fail(SB_INVALID, "%s: %s", items->item.data, why.text);
+    return sb_fail(SB_INVALID, "%s: %s", items->item.data, sb_error()->text);
 }
 
 /* One that is spoiled is left out, which was reported. */
@@ -181,9 +178,8 @@ static enum sb_code begin_values(struct sb_syrah_items *items, struct sb_item *i
         return sb_concerns_array(code) ? SB_OK : code;
     }
     items->left = file.size;
-    code = begin_array(items, item, &file);
-    return code ? code
-                : feed_values(items, head->data + file.header_size, head->size - file.header_size);
+    TRY(begin_array(items, item, &file));
+    return feed_values(items, head->data + file.header_size, head->size - file.header_size);
 }
 
 struct piece {
@@ -226,8 +222,8 @@ static enum sb_code end_pieces(struct sb_syrah_items *items, struct sb_batch *ba
         INTO(&items->unfit, sb_fail(SB_DAMAGED, "has fewer bytes than it should"));
     if (code || !items->unfit.code)
         return code;
-    code = sb_syrah_fail_array(batch, item, &items->unfit);
-    return code ? code : spoil_item(items, batch);
+    TRY(sb_syrah_fail_array(batch, item, &items->unfit));
+    return spoil_item(items, batch);
 }
 
 static enum sb_code write_large(struct sb_syrah_items *items, struct sb_batch *batch,
@@ -249,12 +245,11 @@ static enum sb_code write_part(struct sb_syrah_items *items, struct sb_batch *ba
                                struct sb_item *item)
 {
     struct piece piece = {items, item};
-    enum sb_code code;
 
     if (item->part_offset == 0)
         begin_pieces(items);
-    code = feed(&piece, batch->data + item->data_at, item->data_size);
-    return code || !item->part_last ? code : end_pieces(items, batch, item);
+    TRY(feed(&piece, batch->data + item->data_at, item->data_size));
+    return item->part_last ? end_pieces(items, batch, item) : SB_OK;
 }
 
 enum sb_code sb_syrah_items_take(struct sb_syrah_items *items, struct sb_batch *batch,

@@ -1,5 +1,6 @@
 #include "store/syrah/syrah.h"
 
+#include "core/array.h"
 #include "core/little_endian.h"
 #include "store/syrah/impl.h"
 
@@ -88,17 +89,14 @@ static enum sb_code read_file(struct sb_syrah *syrah)
 
 enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file)
 {
-    struct sb_syrah *syrah = calloc(1, sizeof(*syrah));
+    CLEANUP(sb_syrah_freep) struct sb_syrah *syrah = calloc(1, sizeof(*syrah));
 
     *out = NULL;
     if (!syrah)
         return sb_fail_memory();
     syrah->file = sb_file_ref(file);
-    if (read_file(syrah)) {
-        sb_syrah_free(syrah);
-        return sb_error()->code;
-    }
-    *out = syrah;
+    TRY(read_file(syrah));
+    *out = TAKE(syrah);
     return SB_OK;
 }
 
@@ -147,22 +145,15 @@ static int compare_text(const char *name, const char *text, size_t size)
 
 int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t size)
 {
-    uint32_t low = 0, high = syrah->count;
+    size_t at;
 
     if (memchr(name, '\0', size))
         return -1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = compare_text(syrah->arrays[syrah->by_name[middle]].name, name, size);
-
-        if (order == 0)
-            return syrah->by_name[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    at = FIRST_WHERE(i, syrah->count,
+                     compare_text(syrah->arrays[syrah->by_name[i]].name, name, size) >= 0);
+    if (at == syrah->count || compare_text(syrah->arrays[syrah->by_name[at]].name, name, size) != 0)
+        return -1;
+    return syrah->by_name[at];
 }
 
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
@@ -192,7 +183,6 @@ static struct sb_extent extent_said(const struct sb_syrah *syrah, uint32_t array
 enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
                               size_t count, struct sb_extent *out, size_t *good)
 {
-
     *good = 0;
     for (size_t i = 0; i < count; i++)
         out[i] = extent_said(syrah, array, first + (int64_t)i);

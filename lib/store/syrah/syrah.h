@@ -37,6 +37,7 @@ struct sb_syrah;
  */
 enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file) SB_CHECKED;
 void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
+FREEP(sb_syrah_free, struct sb_syrah)
 
 const char *sb_syrah_name(const struct sb_syrah *syrah); /* for messages */
 struct sb_file *sb_syrah_file(const struct sb_syrah *syrah);

@@ -224,22 +224,21 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
     struct syrah_reader *reader = context;
     struct sb_extent left = cell->extent;
     size_t header;
-    enum sb_code code = make_header(reader, cell, &header);
 
-    if (!code && sb_buf_reserve(&reader->block, BLOCK))
-        code = sb_fail_memory();
-    if (!code && header > 0)
-        code = each(each_context, reader->row.header.data, header);
-    while (!code && left.size > 0) {
+    TRY(make_header(reader, cell, &header));
+    if (sb_buf_reserve(&reader->block, BLOCK))
+        return sb_fail_memory();
+    if (header > 0)
+        TRY(each(each_context, reader->row.header.data, header));
+    while (left.size > 0) {
         size_t size = left.size < (int64_t)BLOCK ? (size_t)left.size : BLOCK;
 
-        code = read_stored(reader, left.shard, left.offset, reader->block.data, size);
-        if (!code)
-            code = each(each_context, reader->block.data, size);
+        TRY(read_stored(reader, left.shard, left.offset, reader->block.data, size));
+        TRY(each(each_context, reader->block.data, size));
         left.offset += (int64_t)size;
         left.size -= (int64_t)size;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)

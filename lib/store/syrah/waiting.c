@@ -51,14 +51,11 @@ enum sb_code sb_syrah_waiting_feed(struct sb_syrah_waiting *waiting, size_t arra
                                    sb_each_block *each, void *context)
 {
     size_t column = (2 * array + sizes) * waiting->block_items;
-    enum sb_code code = SB_OK;
 
-    for (int64_t at = 0; !code && at < sb_spool_size(&waiting->blocks);
-         at += (int64_t)block_bytes(waiting))
-        code =
-            sb_spool_feed(&waiting->blocks, at + (int64_t)(column * sizeof(*waiting->held)),
-                          (int64_t)(waiting->block_items * sizeof(*waiting->held)), each, context);
-    if (code || waiting->held_items == 0)
-        return code;
+    for (int64_t at = 0; at < sb_spool_size(&waiting->blocks); at += (int64_t)block_bytes(waiting))
+        TRY(sb_spool_feed(&waiting->blocks, at + (int64_t)(column * sizeof(*waiting->held)),
+                          (int64_t)(waiting->block_items * sizeof(*waiting->held)), each, context));
+    if (waiting->held_items == 0)
+        return SB_OK;
     return each(context, waiting->held + column, waiting->held_items * sizeof(*waiting->held));
 }

@@ -122,7 +122,7 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
  * "remade". It belongs to whom its parity file does.
  *
  * An index whose shards are not as they were protected may be older than they are: then that is
- * recorded in it (archive/own/remade.h). What a killed run left is settled with it
+ * recorded in it (archive/own/state.h). What a killed run left is settled with it
  * (sb_settle_remade).
  *
  * What cannot be done by a parity file is reported as SB_PROBLEM "parity", or SB_WARNING "changed"

@@ -3,7 +3,7 @@
 #include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
-#include "store/bag/record_block.h"
+#include "store/bag/record_scan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

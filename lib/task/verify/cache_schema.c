@@ -9,7 +9,7 @@
 #include "core/array.h"
 #include "core/file.h"
 #include "store/arrow/arrow.h"
-#include "store/cache/json.h"
+#include "store/cache/cache.h"
 #include "task/verify/cache_impl.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
-/* lib/store/limit_cache.h */
-#include "store/bag/limit_cache.h"
+/* lib/store/bag/limits.c */
 #include "check.h"
+#include "store/bag/impl.h"
 
 static void keep(struct sb_limit_cache *cache, uint32_t shard, int64_t block, uint64_t first,
                  size_t count)
