@@ -83,6 +83,7 @@ struct sb_sink {
 };
 
 void sb_sink_free(struct sb_sink *sink); /* NULL is allowed */
+FREEP(sb_sink_free, struct sb_sink)
 
 /* The operations of each kind, in their order. */
 enum sb_code sb_sink_store(struct sb_sink *sink, struct sb_batch *batch,

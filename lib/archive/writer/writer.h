@@ -76,6 +76,7 @@ struct sb_writer_counts {
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options) SB_CHECKED;
 void sb_writer_free(struct sb_writer *writer);
+FREEP(sb_writer_free, struct sb_writer)
 
 /* The archive's entry of this name; for SB_APPEND, else SB_NOENT. As sb_archive_lookup. */
 enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,

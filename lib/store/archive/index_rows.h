@@ -19,6 +19,7 @@ struct sb_shards;
 /* beside: see sb_temp_directory. */
 enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside) SB_CHECKED;
 void sb_index_rows_free(struct sb_index_rows *rows); /* NULL is allowed */
+FREEP(sb_index_rows_free, struct sb_index_rows)
 
 /*
  * A file, link or directory, copied. id: of files and links, growing; a line or just a number. Of

@@ -88,6 +88,7 @@ int64_t sb_bag_record_at(const struct sb_bag *bag, struct sb_place place);
 struct sb_bag_reader;
 enum sb_code sb_bag_reader_new(struct sb_bag_reader **out, struct sb_bag *bag) SB_CHECKED;
 void sb_bag_reader_free(struct sb_bag_reader *reader); /* NULL is allowed */
+FREEP(sb_bag_reader_free, struct sb_bag_reader)
 
 /* It reads many more limits at once where it goes on. To be called before it is used. */
 void sb_bag_reader_goes_far(struct sb_bag_reader *reader);

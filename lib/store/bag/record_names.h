@@ -23,6 +23,7 @@ enum sb_code sb_record_names_by_keys(struct sb_record_names **out, const char *k
                                      const struct sb_bag_options *options,
                                      const struct sb_notify *notify) SB_CHECKED;
 void sb_record_names_free(struct sb_record_names *names); /* NULL is allowed */
+FREEP(sb_record_names_free, struct sb_record_names)
 
 /* From now on the caller's record r is number first + r * step of all: several bags, or shards,
  * have names as if they were one. 0 and 1 to begin with. */

@@ -120,5 +120,6 @@ enum sb_code sb_bag_writer_commit(struct sb_bag_writer *writer) SB_CHECKED;
 enum sb_code sb_bag_writer_commit_pair(struct sb_bag_writer *records,
                                        struct sb_bag_writer *keys) SB_CHECKED;
 void sb_bag_writer_free(struct sb_bag_writer *writer); /* NULL is allowed */
+FREEP(sb_bag_writer_free, struct sb_bag_writer)
 
 #endif
