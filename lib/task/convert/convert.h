@@ -65,9 +65,9 @@ struct sb_convert_options {
      * sb_convert sets the rest.
      */
     struct sb_transfer_options transfer;
-    bool samples;  /* members of one sample become neighbours; see convert/impl.h. Not with wrap,
-                      merge or checkpoints */
-    bool no_check; /* checksums of inputs are not checked */
+    bool samples;     /* members of one sample become neighbours; see convert/impl.h. Not with wrap,
+                         merge or checkpoints */
+    bool no_check;    /* checksums of inputs are not checked */
     int64_t max_size; /* limit on the bytes from each input; 0: none */
 
     /* An output archive. */
