@@ -64,7 +64,6 @@ static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
     return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
-/* Derived (archive.h) from whole, the archive of the plan. beside: see sb_temp_directory. */
 static void release_view(struct view *view)
 {
     sqlite3_finalize(view->add_file);
@@ -105,11 +104,6 @@ static enum sb_code add_link(void *context, const struct sb_entry *entry)
     return sb_writer_add_file(link->writer, &linked);
 }
 
-/*
- * Links the shards that the part has bytes in. At SB_OK the part is complete and on disk;
- * SB_CHANGED if another process changed the archive since the plan was made, so that bytes may have
- * moved.
- */
 static void release_link(struct link *link)
 {
     sb_linker_free(link->linker);

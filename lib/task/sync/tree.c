@@ -227,7 +227,6 @@ static enum sb_code walk_tree(struct syncing *syncing)
     return code == SB_END ? consider_batch(syncing) : code;
 }
 
-/* Is there something in the directory that does not go? */
 FREEP(closedir, DIR)
 
 /* Is there something in the directory that does not go? */
