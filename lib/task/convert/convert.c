@@ -21,7 +21,7 @@ struct convert {
     struct sb_transfer_options transfer;
     struct sb_notify notify;
     struct sb_convert_output output;
-    const struct sb_convert_part *part;
+    struct sb_convert_part part;
     struct sb_record_names *names;
     struct sb_neighbours neighbours;     /* options->samples */
     struct sb_sample_order sample_order; /* likewise */
@@ -245,7 +245,7 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
         TRY(open_samples(convert, store, &source));
     convert->transfer.stored_names = source || sb_store_archive(store);
     cut.records.choice =
-        sb_convert_part_choice(convert->part, number, options->records.choice, &capacity);
+        sb_convert_part_choice(&convert->part, number, options->records.choice, &capacity);
     if (!source)
         TRY(sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify));
     convert->result->begun = true;
@@ -307,7 +307,7 @@ static enum sb_code convert_inputs(struct convert *convert)
     for (size_t done = 0; done < options->input_count; done++) {
         size_t i = backwards ? options->input_count - 1 - done : done;
 
-        if (sb_convert_part_has(convert->part, i) &&
+        if (sb_convert_part_has(&convert->part, i) &&
             !(convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
             convert->transfer.merged_number = i;
             if (options->prefixes)
@@ -317,7 +317,7 @@ static enum sb_code convert_inputs(struct convert *convert)
         }
         /* Another run converts it: only the numbers of its records matter here; after the last
          * converted one only if a bag of keys covers them all. */
-        if (!makes_records(options) && (i < convert->part->end_input || options->records.keys)) {
+        if (!makes_records(options) && (i < convert->part.end_input || options->records.keys)) {
             TRY(count_records(options, options->inputs[i], &records));
             pass_records(convert, records);
         }
@@ -512,14 +512,12 @@ static enum sb_code convert_part(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_result *result = convert->result;
-    CLEANUP(sb_convert_part_release) struct sb_convert_part part = {0};
 
-    TRY(sb_convert_part_plan(&part, options, &convert->notify));
-    convert->part = &part;
+    TRY(sb_convert_part_plan(&convert->part, options, &convert->notify));
     if (sb_convert_is_of_bags(options))
-        return sb_convert_bags(options, &part, &convert->notify, result);
+        return sb_convert_bags(options, &convert->part, &convert->notify, result);
     if (sb_convert_is_of_caches(options))
-        return sb_convert_caches(options, &part, &convert->notify, result);
+        return sb_convert_caches(options, &convert->part, &convert->notify, result);
     if (looks_first(options)) {
         enum sb_code code = run_once(convert, true);
 
@@ -544,11 +542,19 @@ static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert
     return SB_OK;
 }
 
+static void release(struct convert *convert)
+{
+    sb_convert_part_release(&convert->part);
+}
+
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result)
 {
     struct sb_convert_options with_own = *options;
-    struct convert convert = {
-        .options = &with_own, .result = result, .transfer = options->transfer};
+    CLEANUP(release)
+    struct convert convert = {.options = &with_own,
+                              .result = result,
+                              .transfer = options->transfer,
+                              .part.numbers = SB_LIMIT_SPOOL(NULL)};
     CLEANUP(sb_own_files_freep) struct sb_own_files *own = NULL;
     enum sb_code code;
 
