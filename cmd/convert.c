@@ -12,8 +12,6 @@
 #include "open/opening.h"
 #include "store/cache/cache.h"
 #include "store/store.h"
-#include "task/convert/arrays.h"
-#include "task/convert/cache.h"
 #include "task/convert/extents.h"
 #include "task/convert/limits.h"
 #include "task/convert/paths.h"

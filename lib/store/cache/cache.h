@@ -129,6 +129,7 @@ bool sb_cache_superseded(const struct sb_cache *cache, struct sb_cache_place pla
 struct sb_cache_reader;
 enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache) SB_CHECKED;
 void sb_cache_reader_free(struct sb_cache_reader *reader); /* NULL is allowed; before its cache */
+FREEP(sb_cache_reader_free, struct sb_cache_reader)
 
 /* One value. It lives until the next call on the reader. */
 struct sb_cache_value {

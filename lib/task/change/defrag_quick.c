@@ -1,9 +1,8 @@
-#include "task/change/defrag_quick.h"
-
 #include "core/interrupt.h"
 #include "core/number.h"
 #include "core/time.h"
 #include "task/change/gap_table.h"
+#include "task/change/impl.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -79,12 +78,11 @@ static enum sb_code finish_shard(struct quick *quick, uint32_t number)
 static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_mover_file *file)
 {
     struct sb_gap gap = {.shard = file->shard};
-    enum sb_code code = SB_OK;
 
-    while (code == SB_OK && *at < file->shard)
-        code = finish_shard(quick, (*at)++);
-    if (code || file->size == 0)
-        return code;
+    while (*at < file->shard)
+        TRY(finish_shard(quick, (*at)++));
+    if (file->size == 0)
+        return SB_OK;
     gap.offset = quick->shards[*at].end;
     gap.size = file->offset - gap.offset;
     quick->shards[*at].end = file->offset + file->size;
@@ -96,25 +94,24 @@ static enum sb_code scan(struct quick *quick)
 {
     struct sb_mover_file last = {.shard = quick->first, .offset = -1};
     uint32_t at = quick->first;
-    enum sb_code code = SB_OK;
     size_t count;
 
     sb_gap_table_free(quick->gaps);
     quick->gaps = NULL;
     for (uint32_t i = quick->first; i < quick->count; i++)
         quick->shards[i].end = quick->shards[i].stays = quick->shards[i].comes = 0;
-    code = sb_gap_table_new(&quick->gaps);
-    while (code == SB_OK) {
-        code = sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count);
-        for (size_t i = 0; code == SB_OK && i < count; i++)
-            code = scan_file(quick, &at, &quick->fetched[i]);
-        if (code || count == 0)
+    TRY(sb_gap_table_new(&quick->gaps));
+    for (;;) {
+        TRY(sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count));
+        if (count == 0)
             break;
+        for (size_t i = 0; i < count; i++)
+            TRY(scan_file(quick, &at, &quick->fetched[i]));
         last = quick->fetched[count - 1];
     }
-    while (code == SB_OK && at < quick->count)
-        code = finish_shard(quick, at++);
-    return code ? code : sb_gap_table_finish(quick->gaps);
+    while (at < quick->count)
+        TRY(finish_shard(quick, at++));
+    return sb_gap_table_finish(quick->gaps);
 }
 
 /* Can no file from this one on move, because no gap is left before it? */
@@ -187,24 +184,22 @@ static enum sb_code fill_gaps(struct quick *quick)
 {
     const struct sb_mover_file *before = NULL, *stop = NULL;
     struct sb_mover_file last;
-    enum sb_code code;
     size_t count;
 
     quick->moved = 0;
     do {
         quick->time_went = true;
-        code = sb_interrupted()
-                   ? sb_fail_interrupt()
-                   : sb_mover_fetch(quick->mover, before, true, quick->fetched, FETCH_MOST, &count);
-        if (code || count == 0)
+        if (sb_interrupted())
+            return sb_fail_interrupt();
+        TRY(sb_mover_fetch(quick->mover, before, true, quick->fetched, FETCH_MOST, &count));
+        if (count == 0)
             break;
-        code = fill_from(quick, quick->fetched, count, &stop);
+        TRY(fill_from(quick, quick->fetched, count, &stop));
         last = quick->fetched[count - 1];
         before = &last;
-    } while (code == SB_OK && !stop);
-    if (code == SB_OK)
-        settle_ends(quick, stop && stop->shard >= quick->first ? stop : NULL);
-    return code ? code : flush(quick);
+    } while (!stop);
+    settle_ends(quick, stop && stop->shard >= quick->first ? stop : NULL);
+    return flush(quick);
 }
 
 /* How many shards remain: at least one, and all that may not be changed. */
@@ -215,15 +210,6 @@ static uint32_t count_kept(const struct quick *quick)
     while (kept > least && quick->shards[kept - 1].end == 0)
         kept--;
     return kept;
-}
-
-/* Those that files were moved out of, and the last remaining one with everything after it. */
-static void choose_shards_to_cut(struct quick *quick)
-{
-    uint32_t kept = count_kept(quick);
-
-    for (uint32_t i = quick->first; i < quick->count; i++)
-        quick->shards[i].cut = quick->shards[i].cut || i + 1 >= kept;
 }
 
 /* Empty files after the end of a shard would keep it: they move to the front of `to`. */
@@ -298,42 +284,33 @@ static enum sb_code prepare(struct quick *quick)
     return SB_OK;
 }
 
-/*
- * A pass makes gaps, also before files that found none: so passes are repeated until one moves
- * nothing.
- */
-static enum sb_code run_passes(struct quick *quick)
+static void release(struct quick *quick)
 {
-    enum sb_code code;
-
-    do {
-        code = scan(quick);
-        if (code == SB_OK)
-            code = fill_gaps(quick);
-    } while (code == SB_OK && quick->moved > 0 && !quick->options->dry_run &&
-             !quick->counts->out_of_time);
-    return code;
-}
-
-static enum sb_code run(struct quick *quick)
-{
-    TRY(prepare(quick));
-    TRY(run_passes(quick));
-    choose_shards_to_cut(quick);
-    if (!quick->options->dry_run)
-        TRY(shorten(quick));
-    report(quick);
-    return SB_OK;
+    sb_gap_table_free(quick->gaps);
+    free(quick->shards);
+    free(quick->fetched);
 }
 
 enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,
                              struct sb_defrag_counts *counts)
 {
-    struct quick quick = {.mover = mover, .options = options, .counts = counts};
-    enum sb_code code = run(&quick);
+    CLEANUP(release) struct quick quick = {.mover = mover, .options = options, .counts = counts};
+    uint32_t kept;
 
-    sb_gap_table_free(quick.gaps);
-    free(quick.shards);
-    free(quick.fetched);
-    return code;
+    TRY(prepare(&quick));
+    /* A pass makes gaps, also before files that found none: so passes are repeated until one moves
+     * nothing. */
+    do {
+        TRY(scan(&quick));
+        TRY(fill_gaps(&quick));
+    } while (quick.moved > 0 && !options->dry_run && !counts->out_of_time);
+    /* Those that files were moved out of are cut, and the last remaining one with everything after
+     * it. */
+    kept = count_kept(&quick);
+    for (uint32_t i = quick.first; i < quick.count; i++)
+        quick.shards[i].cut = quick.shards[i].cut || i + 1 >= kept;
+    if (!options->dry_run)
+        TRY(shorten(&quick));
+    report(&quick);
+    return SB_OK;
 }

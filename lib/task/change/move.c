@@ -48,22 +48,25 @@ static enum sb_code normalize(const char *text, struct sb_buf *out)
 /* The directory, and those above it that are missing; a dry run only looks. */
 static enum sb_code make_directories(struct move *move, const char *path, size_t size)
 {
+    CLEANUP(sb_buf_release) struct sb_buf dir = {0};
     struct sb_entry entry;
-    struct sb_buf dir = {0};
-    enum sb_code code = SB_OK;
 
-    for (size_t end = 0; code == SB_OK && end < size; end++) {
+    for (size_t end = 0; end < size; end++) {
+        enum sb_code code;
+
         end += strcspn(path + end, "/");
         end = end < size ? end : size;
-        code =
-            sb_buf_set(&dir, path, end) ? sb_fail_memory() : find(move, dir.data, dir.size, &entry);
+        if (sb_buf_set(&dir, path, end))
+            return sb_fail_memory();
+        code = find(move, dir.data, dir.size, &entry);
         if (code == SB_OK && entry.type != SB_DIR)
-            code = sb_fail(SB_INVALID, "%s: is no directory", dir.data);
-        else if (code == SB_NOENT)
-            code = move->writer ? sb_writer_make_dir(move->writer, dir.data, dir.size) : SB_OK;
+            return sb_fail(SB_INVALID, "%s: is no directory", dir.data);
+        if (code && code != SB_NOENT)
+            return code;
+        if (code == SB_NOENT && move->writer)
+            TRY(sb_writer_make_dir(move->writer, dir.data, dir.size));
     }
-    sb_buf_release(&dir);
-    return code;
+    return SB_OK;
 }
 
 /* With a '/' at its end, or for several sources, what is missing is a directory. */
@@ -80,10 +83,9 @@ static enum sb_code look_at_destination(struct move *move)
     const struct sb_move_options *options = move->options;
     const char *text = options->destination;
     struct sb_entry entry;
-    enum sb_code code = normalize(text, &move->destination);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(normalize(text, &move->destination));
     code = find(move, move->destination.data, move->destination.size, &entry);
     if (code && code != SB_NOENT)
         return code;
@@ -99,16 +101,6 @@ static enum sb_code look_at_destination(struct move *move)
     return sb_fail(code ? SB_NOENT : SB_INVALID, "%s: %s", text,
                    code ? "no such directory in the archive; -p makes it"
                         : "is no directory to move into");
-}
-
-/* A '/' after a name that does not exist yet means a directory. */
-static enum sb_code heed_slash(const struct move *move, const struct sb_entry *entry)
-{
-    const char *text = move->options->destination;
-
-    if (move->into || entry->type == SB_DIR || text[strlen(text) - 1] != '/')
-        return SB_OK;
-    return sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", text);
 }
 
 static enum sb_code name_target(struct move *move)
@@ -133,21 +125,19 @@ static enum sb_code check_parent(struct move *move)
 {
     const struct sb_buf *to = &move->to;
     size_t size = sb_parent_size(to->data, to->size);
+    CLEANUP(sb_buf_release) struct sb_buf parent = {0};
     struct sb_entry entry;
-    struct sb_buf parent = {0};
-    enum sb_code code = SB_NOMEM;
+    enum sb_code code;
 
-    if (sb_buf_set(&parent, to->data, size) == SB_OK)
-        code = find(move, parent.data, size, &entry);
-    if (code == SB_NOMEM)
-        code = sb_fail_memory();
-    else if (code == SB_NOENT && move->options->parents)
-        code = make_directories(move, parent.data, size);
-    else if (code == SB_NOENT)
-        code = sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", parent.data);
-    else if (code == SB_OK && entry.type != SB_DIR)
-        code = sb_fail(SB_INVALID, "%s: is no directory", parent.data);
-    sb_buf_release(&parent);
+    if (sb_buf_set(&parent, to->data, size))
+        return sb_fail_memory();
+    code = find(move, parent.data, size, &entry);
+    if (code == SB_NOENT && move->options->parents)
+        return make_directories(move, parent.data, size);
+    if (code == SB_NOENT)
+        return sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", parent.data);
+    if (code == SB_OK && entry.type != SB_DIR)
+        return sb_fail(SB_INVALID, "%s: is no directory", parent.data);
     return code;
 }
 
@@ -173,10 +163,10 @@ static enum sb_code look_at_target(struct move *move, const struct sb_entry *sou
 
     if (code && code != SB_NOENT)
         return code;
-    code = sb_seen_add(move->made, to, move->to.size, &given);
+    TRY(sb_seen_add(move->made, to, move->to.size, &given));
     *keep = there ? is_kept(existing, source, &entry) : given && existing == SB_EXISTING_SKIP;
-    if (code || *keep)
-        return code;
+    if (*keep)
+        return SB_OK;
     if (given)
         return sb_fail(SB_EXISTS, "%s: would get the name of another one that is moved", to);
     if (!there || source->type == SB_DIR || entry.type == SB_DIR || existing != SB_EXISTING_FAIL)
@@ -190,20 +180,19 @@ static enum sb_code look_at_target(struct move *move, const struct sb_entry *sou
 static enum sb_code check_source(struct move *move, const char *text, struct sb_entry *entry)
 {
     const struct sb_buf *from = &move->from, *to = &move->to;
-    enum sb_code code = normalize(text, &move->from);
+    const char *destination = move->options->destination;
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(normalize(text, &move->from));
     if (from->size == 0)
         return sb_fail(SB_INVALID, "%s: the root directory cannot be moved", text);
     code = find(move, from->data, from->size, entry);
     if (code)
         return code == SB_NOENT ? fail_missing(text) : code;
-    code = heed_slash(move, entry);
-    if (code == SB_OK)
-        code = name_target(move);
-    if (code)
-        return code;
+    /* A '/' after a name that does not exist yet means a directory. */
+    if (!move->into && entry->type != SB_DIR && destination[strlen(destination) - 1] == '/')
+        return sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", destination);
+    TRY(name_target(move));
     if (from->size == to->size && memcmp(from->data, to->data, to->size) == 0)
         return sb_fail(SB_INVALID, "%s: has that name already", text);
     if (entry->type == SB_DIR && sb_name_within(to->data, to->size, from->data, from->size))
@@ -233,37 +222,29 @@ static enum sb_code move_one(struct move *move, const char *text)
                             move->to.size);
 }
 
-static enum sb_code move_all(struct move *move)
+static void release(struct move *move)
 {
-    const struct sb_move_options *options = move->options;
-
-    TRY(look_at_destination(move));
-    for (size_t i = 0; i < options->source_count; i++)
-        TRY(move_one(move, options->sources[i]));
-    if (sb_interrupted())
-        return sb_fail_interrupt();
-    if (move->changed)
-        TRY(sb_writer_commit(move->writer));
-    return SB_OK;
+    sb_writer_free(move->writer);
+    sb_archive_free(move->archive);
+    sb_seen_free(move->made);
+    sb_buf_release(&move->destination);
+    sb_buf_release(&move->from);
+    sb_buf_release(&move->to);
 }
 
 enum sb_code sb_move(const char *archive, const struct sb_move_options *options)
 {
     struct sb_writer_options writing = {
         .mode = SB_APPEND, .index_only = true, .notify = options->notify};
-    struct move move = {.options = options};
-    enum sb_code code = sb_seen_new(&move.made, archive);
+    CLEANUP(release) struct move move = {.options = options};
 
-    if (code == SB_OK)
-        code = options->dry_run ? sb_archive_open(&move.archive, archive)
-                                : sb_writer_open(&move.writer, archive, &writing);
-    if (code == SB_OK)
-        code = move_all(&move);
-    sb_writer_free(move.writer);
-    sb_archive_free(move.archive);
-    sb_seen_free(move.made);
-    sb_buf_release(&move.destination);
-    sb_buf_release(&move.from);
-    sb_buf_release(&move.to);
-    return code;
+    TRY(sb_seen_new(&move.made, archive));
+    TRY(options->dry_run ? sb_archive_open(&move.archive, archive)
+                         : sb_writer_open(&move.writer, archive, &writing));
+    TRY(look_at_destination(&move));
+    for (size_t i = 0; i < options->source_count; i++)
+        TRY(move_one(&move, options->sources[i]));
+    if (sb_interrupted())
+        return sb_fail_interrupt();
+    return move.changed ? sb_writer_commit(move.writer) : SB_OK;
 }

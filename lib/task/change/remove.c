@@ -24,20 +24,6 @@ struct removal {
     struct sb_remove_counts counts;
 };
 
-static enum sb_code find(struct removal *removal, const char *path, size_t size,
-                         struct sb_entry *entry)
-{
-    if (removal->writer)
-        return sb_writer_lookup(removal->writer, path, size, entry);
-    return sb_archive_lookup(removal->archive, path, size, entry);
-}
-
-/* A file's contribution to the statistics, also if its row is unusable otherwise. */
-static int64_t counted_size(const struct sb_entry *entry)
-{
-    return entry->size > 0 ? entry->size : 0;
-}
-
 static void report_removed(const struct removal *removal, const struct sb_entry *entry)
 {
     const struct sb_remove_options *options = removal->options;
@@ -55,7 +41,8 @@ static enum sb_code drop(struct removal *removal, const struct sb_entry *entry)
         return removal->writer ? sb_writer_drop_dir(removal->writer, entry->path, entry->path_size)
                                : SB_OK;
     }
-    file.size = counted_size(entry);
+    /* What it adds to the statistics, also if its row is unusable otherwise. */
+    file.size = entry->size > 0 ? entry->size : 0;
     removal->counts.files++;
     sb_count_up(&removal->counts.bytes, file.size);
     return removal->writer ? sb_writer_drop_file(removal->writer, &file) : SB_OK;
@@ -68,39 +55,37 @@ static enum sb_code drop(struct removal *removal, const struct sb_entry *entry)
 static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *entry)
 {
     const char *defect = entry->defect;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry found;
     enum sb_code code;
 
-    if (sb_buf_set(&name, entry->path, entry->path_size) == SB_OK)
-        code = find(removal, name.data, name.size, &found);
-    else
-        code = sb_fail_memory();
+    if (sb_buf_set(&name, entry->path, entry->path_size))
+        return sb_fail_memory();
+    code = removal->writer ? sb_writer_lookup(removal->writer, name.data, name.size, &found)
+                           : sb_archive_lookup(removal->archive, name.data, name.size, &found);
     if (code == SB_NOENT) {
         sb_report(removal->options->notify, SB_PROBLEM, "row", name.data, "%s; left as it is",
                   defect);
-        code = SB_OK;
-    } else if (code == SB_OK) {
-        found.path = name.data;
-        found.path_size = name.size;
-        report_removed(removal, &found);
-        code = drop(removal, &found);
+        return SB_OK;
     }
-    sb_buf_release(&name);
-    return code;
+    if (code)
+        return code;
+    found.path = name.data;
+    found.path_size = name.size;
+    report_removed(removal, &found);
+    return drop(removal, &found);
 }
 
 /* SB_END: it is a directory that stays, which was reported. */
 static enum sb_code refuse_directory(struct removal *removal, const struct sb_entry *entry)
 {
     const struct sb_remove_options *options = removal->options;
-    enum sb_code code = SB_OK;
     bool full = true;
 
     if (options->empty)
-        code = sb_archive_has_below(removal->archive, entry->path, &full);
-    if (code || !full)
-        return code;
+        TRY(sb_archive_has_below(removal->archive, entry->path, &full));
+    if (!full)
+        return SB_OK;
     sb_report(options->notify, SB_PROBLEM, "directory", entry->path,
               "is a directory%s; -r removes it with all that is below it",
               options->empty ? " that is not empty" : "");
@@ -137,38 +122,33 @@ static void report_missing(const struct removal *removal, const char *name)
 static enum sb_code take_selected(struct removal *removal)
 {
     const struct sb_remove_options *options = removal->options;
-    struct sb_select *select;
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
     struct sb_entry entry;
     enum sb_code code;
 
-    code = sb_select_new(&select, removal->archive, options->args, options->arg_count,
-                         options->recursive ? SB_REACH_SUBTREE : SB_REACH_ITSELF);
-    while (code == SB_OK) {
-        code = sb_select_next(select, &entry);
-        if (code == SB_OK)
-            code = take(removal, &entry);
-    }
-    for (size_t i = 0; code == SB_END && i < options->arg_count; i++) {
+    TRY(sb_select_new(&select, removal->archive, options->args, options->arg_count,
+                      options->recursive ? SB_REACH_SUBTREE : SB_REACH_ITSELF));
+    while ((code = sb_select_next(select, &entry)) == SB_OK)
+        TRY(take(removal, &entry));
+    if (code != SB_END)
+        return code;
+    for (size_t i = 0; i < options->arg_count; i++) {
         if (sb_select_unmatched(select, i))
             report_missing(removal, options->args[i]);
     }
-    sb_select_free(select);
-    return code == SB_END ? SB_OK : code;
+    return SB_OK;
 }
 
 static enum sb_code take_below(struct removal *removal, const char *directory)
 {
     struct sb_query query = {.order = SB_BY_PATH, .files = true, .dirs = true, .under = directory};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, removal->archive, &query);
+    enum sb_code code;
 
-    while (code == SB_OK) {
-        code = sb_cursor_next(cursor, &entry);
-        if (code == SB_OK)
-            code = take(removal, &entry);
-    }
-    sb_cursor_free(cursor);
+    TRY(sb_cursor_open(&cursor, removal->archive, &query));
+    while ((code = sb_cursor_next(cursor, &entry)) == SB_OK)
+        TRY(take(removal, &entry));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -199,21 +179,20 @@ static enum sb_code take_name(struct removal *removal, const struct sb_listed_na
 {
     size_t size = strlen(listed->name);
     struct sb_entry entry;
-    enum sb_code code = refuse_root(listed->given, size);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(refuse_root(listed->given, size));
     code = find_listed(removal, listed, size, &entry);
     if (code == SB_NOENT) {
         report_missing(removal, listed->given);
         return SB_OK;
     }
+    if (code)
+        return code;
     entry.path = listed->name;
-    if (code == SB_OK)
-        code = take(removal, &entry);
-    if (code == SB_OK && entry.type == SB_DIR && removal->options->recursive)
-        code = take_below(removal, listed->name);
-    return code;
+    TRY(take(removal, &entry));
+    return entry.type == SB_DIR && removal->options->recursive ? take_below(removal, listed->name)
+                                                               : SB_OK;
 }
 
 /*
@@ -243,20 +222,15 @@ static enum sb_code take_batch(struct removal *removal, struct sb_listed *listed
 static enum sb_code take_listed(struct removal *removal)
 {
     const struct sb_remove_options *options = removal->options;
-    struct sb_listed *listed = NULL;
-    struct sb_list *list;
+    CLEANUP(sb_list_freep) struct sb_list *list = NULL;
+    CLEANUP(sb_listed_freep) struct sb_listed *listed = NULL;
     bool slow = false;
-    enum sb_code code = sb_list_open(&list, options->list, options->list_end);
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = sb_listed_new(&listed, removal->archive, list, options->threads);
-    while (code == SB_OK) {
-        code = sb_listed_take(listed);
-        if (code == SB_OK)
-            code = take_batch(removal, listed, &slow);
-    }
-    sb_listed_free(listed);
-    sb_list_free(list);
+    TRY(sb_list_open(&list, options->list, options->list_end));
+    TRY(sb_listed_new(&listed, removal->archive, list, options->threads));
+    while ((code = sb_listed_take(listed)) == SB_OK)
+        TRY(take_batch(removal, listed, &slow));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -273,46 +247,33 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options)
     return SB_OK;
 }
 
-static enum sb_code open_both(struct removal *removal, const char *path)
+static void release(struct removal *removal)
 {
-    struct sb_writer_options writing = {
-        .mode = SB_APPEND, .index_only = true, .removes = true, .notify = removal->options->notify};
-
-    if (!removal->options->dry_run)
-        TRY(sb_writer_open(&removal->writer, path, &writing));
-    return sb_archive_open(&removal->archive, path);
-}
-
-static enum sb_code commit(struct removal *removal)
-{
-    struct sb_remove_counts *counts = &removal->counts;
-    struct sb_writer_counts written;
-
-    if (!removal->writer || (counts->files == 0 && counts->dirs == 0))
-        return SB_OK;
-    TRY(sb_writer_commit(removal->writer));
-    written = sb_writer_counts(removal->writer);
-    *counts = (struct sb_remove_counts){
-        .files = written.dropped, .bytes = written.dropped_bytes, .dirs = written.dropped_dirs};
-    return SB_OK;
+    sb_writer_free(removal->writer);
+    sb_archive_free(removal->archive);
 }
 
 enum sb_code sb_remove(const char *archive, const struct sb_remove_options *options,
                        struct sb_remove_counts *counts)
 {
-    struct removal removal = {.options = options};
-    enum sb_code code = refuse_roots(options);
+    struct sb_writer_options writing = {
+        .mode = SB_APPEND, .index_only = true, .removes = true, .notify = options->notify};
+    CLEANUP(release) struct removal removal = {.options = options};
+    struct sb_writer_counts written;
 
     *counts = (struct sb_remove_counts){0};
-    if (code == SB_OK)
-        code = open_both(&removal, archive);
-    if (code == SB_OK)
-        code = options->list ? take_listed(&removal) : take_selected(&removal);
-    if (code == SB_OK)
-        code = commit(&removal);
-    sb_writer_free(removal.writer);
-    sb_archive_free(removal.archive);
-    if (code == SB_OK)
-        *counts = removal.counts;
-    return code;
+    TRY(refuse_roots(options));
+    if (!options->dry_run)
+        TRY(sb_writer_open(&removal.writer, archive, &writing));
+    TRY(sb_archive_open(&removal.archive, archive));
+    TRY(options->list ? take_listed(&removal) : take_selected(&removal));
+    *counts = removal.counts;
+    if (!removal.writer || (counts->files == 0 && counts->dirs == 0))
+        return SB_OK;
+    *counts = (struct sb_remove_counts){0};
+    TRY(sb_writer_commit(removal.writer));
+    written = sb_writer_counts(removal.writer);
+    *counts = (struct sb_remove_counts){
+        .files = written.dropped, .bytes = written.dropped_bytes, .dirs = written.dropped_dirs};
+    return SB_OK;
 }

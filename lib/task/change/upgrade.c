@@ -8,7 +8,7 @@
 #include "archive/schema.h"
 #include "core/file_lock.h"
 #include "core/io.h"
-#include "task/change/upgrade_impl.h"
+#include "task/change/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +17,6 @@
 
 /* How long a commit waits for readers to release the index. */
 #define COMMIT_WAIT_MILLISECONDS 60000
-
-static bool has_old_name(const struct upgrade *upgrade)
-{
-    return strcmp(upgrade->hold.file, upgrade->hold.path) != 0;
-}
 
 static enum sb_code vet(struct upgrade *upgrade, enum sb_schema *schema)
 {
@@ -42,19 +37,16 @@ static enum sb_code open_to_write(struct upgrade *upgrade, enum sb_schema *schem
 {
     static const struct sb_hold_options options = {.to_change = false};
     struct sb_hold *hold = &upgrade->hold;
-    enum sb_code code = sb_hold_take(hold);
 
     upgrade->kept = true;
-    if (code == SB_OK)
-        code = sb_hold_open(hold, &upgrade->db, &options);
-    if (code == SB_OK)
-        code = vet(upgrade, schema);
-    if (code == SB_OK && *schema == SB_SCHEMA_03)
-        code = sb_hold_refuse_links(hold);
-    if (code == SB_OK)
-        code = sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
-    upgrade->kept = code != SB_OK;
-    return code;
+    TRY(sb_hold_take(hold));
+    TRY(sb_hold_open(hold, &upgrade->db, &options));
+    TRY(vet(upgrade, schema));
+    if (*schema == SB_SCHEMA_03)
+        TRY(sb_hold_refuse_links(hold));
+    TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
+    upgrade->kept = false;
+    return SB_OK;
 }
 
 static enum sb_code open_index(struct upgrade *upgrade, const char *path, enum sb_schema *schema)
@@ -109,15 +101,13 @@ static enum sb_code rename_index(struct upgrade *upgrade)
 /* Is it an index of an older schema? */
 static bool is_outdated(const char *file)
 {
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
     enum sb_schema schema;
     int major, minor;
-    sqlite3 *db = NULL;
-    bool outdated = IGNORED(sb_database_open(&db, file, SB_DB_READ)) == SB_OK &&
-                    IGNORED(sb_schema_vet(db, &schema, &major, &minor, false)) == SB_OK &&
-                    (schema == SB_SCHEMA_OLD || schema == SB_SCHEMA_02);
 
-    sb_database_close(db);
-    return outdated;
+    return IGNORED(sb_database_open(&db, file, SB_DB_READ)) == SB_OK &&
+           IGNORED(sb_schema_vet(db, &schema, &major, &minor, false)) == SB_OK &&
+           (schema == SB_SCHEMA_OLD || schema == SB_SCHEMA_02);
 }
 
 /* One that our own killed run left after its rename was settled with the note. */
@@ -138,22 +128,21 @@ static enum sb_code warn_of_old_name(const struct upgrade *upgrade)
 
 static enum sb_code bring_up(struct upgrade *upgrade, enum sb_schema schema)
 {
-    bool renames = has_old_name(upgrade);
-    enum sb_code code;
+    bool renames = strcmp(upgrade->hold.file, upgrade->hold.path) != 0;
 
     if (schema != SB_SCHEMA_03) {
         upgrade->checksums = true;
         upgrade->result->rebuilt = true;
         upgrade->result->renamed = renames;
-        code = sb_upgrade_check_kept(upgrade);
-        if (code == SB_OK && !upgrade->options->dry_run)
-            code = sb_upgrade_rebuild(upgrade, schema);
+        TRY(sb_upgrade_check_kept(upgrade));
+        if (!upgrade->options->dry_run)
+            TRY(sb_upgrade_rebuild(upgrade, schema));
     } else {
-        code = repair(upgrade);
-        if (code == SB_OK && renames)
-            code = rename_index(upgrade);
+        TRY(repair(upgrade));
+        if (renames)
+            TRY(rename_index(upgrade));
     }
-    return code == SB_OK && !renames ? warn_of_old_name(upgrade) : code;
+    return renames ? SB_OK : warn_of_old_name(upgrade);
 }
 
 /* Under dry_run they are only counted; the oldest layout has no column for them. */
@@ -172,21 +161,22 @@ static enum sb_code sums(struct upgrade *upgrade, enum sb_schema schema)
     return sb_upgrade_sums(upgrade);
 }
 
+static void release(struct upgrade *upgrade)
+{
+    sb_database_close(upgrade->db);
+    sb_hold_drop(&upgrade->hold, upgrade->kept);
+}
+
 enum sb_code sb_upgrade(const char *path, const struct sb_upgrade_options *options,
                         const struct sb_notify *notify, struct sb_upgrade_result *result)
 {
+    CLEANUP(release)
     struct upgrade upgrade = {
         .options = options, .notify = notify, .result = result, .checksums = options->checksums};
     enum sb_schema schema;
-    enum sb_code code;
 
     *result = (struct sb_upgrade_result){0};
-    code = open_index(&upgrade, path, &schema);
-    if (code == SB_OK)
-        code = bring_up(&upgrade, schema);
-    if (code == SB_OK)
-        code = sums(&upgrade, schema);
-    sb_database_close(upgrade.db);
-    sb_hold_drop(&upgrade.hold, upgrade.kept);
-    return code;
+    TRY(open_index(&upgrade, path, &schema));
+    TRY(bring_up(&upgrade, schema));
+    return sums(&upgrade, schema);
 }

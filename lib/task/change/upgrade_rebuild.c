@@ -5,7 +5,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
 #include "core/interrupt.h"
-#include "task/change/upgrade_impl.h"
+#include "task/change/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,21 +65,18 @@ static enum sb_code fail_row(struct copy *copy, sqlite3_stmt *from)
 /* Copies every value unchanged, of whatever type. */
 static enum sb_code copy_rows(struct copy *copy, const char *read, const char *write, int columns)
 {
-    sqlite3_stmt *from = NULL, *to = NULL;
-    enum sb_code code = sb_database_prepare(copy->upgrade->db, &from, read);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *from = NULL, *to = NULL;
+    enum sb_code code = SB_OK;
 
-    if (code == SB_OK)
-        code = sb_database_prepare(copy->made.db, &to, write);
+    TRY(sb_database_prepare(copy->upgrade->db, &from, read));
+    TRY(sb_database_prepare(copy->made.db, &to, write));
     while (sb_database_row(from, &code)) {
-        code = sb_database_bind_row(to, 1, from, 0, columns);
-        if (code == SB_OK && sqlite3_step(to) != SQLITE_DONE)
-            code = fail_row(copy, from);
+        TRY(sb_database_bind_row(to, 1, from, 0, columns));
+        if (sqlite3_step(to) != SQLITE_DONE)
+            return fail_row(copy, from);
         sqlite3_reset(to);
-        if (code == SB_OK)
-            code = sb_heed_interrupt();
+        code = sb_heed_interrupt();
     }
-    sqlite3_finalize(from);
-    sqlite3_finalize(to);
     return code;
 }
 
@@ -130,15 +127,17 @@ static enum sb_code make_index(struct copy *copy, const char *sql)
 /* Indexes that a user added; those of dropped tables cannot be kept. */
 static enum sb_code copy_user_indexes(struct copy *copy)
 {
-    sqlite3_stmt *row;
-    enum sb_code code = sb_database_prepare(
-        copy->upgrade->db, &row,
-        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
+    enum sb_code code = SB_OK;
 
+    TRY(sb_database_prepare(
+        copy->upgrade->db, &row,
+        "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"));
     while (sb_database_row(row, &code)) {
         const char *name = (const char *)sqlite3_column_text(row, 0);
         const char *table = (const char *)sqlite3_column_text(row, 1);
         const char *sql = (const char *)sqlite3_column_text(row, 2);
+
         if (!name || !table || !sql || is_standard(name))
             continue;
         if (strcmp(table, "directories") == 0)
@@ -147,44 +146,35 @@ static enum sb_code copy_user_indexes(struct copy *copy)
         else
             code = make_index(copy, sql);
     }
-    sqlite3_finalize(row);
     return code;
-}
-
-static enum sb_code copy_analysis(struct copy *copy)
-{
-    int64_t has;
-    enum sb_code code = sb_database_integer(
-        copy->upgrade->db, "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
-        &has);
-
-    return code == SB_OK && has ? sb_database_run(copy->made.db, "ANALYZE") : code;
 }
 
 /* A run that fails starts over: no journal. */
 static enum sb_code build(struct copy *copy)
 {
     struct upgrade *upgrade = copy->upgrade;
-    enum sb_code code = sb_new_index_make(&copy->made, &upgrade->hold, "OFF");
+    sqlite3 *db;
+    int64_t analysed;
+    enum sb_code code;
 
-    if (code == SB_OK)
-        code = copy_tables(copy);
-    if (code == SB_OK)
-        code = sb_upgrade_objects(upgrade, copy->made.db);
-    if (code == SB_OK)
-        code = sb_upgrade_statistics(upgrade, copy->made.db, false);
-    if (code == SB_OK)
-        code = copy_user_indexes(copy);
-    if (code == SB_OK)
-        code = copy_analysis(copy);
-    if (code == SB_OK)
-        code = sb_database_run(
-            copy->made.db,
-            "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
-            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)");
+    TRY(sb_new_index_make(&copy->made, &upgrade->hold, "OFF"));
+    db = copy->made.db;
+    TRY(copy_tables(copy));
+    code = sb_upgrade_objects(upgrade, db);
     /* These were made with the new index, and are not repairs. */
     upgrade->result->objects = 0;
-    return code;
+    if (code)
+        return code;
+    TRY(sb_upgrade_statistics(upgrade, db, false));
+    TRY(copy_user_indexes(copy));
+    TRY(sb_database_integer(upgrade->db,
+                            "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", 0,
+                            &analysed));
+    if (analysed)
+        TRY(sb_database_run(db, "ANALYZE"));
+    return sb_database_run(
+        db, "INSERT INTO config (key, value_int) SELECT '" SB_CONFIG_CHECKSUMS_DUE "', 1"
+            " WHERE EXISTS (SELECT 1 FROM files WHERE crc32c IS NULL)");
 }
 
 /* The new index gets the permissions of the old one. */
@@ -220,47 +210,35 @@ static enum sb_code look_for_kept(const struct upgrade *upgrade, const char *nam
 
 enum sb_code sb_upgrade_check_kept(struct upgrade *upgrade)
 {
-    enum sb_code code;
+    CLEANUP(sb_freep) char *name = NULL;
     bool there;
-    char *name;
 
     if (!upgrade->options->keep_old)
         return SB_OK;
     name = sb_own_name(upgrade->hold.file, KEPT_END);
-    code = name ? look_for_kept(upgrade, name, &there) : sb_error()->code;
-    upgrade->result->kept = code == SB_OK;
-    free(name);
-    return code;
+    if (!name)
+        return sb_error()->code;
+    TRY(look_for_kept(upgrade, name, &there));
+    upgrade->result->kept = true;
+    return SB_OK;
 }
 
 /* The old index gets a second name, which is on disk before it loses the first. */
 static enum sb_code keep_old(struct copy *copy)
 {
     const struct upgrade *upgrade = copy->upgrade;
-    char *name = sb_own_name(upgrade->hold.file, KEPT_END);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *name = sb_own_name(upgrade->hold.file, KEPT_END);
     bool there;
 
     if (!name)
         return sb_error()->code;
-    code = look_for_kept(upgrade, name, &there);
-    if (code == SB_OK && !there) {
-        if (link(upgrade->hold.file, name) == 0) {
-            copy->kept = name;
-            return SB_OK;
-        }
-        code = sb_fail_errno(errno, "%s: the old index cannot be kept as that", name);
-    }
-    free(name);
-    return code;
-}
-
-static void take_name_back(const struct copy *copy)
-{
-    bool there;
-
-    if (IGNORED(look_for_kept(copy->upgrade, copy->kept, &there)) == SB_OK && there)
-        unlink(copy->kept);
+    TRY(look_for_kept(upgrade, name, &there));
+    if (there)
+        return SB_OK;
+    if (link(upgrade->hold.file, name))
+        return sb_fail_errno(errno, "%s: the old index cannot be kept as that", name);
+    copy->kept = TAKE(name);
+    return SB_OK;
 }
 
 /* The old one is locked until the new one has its place. */
@@ -285,6 +263,7 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema)
         .made = SB_NEW_INDEX_NONE,
     };
     struct sb_hold *hold = &upgrade->hold;
+    bool there;
     enum sb_code code = sb_note_begin(&hold->note, SB_AIM_REPLACE, &hold->index);
 
     if (code == SB_OK)
@@ -294,8 +273,9 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema)
     if (code == SB_OK)
         code = put_in_place(&copy);
     upgrade->kept = copy.committed ? code != SB_OK : !sb_settle_undo(hold, 0);
-    if (copy.kept && !copy.committed)
-        take_name_back(&copy);
+    if (copy.kept && !copy.committed &&
+        IGNORED(look_for_kept(upgrade, copy.kept, &there)) == SB_OK && there)
+        unlink(copy.kept);
     upgrade->result->rebuilt = copy.committed;
     upgrade->result->kept &= copy.committed;
     free(copy.kept);

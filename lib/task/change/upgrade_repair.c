@@ -4,42 +4,38 @@
 #include "archive/own/state.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
-#include "task/change/upgrade_impl.h"
+#include "task/change/impl.h"
 #include "task/verify/treestat.h"
 
 #include <string.h>
 
 static enum sb_code has_object(sqlite3 *db, const char *type, const char *name, bool *has)
 {
-    sqlite3_stmt *statement;
-    enum sb_code code = sb_database_prepare(
-        db, &statement, "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2");
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
+    enum sb_code code = SB_OK;
 
-    *has = false;
-    if (code != SB_OK)
-        return code;
+    TRY(sb_database_prepare(db, &statement,
+                            "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2"));
     sqlite3_bind_text(statement, 1, type, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
     *has = sb_database_row(statement, &code);
-    sqlite3_finalize(statement);
     return code;
 }
 
 static enum sb_code make_objects(struct upgrade *upgrade, sqlite3 *db, const char *type,
                                  const struct sb_ddl_object *object)
 {
-    enum sb_code code = SB_OK;
     bool has;
 
-    for (; code == SB_OK && object->name; object++) {
-        code = has_object(db, type, object->name, &has);
-        if (code != SB_OK || has)
+    for (; object->name; object++) {
+        TRY(has_object(db, type, object->name, &has));
+        if (has)
             continue;
         upgrade->result->objects++;
         if (!upgrade->options->dry_run)
-            code = sb_database_run(db, object->sql);
+            TRY(sb_database_run(db, object->sql));
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db)
@@ -51,7 +47,6 @@ enum sb_code sb_upgrade_objects(struct upgrade *upgrade, sqlite3 *db)
 /* Rows of files and dirs, merged in order of path, for the tree statistics. */
 struct merge {
     struct upgrade *upgrade;
-    sqlite3 *db;
     sqlite3_stmt *files;
     sqlite3_stmt *dirs;
     sqlite3_stmt *change; /* NULL if changes are only counted */
@@ -72,10 +67,7 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir)
         result->parents++;
     if (!merge->change)
         return SB_OK;
-    if (dir->has_row)
-        sqlite3_bind_int64(merge->change, 1, dir->id);
-    else
-        sqlite3_bind_null(merge->change, 1);
+    sb_database_bind_known(merge->change, 1, dir->has_row, dir->id);
     sqlite3_bind_text(merge->change, 2, dir->path, (int)dir->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(merge->change, 3, sums->num_subdirs);
     sqlite3_bind_int64(merge->change, 4, sums->num_files);
@@ -164,20 +156,6 @@ static enum sb_code merge_rows(struct merge *merge)
 }
 
 /*
- * Rows whose path is not text are omitted: nothing can be below them, and they sort after all text.
- */
-static enum sb_code prepare_merge(struct merge *merge)
-{
-    TRY(SB_PREPARE(
-        merge->db,
-        {&merge->files, "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path"},
-        {&merge->dirs, "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
-                       " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"}));
-    merge->tree = sb_treestat_new(closed, merge);
-    return merge->tree ? SB_OK : sb_fail_memory();
-}
-
-/*
  * Changes are kept in a temporary table: the rows being read are not touched, and readers of the
  * archive are locked out only while the changes are applied.
  */
@@ -194,26 +172,40 @@ static const char apply_changes[] =
     " WHERE id IS NULL;"
     "DROP TABLE temp.changes";
 
+static void release_merge(struct merge *merge)
+{
+    sb_treestat_free(merge->tree);
+    sqlite3_finalize(merge->files);
+    sqlite3_finalize(merge->dirs);
+    sqlite3_finalize(merge->change);
+}
+
+/*
+ * Rows whose path is not text are omitted: nothing can be below them, and they sort after all text.
+ */
+static enum sb_code find_changes(struct upgrade *upgrade, sqlite3 *db, bool count_only)
+{
+    CLEANUP(release_merge) struct merge merge = {.upgrade = upgrade};
+
+    TRY(SB_PREPARE(
+        db, {&merge.files, "SELECT path, size FROM main.files WHERE path < x'' ORDER BY path"},
+        {&merge.dirs, "SELECT path, rowid, num_subdirs, num_files, num_files_tree,"
+                      " size_tree FROM main.dirs WHERE path < x'' ORDER BY path"}));
+    merge.tree = sb_treestat_new(closed, &merge);
+    if (!merge.tree)
+        return sb_fail_memory();
+    if (!count_only) {
+        TRY(sb_database_run(db, make_changes));
+        TRY(sb_database_prepare(db, &merge.change,
+                                "INSERT INTO temp.changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)"));
+    }
+    return merge_rows(&merge);
+}
+
 enum sb_code sb_upgrade_statistics(struct upgrade *upgrade, sqlite3 *db, bool count_only)
 {
-    struct merge merge = {.upgrade = upgrade, .db = db};
-    enum sb_code code = prepare_merge(&merge);
-
-    if (code == SB_OK && !count_only) {
-        code = sb_database_run(db, make_changes);
-        if (code == SB_OK)
-            code = sb_database_prepare(db, &merge.change,
-                                       "INSERT INTO temp.changes VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-    }
-    if (code == SB_OK)
-        code = merge_rows(&merge);
-    sb_treestat_free(merge.tree);
-    sqlite3_finalize(merge.files);
-    sqlite3_finalize(merge.dirs);
-    sqlite3_finalize(merge.change);
-    if (code == SB_OK && !count_only)
-        code = sb_database_run(db, apply_changes);
-    return code;
+    TRY(find_changes(upgrade, db, count_only));
+    return count_only ? SB_OK : sb_database_run(db, apply_changes);
 }
 
 /* The row is to have a number from lowest to highest: where it has not it gets `right`, or, should
@@ -236,11 +228,11 @@ static enum sb_code repair_number(struct upgrade *upgrade, const char *key, int6
 static enum sb_code accept_index(struct upgrade *upgrade)
 {
     int64_t time;
-    enum sb_code code = sb_remade_read(upgrade->db, &time);
 
-    upgrade->result->accepted = !code && time != 0;
-    if (code || time == 0 || upgrade->options->dry_run)
-        return code;
+    TRY(sb_remade_read(upgrade->db, &time));
+    upgrade->result->accepted = time != 0;
+    if (time == 0 || upgrade->options->dry_run)
+        return SB_OK;
     return sb_config_drop(upgrade->db, SB_CONFIG_REMADE);
 }
 

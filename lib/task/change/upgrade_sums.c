@@ -4,7 +4,7 @@
 #include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/number.h"
-#include "task/change/upgrade_impl.h"
+#include "task/change/impl.h"
 
 #include <inttypes.h>
 
@@ -56,16 +56,14 @@ static bool take_row(sqlite3_stmt *row, struct sb_checksum_extent *extent)
 static enum sb_code next(void *context, struct sb_checksum_extent *extent)
 {
     struct batch *batch = context;
+    enum sb_code code = SB_OK;
 
-    for (;;) {
-        if (batch->files >= BATCH_FILES || batch->bytes >= BATCH_BYTES) {
-            batch->more = true;
-            return SB_END;
-        }
-        enum sb_code code = SB_OK;
+    while (batch->files < BATCH_FILES && batch->bytes < BATCH_BYTES) {
+        bool usable;
+
         if (!sb_database_row(batch->rows, &code))
             return code ? code : SB_END;
-        bool usable = take_row(batch->rows, extent);
+        usable = take_row(batch->rows, extent);
         batch->last = extent->id;
         if (!usable) {
             sb_report(batch->upgrade->notify, SB_PROBLEM, "row", extent->name,
@@ -76,10 +74,10 @@ static enum sb_code next(void *context, struct sb_checksum_extent *extent)
         sb_count_up(&batch->bytes, extent->size);
         if (extent->size > 0)
             return SB_OK;
-        code = put_sum(batch, extent->id, 0);
-        if (code != SB_OK)
-            return code;
+        TRY(put_sum(batch, extent->id, 0));
     }
+    batch->more = true;
+    return SB_END;
 }
 
 static enum sb_code done(void *context, const struct sb_checksum_extent *extent, uint32_t crc,
@@ -156,24 +154,26 @@ static enum sb_code run_batch(struct batch *batch)
     return code;
 }
 
+static void release(struct batch *batch)
+{
+    sqlite3_finalize(batch->rows);
+    sqlite3_finalize(batch->put);
+    sb_database_close(batch->db);
+}
+
 enum sb_code sb_upgrade_sums(struct upgrade *upgrade)
 {
-    struct batch batch = {.upgrade = upgrade, .last = INT64_MIN, .more = true};
+    CLEANUP(release) struct batch batch = {.upgrade = upgrade, .last = INT64_MIN, .more = true};
     enum sb_schema schema;
     int major, minor;
-    enum sb_code code = sb_database_open(&batch.db, upgrade->hold.path, SB_DB_WRITE);
 
-    if (code == SB_OK)
-        code = sb_schema_vet(batch.db, &schema, &major, &minor, true);
-    if (code == SB_OK && schema != SB_SCHEMA_03)
-        code = sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
+    TRY(sb_database_open(&batch.db, upgrade->hold.path, SB_DB_WRITE));
+    TRY(sb_schema_vet(batch.db, &schema, &major, &minor, true));
+    if (schema != SB_SCHEMA_03)
+        return sb_fail(SB_CHANGED, "%s: was replaced by another process just now; try again",
                        upgrade->hold.path);
-    if (code == SB_OK)
-        code = prepare(&batch);
-    while (code == SB_OK && batch.more)
-        code = run_batch(&batch);
-    sqlite3_finalize(batch.rows);
-    sqlite3_finalize(batch.put);
-    sb_database_close(batch.db);
-    return code;
+    TRY(prepare(&batch));
+    while (batch.more)
+        TRY(run_batch(&batch));
+    return SB_OK;
 }

@@ -1,11 +1,9 @@
-#include "task/convert/arrays.h"
-
 #include "core/number.h"
 #include "store/array/name.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
 #include "store/table.h"
-#include "task/convert/input.h"
+#include "task/convert/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,11 +56,15 @@ static enum sb_code open_table(struct sb_store **store, struct sb_table **table,
     return sb_table_columns(*table, 0, columns);
 }
 
-static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_table *other,
-                                       uint32_t count)
+static enum sb_code compare_with_first(const struct arrays *arrays, const char *path)
 {
-    bool same = arrays->all == count;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
+    CLEANUP(sb_table_freep) struct sb_table *other = NULL;
+    uint32_t count;
+    bool same;
 
+    TRY(open_table(&store, &other, &count, arrays->options, path));
+    same = arrays->all == count;
     for (uint32_t i = 0; same && i < count; i++) {
         struct sb_column column = sb_table_column(arrays->first, i);
         int64_t found = other->ops->find(other, column.name, strlen(column.name));
@@ -73,25 +75,6 @@ static enum sb_code compare_with_first(const struct arrays *arrays, struct sb_ta
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: has other arrays than %s, or of other types", other->name,
                    arrays->first->name);
-}
-
-static enum sb_code compare_inputs(const struct arrays *arrays)
-{
-    const struct sb_convert_options *options = arrays->options;
-    enum sb_code code = SB_OK;
-
-    for (size_t i = 1; !code && i < options->input_count; i++) {
-        struct sb_store *store;
-        struct sb_table *other;
-        uint32_t count;
-
-        code = open_table(&store, &other, &count, options, options->inputs[i]);
-        if (!code)
-            code = compare_with_first(arrays, other, count);
-        sb_table_free(other);
-        sb_store_free(store);
-    }
-    return code;
 }
 
 static enum sb_code choose(struct arrays *arrays)
@@ -121,19 +104,14 @@ static enum sb_code choose(struct arrays *arrays)
     return SB_OK;
 }
 
-/* Is it the name of a single file, not of a set of shards? */
-static bool is_bag_name(const char *name)
-{
-    return *name && *name != '.' && !strpbrk(name, "/@,");
-}
-
 static enum sb_code name_bag(struct arrays *arrays, uint32_t number)
 {
     const struct sb_convert_options *options = arrays->options;
     struct sb_column array = sb_table_column(arrays->first, number);
     const char *type = array.dtype != SB_DTYPE_NONE ? sb_dtype_word(array.dtype) : "npy";
 
-    if (!is_bag_name(array.name))
+    /* It must be the name of a single file, not of a set of shards. */
+    if (!*array.name || *array.name == '.' || strpbrk(array.name, "/@,"))
         return sb_fail(SB_INVALID,
                        "%s: array '%s': a bag cannot be called so; choose it with --array=NAME, "
                        "then OUTPUT is the bag itself",
@@ -150,31 +128,25 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number)
     return SB_OK;
 }
 
-static void add_result(struct sb_convert_result *sum, const struct sb_convert_result *one)
-{
-    sum->counts.files += one->counts.files;
-    sb_count_up(&sum->counts.bytes, one->counts.bytes);
-    sum->counts.unchecked += one->counts.unchecked;
-    sum->members += one->members;
-    sum->problems += one->problems;
-}
-
 static enum sb_code convert_array(struct arrays *arrays, uint32_t number)
 {
     const char *name = sb_table_column(arrays->first, number).name;
     struct sb_convert_options one = *arrays->options;
-    struct sb_convert_result result = {0};
-    enum sb_code code = name_bag(arrays, number);
+    struct sb_convert_result result = {0}, *sum = arrays->result;
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(name_bag(arrays, number));
     one.output = arrays->path.data;
     one.arrays = &name;
     one.array_count = 1;
     one.item_arrays = arrays->names;
     one.item_array_count = arrays->count;
     code = sb_convert(&one, &result);
-    add_result(arrays->result, &result);
+    sum->counts.files += result.counts.files;
+    sb_count_up(&sum->counts.bytes, result.counts.bytes);
+    sum->counts.unchecked += result.counts.unchecked;
+    sum->members += result.members;
+    sum->problems += result.problems;
     return code;
 }
 
@@ -202,14 +174,15 @@ static enum sb_code convert_each(struct arrays *arrays)
 {
     const struct sb_convert_options *options = arrays->options;
     bool made = false;
-    enum sb_code code = check_output(options);
+    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < arrays->count; i++)
-        code = name_bag(arrays, arrays->wanted[i]);
-    if (!code && !options->transfer.dry_run) {
+    TRY(check_output(options));
+    for (size_t i = 0; i < arrays->count; i++)
+        TRY(name_bag(arrays, arrays->wanted[i]));
+    if (!options->transfer.dry_run) {
         made = mkdir(options->output, 0777) == 0;
         if (!made && errno != EEXIST)
-            code = sb_fail_errno(errno, "%s", options->output);
+            return sb_fail_errno(errno, "%s", options->output);
     }
     for (size_t i = 0; !code && i < arrays->count; i++)
         code = convert_array(arrays, arrays->wanted[i]);
@@ -231,28 +204,28 @@ static enum sb_code convert_only(struct arrays *arrays)
     return sb_convert(&one, arrays->result);
 }
 
+static void release(struct arrays *arrays)
+{
+    sb_table_free(arrays->first);
+    sb_store_free(arrays->store);
+    free(arrays->wanted);
+    free(arrays->names);
+    sb_buf_release(&arrays->whole);
+    sb_buf_release(&arrays->path);
+}
+
 enum sb_code sb_convert_arrays(const struct sb_convert_options *options,
                                struct sb_convert_result *result)
 {
-    struct arrays arrays = {.options = options, .result = result};
+    CLEANUP(release) struct arrays arrays = {.options = options, .result = result};
     struct stat st;
-    enum sb_code code =
-        open_table(&arrays.store, &arrays.first, &arrays.all, options, options->inputs[0]);
 
-    if (!code)
-        code = compare_inputs(&arrays);
-    if (!code)
-        code = choose(&arrays);
-    if (!code)
-        code = arrays.all == 1 && sb_is_bag_name(options->output) &&
-                       !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode))
-                   ? convert_only(&arrays)
-                   : convert_each(&arrays);
-    sb_table_free(arrays.first);
-    sb_store_free(arrays.store);
-    free(arrays.wanted);
-    free(arrays.names);
-    sb_buf_release(&arrays.whole);
-    sb_buf_release(&arrays.path);
-    return code;
+    TRY(open_table(&arrays.store, &arrays.first, &arrays.all, options, options->inputs[0]));
+    for (size_t i = 1; i < options->input_count; i++)
+        TRY(compare_with_first(&arrays, options->inputs[i]));
+    TRY(choose(&arrays));
+    if (arrays.all == 1 && sb_is_bag_name(options->output) &&
+        !(stat(options->output, &st) == 0 && S_ISDIR(st.st_mode)))
+        return convert_only(&arrays);
+    return convert_each(&arrays);
 }

@@ -1,9 +1,6 @@
-#include "task/convert/bag.h"
-
 #include "store/bag/bag.h"
 #include "store/shard_spec.h"
-#include "task/convert/convert.h"
-#include "task/convert/input.h"
+#include "task/convert/impl.h"
 #include "task/convert/rebag.h"
 
 #include <inttypes.h>
@@ -22,14 +19,6 @@ struct bags {
     struct sb_limit_spool numbers;  /* of the list */
     int64_t bytes_done, files_done; /* of the inputs before */
 };
-
-static enum sb_code pass_over(void *context, const void *data, size_t size)
-{
-    (void)context;
-    (void)data;
-    (void)size;
-    return SB_OK;
-}
 
 /* The first nonempty record of a shard. SB_END: there is none. */
 static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int64_t records,
@@ -51,37 +40,21 @@ static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int
  */
 static enum sb_code hold_against(struct sb_bag *bag)
 {
-    struct sb_bag_reader *reader;
+    CLEANUP(sb_bag_reader_freep) struct sb_bag_reader *reader = NULL;
     struct sb_extent extent;
-    enum sb_code code = sb_bag_reader_new(&reader, bag);
+    enum sb_code code = SB_END;
 
-    if (!code)
-        code = SB_END;
+    TRY(sb_bag_reader_new(&reader, bag));
     for (uint32_t i = 0; code == SB_END && i < sb_bag_shard_count(bag); i++)
         code = find_bytes(reader, i, sb_bag_shard(bag, i)->records, &extent);
     if (!code)
-        code = sb_bag_stream(reader, &extent, pass_over, NULL);
-    sb_bag_reader_free(reader);
+        code = sb_bag_stream(reader, &extent, sb_rebag_drop, NULL);
     if (code == SB_DAMAGED)
         return sb_fail(SB_INVALID,
                        "%s: its records cannot be read by the dictionary that is to be used for "
                        "more; --dictionary must be that of the bag",
                        sb_bag_name(bag));
     return code == SB_END ? SB_OK : code;
-}
-
-/* The bag's writer reports what keeps it from being opened. */
-static enum sb_code check_appended(const struct sb_convert_options *options,
-                                   struct sb_dictionary *dictionary)
-{
-    const struct sb_bag_writer_options *write = &options->records.write;
-    struct sb_bag_options read = {
-        .compression = write->compression, .dictionary = dictionary, .limits = write->limits};
-    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
-
-    if (IGNORED(sb_bag_open(&bag, options->output, &read, NULL)))
-        return SB_OK;
-    return hold_against(bag);
 }
 
 /*
@@ -92,14 +65,19 @@ static enum sb_code check_appended(const struct sb_convert_options *options,
 static enum sb_code convert_dictionary(struct sb_dictionary **out,
                                        const struct sb_convert_options *options)
 {
-    const char *path = options->records.dictionary;
-    enum sb_code code;
+    const struct sb_bag_writer_options *write = &options->records.write;
+    struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
     *out = NULL;
-    if (!path)
+    if (!options->records.dictionary)
         return SB_OK;
-    code = sb_dictionary_read(out, path);
-    return code || !options->append ? code : check_appended(options, *out);
+    TRY(sb_dictionary_read(out, options->records.dictionary));
+    read.dictionary = *out;
+    /* The bag's writer reports what keeps it from being opened. */
+    if (!options->append || IGNORED(sb_bag_open(&bag, options->output, &read, NULL)))
+        return SB_OK;
+    return hold_against(bag);
 }
 
 bool sb_convert_is_of_bags(const struct sb_convert_options *options)
@@ -132,7 +110,6 @@ static enum sb_code keys_of(struct sb_bag_writer_options *keys,
 {
     const struct sb_bag_writer_options *write = &options->records.write;
     struct sb_shard_pattern pattern;
-    enum sb_code code = sb_shard_pattern_parse(&pattern, options->records.keys);
 
     *keys = (struct sb_bag_writer_options){.path = options->records.keys,
                                            .force = options->force,
@@ -140,23 +117,19 @@ static enum sb_code keys_of(struct sb_bag_writer_options *keys,
                                            .layout = write->layout,
                                            .total = write->total,
                                            .notify = notify};
-    if (!code && pattern.is_set && pattern.shards == 0)
+    TRY(sb_shard_pattern_parse(&pattern, options->records.keys));
+    if (pattern.is_set && pattern.shards == 0)
         keys->shard_records = write->shard_records;
-    return code;
+    return SB_OK;
 }
 
 /* Defects of a bag are reported when it is opened for writing. */
 static int64_t count_existing(const char *path, const struct sb_bag_writer_options *write)
 {
     struct sb_bag_options read = {.compression = write->compression, .limits = write->limits};
-    struct sb_bag *bag;
-    int64_t count;
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
-    if (IGNORED(sb_bag_open(&bag, path, &read, NULL)))
-        return -1;
-    count = sb_bag_count(bag);
-    sb_bag_free(bag);
-    return count;
+    return IGNORED(sb_bag_open(&bag, path, &read, NULL)) ? -1 : sb_bag_count(bag);
 }
 
 /* After both are open for writing, which settles what a killed run left of them. */
@@ -189,25 +162,19 @@ enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **di
     struct sb_bag_sink_options wanted = {
         .writer = writer_of(options, notify), .level = options->level, .notify = notify};
     struct sb_bag_writer_options keys;
-    enum sb_code code = convert_dictionary(dictionary, options);
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
 
-    if (code)
-        return code;
+    TRY(convert_dictionary(dictionary, options));
     if (options->records.keys) {
-        code = keys_of(&keys, options, notify);
+        TRY(keys_of(&keys, options, notify));
         wanted.keys = &keys;
     }
     wanted.dictionary = *dictionary;
-    if (!code)
-        code = sb_sink_open_bag(out, &wanted);
-    if (!code && wanted.keys) {
-        code = check_pair(options, &keys);
-        if (code) {
-            sb_sink_free(*out);
-            *out = NULL;
-        }
-    }
-    return code;
+    TRY(sb_sink_open_bag(&sink, &wanted));
+    if (wanted.keys)
+        TRY(check_pair(options, &keys));
+    *out = TAKE(sink);
+    return SB_OK;
 }
 
 static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)
@@ -260,30 +227,23 @@ static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, 
     struct sb_record_choice_options capacity;
     const struct sb_record_choice_options *choice =
         sb_convert_part_choice(bags->part, input, bags->choice, &capacity);
-    enum sb_code code;
 
-    *chosen = (struct chosen){0};
-    code = sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
-                       bags->notify);
-    if (!code && choice)
-        code = sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag));
-    if (code)
-        close_chosen(chosen);
-    return code;
+    TRY(sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
+                    bags->notify));
+    if (choice)
+        TRY(sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag)));
+    return SB_OK;
 }
 
 static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count)
 {
-    struct chosen chosen;
-    enum sb_code code = open_chosen(&chosen, bags, input);
+    CLEANUP(close_chosen) struct chosen chosen = {0};
 
-    if (code)
-        return code;
+    TRY(open_chosen(&chosen, bags, input));
     *count = sb_bag_count(chosen.bag);
     if (chosen.choice)
-        code = count_chosen(bags, bags->options->inputs[input], chosen.choice, count);
-    close_chosen(&chosen);
-    return code;
+        TRY(count_chosen(bags, bags->options->inputs[input], chosen.choice, count));
+    return SB_OK;
 }
 
 static enum sb_code count_inputs(struct bags *bags, int64_t *total)
@@ -318,42 +278,32 @@ static enum sb_code needs_total(const struct sb_bag_writer_options *writer, bool
 static enum sb_code count_list(struct bags *bags, int64_t *total)
 {
     const char *input = bags->options->inputs[0];
-    struct chosen chosen;
-    enum sb_code code = open_chosen(&chosen, bags, 0);
+    CLEANUP(close_chosen) struct chosen chosen = {0};
 
-    if (code)
-        return code;
+    TRY(open_chosen(&chosen, bags, 0));
     bags->numbers.bytes.beside = bags->options->output;
-    code = sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify);
-    close_chosen(&chosen);
+    TRY(sb_record_choice_spool(chosen.choice, &bags->numbers, input, bags->notify));
     *total = sb_limit_spool_count(&bags->numbers);
     bags->counted = (struct sb_record_choice_options){
         .sample = -1, .numbers = {.spool = &bags->numbers, .step = 1, .count = *total}};
     bags->choice = &bags->counted;
-    return code;
-}
-
-static enum sb_code count_before(struct bags *bags, int64_t *total)
-{
-    bool is_list = bags->choice && bags->choice->list;
-
-    return is_list && bags->options->input_count == 1 ? count_list(bags, total)
-                                                      : count_inputs(bags, total);
+    return SB_OK;
 }
 
 static enum sb_code open_writer(struct bags *bags)
 {
     const struct sb_convert_options *options = bags->options;
     struct sb_bag_writer_options writer = writer_of(options, bags->notify);
-    bool needs;
-    enum sb_code code = needs_total(&writer, &needs);
+    bool is_list = bags->choice && bags->choice->list, needs;
 
     writer.total = -1;
-    if (!code && needs)
-        code = count_before(bags, &writer.total);
-    if (!code)
-        code = convert_dictionary(&bags->dictionary, options);
-    return code ? code : sb_bag_writer_open(&bags->writer, &writer);
+    TRY(needs_total(&writer, &needs));
+    if (needs && is_list && options->input_count == 1)
+        TRY(count_list(bags, &writer.total));
+    else if (needs)
+        TRY(count_inputs(bags, &writer.total));
+    TRY(convert_dictionary(&bags->dictionary, options));
+    return sb_bag_writer_open(&bags->writer, &writer);
 }
 
 static enum sb_code add_input(struct bags *bags, size_t input)
@@ -361,7 +311,7 @@ static enum sb_code add_input(struct bags *bags, size_t input)
     const struct sb_convert_options *options = bags->options;
     const struct sb_bag_options *read = options->records.read;
     struct sb_rebag_counts counts = {0};
-    struct chosen chosen;
+    CLEANUP(close_chosen) struct chosen chosen = {0};
     struct sb_rebag_options wanted = {
         .dictionary = bags->dictionary,
         .same_dictionary = sb_dictionary_same(read ? read->dictionary : NULL, bags->dictionary),
@@ -372,60 +322,32 @@ static enum sb_code add_input(struct bags *bags, size_t input)
         .progress = report_progress,
         .context = bags,
     };
-    enum sb_code code = open_chosen(&chosen, bags, input);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(open_chosen(&chosen, bags, input));
     wanted.choice = chosen.choice;
     code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts);
     bags->bytes_done += counts.bytes;
     bags->files_done += counts.records;
-    close_chosen(&chosen);
     return code;
-}
-
-static enum sb_code check_result(const struct bags *bags)
-{
-    const struct sb_convert_options *options = bags->options;
-
-    if (bags->result->problems == 0)
-        return SB_OK;
-    if (options->transfer.strict)
-        return sb_fail(SB_INVALID, "%s: not everything can be read; given up because of --strict",
-                       options->output);
-    if (options->force && sb_bag_writer_records(bags->writer) == 0)
-        return sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
-                       options->inputs[0], options->output);
-    return SB_OK;
 }
 
 static enum sb_code add_inputs(struct bags *bags)
 {
     const struct sb_convert_options *options = bags->options;
-    enum sb_code code = open_writer(bags);
 
-    for (size_t i = 0; !code && i < options->input_count; i++) {
+    TRY(open_writer(bags));
+    for (size_t i = 0; i < options->input_count; i++) {
         if (sb_convert_part_has(bags->part, i))
-            code = add_input(bags, i);
+            TRY(add_input(bags, i));
     }
-    if (!code)
-        code = check_result(bags);
-    if (!code)
-        code = sb_bag_writer_commit(bags->writer);
-    sb_bag_writer_free(bags->writer);
-    sb_dictionary_free(bags->dictionary);
-    sb_limit_spool_release(&bags->numbers);
-    return code;
-}
-
-static enum sb_code count_would_be(struct bags *bags)
-{
-    int64_t *records = &bags->result->counts.files;
-
-    TRY(count_inputs(bags, records));
-    sb_report(bags->notify, SB_NOTE, "would-store", bags->options->output,
-              "would hold %" PRId64 " records", *records);
-    return SB_OK;
+    if (bags->result->problems > 0 && options->transfer.strict)
+        return sb_fail(SB_INVALID, "%s: not everything can be read; given up because of --strict",
+                       options->output);
+    if (bags->result->problems > 0 && options->force && sb_bag_writer_records(bags->writer) == 0)
+        return sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->inputs[0], options->output);
+    return sb_bag_writer_commit(bags->writer);
 }
 
 enum sb_code sb_convert_bags(const struct sb_convert_options *options,
@@ -440,11 +362,18 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
                         .numbers = SB_LIMIT_SPOOL(NULL)};
     enum sb_code code;
 
-    if (options->transfer.dry_run)
-        return count_would_be(&bags);
+    if (options->transfer.dry_run) {
+        TRY(count_inputs(&bags, &result->counts.files));
+        sb_report(notify, SB_NOTE, "would-store", options->output, "would hold %" PRId64 " records",
+                  result->counts.files);
+        return SB_OK;
+    }
     code = add_inputs(&bags);
     result->counts.files = bags.files_done;
     result->counts.bytes = bags.bytes_done;
     result->members = bags.files_done;
+    sb_bag_writer_free(bags.writer);
+    sb_dictionary_free(bags.dictionary);
+    sb_limit_spool_release(&bags.numbers);
     return code;
 }

@@ -1,21 +1,13 @@
 #include "task/convert/convert.h"
 
 #include "archive/archive.h"
-#include "store/archive/source.h"
 #include "store/bag/record_names.h"
 #include "store/beside/beside.h"
 #include "store/own_files.h"
 #include "store/part_sets.h"
 #include "store/table_source.h"
-#include "task/convert/arrays.h"
-#include "task/convert/bag.h"
-#include "task/convert/cache.h"
-#include "task/convert/input.h"
-#include "task/convert/output.h"
-#include "task/convert/part.h"
+#include "task/convert/impl.h"
 #include "task/convert/paths.h"
-#include "task/convert/samples.h"
-#include "task/convert/wrap.h"
 #include "task/transfer/taken.h"
 
 #include <inttypes.h>
@@ -58,28 +50,28 @@ static bool makes_records(const struct sb_convert_options *options)
 }
 
 /* Counts the records of an input that an earlier run has converted. */
-static enum sb_code convert_count_records(const struct sb_convert_options *options,
-                                          const char *path, int64_t *count)
+static enum sb_code count_records(const struct sb_convert_options *options, const char *path,
+                                  int64_t *count)
 {
-    struct sb_source *source = NULL;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
     struct sb_member member;
-    struct sb_store *store;
-    enum sb_code code = sb_convert_count_file(options, path, count);
+    enum sb_code code = SB_OK;
 
-    if (code || *count >= 0)
-        return code;
+    TRY(sb_convert_count_file(options, path, count));
+    if (*count >= 0)
+        return SB_OK;
     *count = 0;
     if (!options->records.framed_input && !(sb_container_can(options->from) & SB_CAN_RECORDS))
         return SB_OK;
     TRY(sb_convert_open_input(&store, options, path));
-    code = sb_convert_open_source(&source, store, options, NULL, NULL);
+    TRY(sb_convert_open_source(&source, store, options, NULL, NULL));
     while (!code)
         code = sb_source_next(source, &member);
-    if (code == SB_END)
-        *count = source->records;
-    sb_source_free(source);
-    sb_store_free(store);
-    return code == SB_END ? SB_OK : code;
+    if (code != SB_END)
+        return code;
+    *count = source->records;
+    return SB_OK;
 }
 
 static enum sb_code compare(const char *keys, int64_t key_count, int64_t records)
@@ -112,45 +104,19 @@ static enum sb_code check_keys(const struct sb_record_names *names,
  * Names for all inputs, by the options. With keys, the records of the inputs are counted, if these
  * are bags in files: SB_INVALID if there are more or fewer of them than keys.
  */
-static enum sb_code convert_names(struct sb_record_names **out,
-                                  const struct sb_convert_options *options)
+static enum sb_code open_names(struct sb_record_names **out,
+                               const struct sb_convert_options *options)
 {
     const struct sb_convert_records *records = &options->records;
-    bool read = records->keys && !makes_records(options); /* else they are written */
-    enum sb_code code;
+    CLEANUP(sb_record_names_freep) struct sb_record_names *names = NULL;
 
-    if (!read)
+    if (!records->keys || makes_records(options)) /* keys are not read then, but written */
         return sb_record_names_by_format(out, records->name_format ? records->name_format
                                                                    : SB_RECORD_NAME_FORMAT);
-    code = sb_record_names_by_keys(out, records->keys, NULL, options->notify);
-    if (!code)
-        code = check_keys(*out, options);
-    if (code) {
-        sb_record_names_free(*out);
-        *out = NULL;
-    }
-    return code;
-}
-
-/* Are bags converted to arrays? For a pipe it is not known beforehand whether it is a bag. */
-static bool convert_is_zipped(const struct sb_convert_options *options)
-{
-    return sb_convert_takes(options) & SB_TO_ARRAYS && !options->archive &&
-           sb_convert_all_can(options, SB_CAN_RECORDS);
-}
-
-/* Is it a warning that was reported for an earlier source? */
-static bool said_before(struct convert *convert, enum sb_level level, const char *kind)
-{
-    bool *said = strcmp(kind, "name") == 0       ? &convert->said_front
-                 : strcmp(kind, "encoding") == 0 ? &convert->said_encoding
-                                                 : NULL;
-    bool before = said && *said;
-
-    if (!said || level != SB_WARNING)
-        return false;
-    *said = true;
-    return before;
+    TRY(sb_record_names_by_keys(&names, records->keys, NULL, options->notify));
+    TRY(check_keys(names, options));
+    *out = TAKE(names);
+    return SB_OK;
 }
 
 static void forward(void *context, enum sb_level level, const char *kind, const char *subject,
@@ -158,9 +124,15 @@ static void forward(void *context, enum sb_level level, const char *kind, const 
 {
     struct convert *convert = context;
     const struct sb_notify *notify = convert->options->notify;
+    bool *said = strcmp(kind, "name") == 0       ? &convert->said_front
+                 : strcmp(kind, "encoding") == 0 ? &convert->said_encoding
+                                                 : NULL;
 
-    if (said_before(convert, level, kind))
-        return;
+    if (said && level == SB_WARNING) {
+        if (*said)
+            return;
+        *said = true;
+    }
     if (level == SB_LOSS && convert->options->transfer.strict)
         level = SB_PROBLEM;
     convert->result->problems += level == SB_PROBLEM;
@@ -257,11 +229,9 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_options cut = *options;
     struct sb_record_choice_options capacity;
-    struct sb_source *source = NULL;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
+    enum sb_code code;
 
-    cut.records.choice =
-        sb_convert_part_choice(&convert->part, number, options->records.choice, &capacity);
     if (options->wrap && sb_store_can(store, SB_CAN_PARTS))
         return wrap_files(convert, store, records);
     if (sb_store_can(store, SB_CAN_ITEMS) && makes_records(options) && options->array_count != 1)
@@ -270,18 +240,17 @@ static enum sb_code convert_opened(struct convert *convert, struct sb_store *sto
                        "choose one with --array=NAME",
                        sb_store_name(store));
     if (options->wrap)
-        code = sb_wrap_input(convert->output.sink, store);
-    if (!code && options->samples)
-        code = open_samples(convert, store, &source);
+        TRY(sb_wrap_input(convert->output.sink, store));
+    if (options->samples)
+        TRY(open_samples(convert, store, &source));
     convert->transfer.stored_names = source || sb_store_archive(store);
-    if (!code && !source)
-        code = sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify);
-    if (!code) {
-        convert->result->begun = true;
-        code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME));
-        *records = source->records;
-    }
-    sb_source_free(source);
+    cut.records.choice =
+        sb_convert_part_choice(&convert->part, number, options->records.choice, &capacity);
+    if (!source)
+        TRY(sb_convert_open_source(&source, store, &cut, convert->names, &convert->notify));
+    convert->result->begun = true;
+    code = transfer(convert, source, number, sb_store_can(store, SB_CAN_RESUME));
+    *records = source->records;
     return code;
 }
 
@@ -296,26 +265,12 @@ static void pass_records(struct convert *convert, int64_t records)
 
 static enum sb_code convert_input(struct convert *convert, size_t number)
 {
-    struct sb_store *store;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
     int64_t records = 0;
-    enum sb_code code =
-        sb_convert_open_input(&store, convert->options, convert->options->inputs[number]);
 
-    if (code)
-        return code;
+    TRY(sb_convert_open_input(&store, convert->options, convert->options->inputs[number]));
     convert->streamed = convert->streamed || sb_store_is_stream(store);
-    code = convert_opened(convert, store, number, &records);
-    pass_records(convert, records);
-    sb_store_free(store);
-    return code;
-}
-
-/* Another run converts this input; only the numbers of its records matter here. */
-static enum sb_code pass_input(struct convert *convert, size_t number)
-{
-    int64_t records;
-
-    TRY(convert_count_records(convert->options, convert->options->inputs[number], &records));
+    TRY(convert_opened(convert, store, number, &records));
     pass_records(convert, records);
     return SB_OK;
 }
@@ -342,60 +297,32 @@ static enum sb_code refuse_empty_stream(const struct convert *convert)
                                                                 : options->inputs[0]);
 }
 
-static void release_output(struct convert *convert, bool failed)
-{
-    struct sb_convert_result *result = convert->result;
-
-    result->counts = sb_convert_output_counts(&convert->output);
-    result->kept = failed && convert->output.run && sb_checkpoint_kept(convert->output.run);
-    sb_convert_output_release(&convert->output);
-    sb_record_names_free(convert->names);
-    convert->names = NULL;
-}
-
-/* Numbers of records after the last converted one matter only if a bag of keys covers them all. */
-static bool numbers_matter(const struct convert *convert, size_t input)
-{
-    const struct sb_convert_options *options = convert->options;
-
-    return !makes_records(options) && (input < convert->part.end_input || options->records.keys);
-}
-
 /* If the last input is read first, the first row of each name wins. */
 static enum sb_code convert_inputs(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     bool backwards = options->merge && options->transfer.duplicates == SB_DUPLICATE_LAST;
-    enum sb_code code = SB_OK;
+    int64_t records;
 
-    for (size_t done = 0; code == SB_OK && done < options->input_count; done++) {
+    for (size_t done = 0; done < options->input_count; done++) {
         size_t i = backwards ? options->input_count - 1 - done : done;
 
-        if (!sb_convert_part_has(&convert->part, i) ||
-            (convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
-            if (numbers_matter(convert, i))
-                code = pass_input(convert, i);
+        if (sb_convert_part_has(&convert->part, i) &&
+            !(convert->output.run && sb_checkpoint_passes(convert->output.run, i))) {
+            convert->transfer.merged_number = i;
+            if (options->prefixes)
+                convert->transfer.prefix = options->prefixes[i];
+            TRY(convert_input(convert, i));
             continue;
         }
-        convert->transfer.merged_number = i;
-        if (options->prefixes)
-            convert->transfer.prefix = options->prefixes[i];
-        code = convert_input(convert, i);
+        /* Another run converts it: only the numbers of its records matter here; after the last
+         * converted one only if a bag of keys covers them all. */
+        if (!makes_records(options) && (i < convert->part.end_input || options->records.keys)) {
+            TRY(count_records(options, options->inputs[i], &records));
+            pass_records(convert, records);
+        }
     }
-    return code;
-}
-
-/* The run of items of each share. */
-static enum sb_code choose_items(const struct convert *convert, struct sb_table *table,
-                                 struct sb_record_choice_options *out)
-{
-    const struct sb_record_choice_options *wanted = convert->options->records.choice;
-    struct sb_share share = convert->options->share;
-    int64_t count;
-    enum sb_code code = table->ops->count(table, &count);
-
-    *out = wanted ? *wanted : (struct sb_record_choice_options){.sample = -1};
-    return code || share.count == 0 ? code : sb_record_choice_share(out, share, count);
+    return SB_OK;
 }
 
 /*
@@ -408,75 +335,74 @@ static enum sb_code convert_zipped(struct convert *convert)
     const struct sb_beside_options how = {
         .bag = options->records.read, .arrays = true, .dtype = options->dtype};
     struct sb_source_options wanted = sb_convert_source_options(options, convert->names);
-    struct sb_record_choice_options items = {0};
-    struct sb_source *source = NULL;
-    struct sb_table *table;
-    enum sb_code code =
-        sb_table_of_bags(&table, options->inputs, options->input_count, &how, &convert->notify);
+    struct sb_record_choice_options items = {.sample = -1};
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
+    CLEANUP(sb_table_freep) struct sb_table *table = NULL;
+    int64_t count;
 
-    if (code)
-        return code;
+    TRY(sb_table_of_bags(&table, options->inputs, options->input_count, &how, &convert->notify));
+    TRY(table->ops->count(table, &count));
+    if (options->records.choice)
+        items = *options->records.choice;
+    if (options->share.count > 0)
+        TRY(sb_record_choice_share(&items, options->share, count));
     wanted.records = options->records.choice || options->share.count > 0 ? &items : NULL;
     wanted.raw_arrays = wanted.unsized = true;
     wanted.whole_items = false;
-    code = choose_items(convert, table, &items);
-    if (code)
-        sb_table_free(table);
-    else
-        code = sb_source_of_table(&source, table, &wanted, &convert->notify);
-    if (!code)
-        code = transfer(convert, source, 0, false);
-    if (!code)
-        convert->first_record = source->records;
-    sb_source_free(source);
-    return code;
+    TRY(sb_source_of_table(&source, TAKE(table), &wanted, &convert->notify));
+    TRY(transfer(convert, source, 0, false));
+    convert->first_record = source->records;
+    return SB_OK;
 }
 
-static enum sb_code open_output(struct convert *convert)
+static enum sb_code fill_output(struct convert *convert)
 {
-    const struct sb_convert_output_use use = {
-        .dry_run = convert->transfer.dry_run,
-        .problems = &convert->result->problems,
-        .notify = &convert->notify,
-        .progress = progress,
-        .context = convert,
-    };
-    enum sb_code code = sb_convert_output_open(&convert->output, convert->options, &use);
+    const struct sb_convert_options *options = convert->options;
+    enum sb_code code;
+    int64_t key_count;
 
+    convert->first_record = 0;
+    TRY(open_names(&convert->names, options));
+    code = sb_convert_output_open(&convert->output, options, &convert->transfer);
     convert->result->done = code == SB_END;
-    return code;
+    if (code)
+        return code;
+    if (convert->output.run && convert->transfer.seen)
+        TRY(sb_checkpoint_see(convert->output.run, convert->transfer.seen));
+    if (options->archive)
+        TRY(convert_archive(convert));
+    /* Bags become arrays side by side. Of a pipe it is not known beforehand whether it is a bag. */
+    if (sb_convert_takes(options) & SB_TO_ARRAYS && !options->archive &&
+        sb_convert_all_can(options, SB_CAN_RECORDS))
+        TRY(convert_zipped(convert));
+    else
+        TRY(convert_inputs(convert));
+    key_count = sb_record_names_count(convert->names);
+    if (key_count >= 0)
+        TRY(compare(options->records.keys, key_count, convert->first_record));
+    if (convert->transfer.seen)
+        sb_seen_shrink(convert->transfer.seen);
+    if (replaces_by_nothing(convert))
+        return sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
+                       options->archive ? sb_archive_path(options->archive) : options->inputs[0],
+                       options->output);
+    TRY(refuse_empty_stream(convert));
+    return convert->transfer.dry_run ? SB_OK : sb_convert_output_commit(&convert->output);
 }
 
 static enum sb_code run(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
+    struct sb_convert_result *result = convert->result;
     bool was_there = access(options->output, F_OK) == 0;
-    int64_t key_count;
-    enum sb_code code = convert_names(&convert->names, options);
+    enum sb_code code = fill_output(convert);
 
-    convert->first_record = 0;
-    if (!code)
-        code = open_output(convert);
-    if (!code && convert->output.run && convert->transfer.seen)
-        code = sb_checkpoint_see(convert->output.run, convert->transfer.seen);
-    if (!code && options->archive)
-        code = convert_archive(convert);
-    if (!code)
-        code = convert_is_zipped(options) ? convert_zipped(convert) : convert_inputs(convert);
-    key_count = code ? -1 : sb_record_names_count(convert->names);
-    if (key_count >= 0)
-        code = compare(options->records.keys, key_count, convert->first_record);
-    if (convert->transfer.seen)
-        sb_seen_shrink(convert->transfer.seen);
-    if (!code && replaces_by_nothing(convert))
-        code = sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
-                       options->archive ? sb_archive_path(options->archive) : options->inputs[0],
-                       options->output);
-    if (!code)
-        code = refuse_empty_stream(convert);
-    if (!code && !convert->transfer.dry_run)
-        code = sb_convert_output_commit(&convert->output);
-    release_output(convert, code != SB_OK && !convert->result->done);
+    result->counts = sb_convert_output_counts(&convert->output);
+    result->kept =
+        code && !result->done && convert->output.run && sb_checkpoint_kept(convert->output.run);
+    sb_convert_output_release(&convert->output);
+    sb_record_names_free(convert->names);
+    convert->names = NULL;
     /* Removes a directory that was made in vain; rmdir keeps one with files in it. */
     if (code && !was_there && sb_convert_takes(options) & SB_TO_TREE)
         rmdir(options->output);
@@ -524,28 +450,28 @@ static bool arrange_names(struct convert *convert)
 /* The set of names belongs to one run. */
 static enum sb_code run_once(struct convert *convert, bool dry)
 {
-    struct sb_seen *seen = NULL;
-    bool looks_up = convert->options->merge ? arrange_merge(convert) : arrange_names(convert);
+    const struct sb_convert_options *options = convert->options;
+    struct sb_transfer_options *how = &convert->transfer;
+    CLEANUP(sb_seen_freep) struct sb_seen *seen = NULL;
+    CLEANUP(sb_taken_freep) struct sb_taken *taken = NULL;
+    bool looks_up = options->merge ? arrange_merge(convert) : arrange_names(convert);
     enum sb_code code = SB_OK;
 
-    convert->transfer.dry_run = dry;
-    convert->transfer.beside = dry ? "." : convert->options->output;
+    how->dry_run = dry;
+    how->beside = dry ? "." : options->output;
     if (looks_up)
-        code = sb_seen_new(&seen, convert->transfer.beside);
-    convert->transfer.seen = seen;
-    if (!code && convert->options->samples)
-        code =
-            sb_neighbours_begin(&convert->neighbours, convert->transfer.beside, &convert->notify);
-    if (!code && (convert->transfer.strip > 0 || convert->transfer.recode.decompress))
-        code = sb_taken_new(&convert->transfer.taken, convert->transfer.beside);
+        TRY(sb_seen_new(&seen, how->beside));
+    how->seen = seen;
+    if (how->strip > 0 || how->recode.decompress)
+        TRY(sb_taken_new(&taken, how->beside));
+    how->taken = taken;
+    if (options->samples)
+        code = sb_neighbours_begin(&convert->neighbours, how->beside, &convert->notify);
     if (!code)
         code = run(convert);
-    if (convert->transfer.taken)
-        convert->result->kept_stored = sb_taken_kept(convert->transfer.taken);
-    sb_taken_free(convert->transfer.taken);
-    convert->transfer.taken = NULL;
     sb_neighbours_end(&convert->neighbours);
-    sb_seen_free(seen);
+    if (taken)
+        convert->result->kept_stored = sb_taken_kept(taken);
     return code;
 }
 
@@ -586,25 +512,20 @@ static enum sb_code convert_part(struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_convert_result *result = convert->result;
-    enum sb_code code = sb_convert_part_plan(&convert->part, options, &convert->notify);
 
-    if (!code && sb_convert_is_of_bags(options)) {
-        code = sb_convert_bags(options, &convert->part, &convert->notify, result);
-        goto out;
-    }
-    if (!code && sb_convert_is_of_caches(options)) {
-        code = sb_convert_caches(options, &convert->part, &convert->notify, result);
-        goto out;
-    }
-    if (!code && looks_first(options)) {
-        code = run_once(convert, true);
+    TRY(sb_convert_part_plan(&convert->part, options, &convert->notify));
+    if (sb_convert_is_of_bags(options))
+        return sb_convert_bags(options, &convert->part, &convert->notify, result);
+    if (sb_convert_is_of_caches(options))
+        return sb_convert_caches(options, &convert->part, &convert->notify, result);
+    if (looks_first(options)) {
+        enum sb_code code = run_once(convert, true);
+
         *result = (struct sb_convert_result){.problems = result->problems};
+        if (code)
+            return code;
     }
-    if (!code)
-        code = run_once(convert, options->transfer.dry_run);
-out:
-    sb_convert_part_release(&convert->part);
-    return code;
+    return run_once(convert, options->transfer.dry_run);
 }
 
 /* What lies in a tree that is read or written may be an input itself. */
@@ -621,12 +542,20 @@ static enum sb_code own_inputs(struct sb_own_files *own, const struct sb_convert
     return SB_OK;
 }
 
+static void release(struct convert *convert)
+{
+    sb_convert_part_release(&convert->part);
+}
+
 enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_convert_result *result)
 {
     struct sb_convert_options with_own = *options;
-    struct sb_own_files *own;
-    struct convert convert = {
-        .options = &with_own, .result = result, .transfer = options->transfer};
+    CLEANUP(release)
+    struct convert convert = {.options = &with_own,
+                              .result = result,
+                              .transfer = options->transfer,
+                              .part.numbers = SB_LIMIT_SPOOL(NULL)};
+    CLEANUP(sb_own_files_freep) struct sb_own_files *own = NULL;
     enum sb_code code;
 
     *result = (struct sb_convert_result){0};
@@ -641,19 +570,13 @@ enum sb_code sb_convert(const struct sb_convert_options *options, struct sb_conv
     convert.transfer.lost = lose;
     convert.transfer.progress = progress;
     convert.transfer.context = &convert;
-    code = sb_own_files_new(&own);
+    TRY(sb_own_files_new(&own));
     with_own.own = own;
-    options = &with_own;
-    if (!code)
-        code = check_paths(options);
-    if (!code)
-        code = own_inputs(own, options);
-    if (!code && options->merge && !options->append)
-        code = sb_part_sets_check(options->inputs, options->input_count, &convert.notify);
-    if (!code)
-        code = sb_recode_check(&options->transfer.recode);
-    if (!code)
-        code = convert_part(&convert);
-    sb_own_files_free(own);
+    TRY(check_paths(&with_own));
+    TRY(own_inputs(own, &with_own));
+    if (options->merge && !options->append)
+        TRY(sb_part_sets_check(options->inputs, options->input_count, &convert.notify));
+    TRY(sb_recode_check(&options->transfer.recode));
+    code = convert_part(&convert);
     return result->done ? SB_OK : code;
 }

@@ -48,7 +48,7 @@ struct sb_convert_options {
     struct sb_archive *archive;
     bool of_items; /* its directories are items of arrays, whose files stay together */
 
-    /* Only a part of them, with `samples` of the samples of a single one; see convert/part.h. Not
+    /* Only a part of them, with `samples` of the samples of a single one; see convert/impl.h. Not
      * with archive, wrap or merge. */
     struct sb_share share;
 
@@ -65,9 +65,9 @@ struct sb_convert_options {
      * sb_convert sets the rest.
      */
     struct sb_transfer_options transfer;
-    bool samples;  /* members of one sample become neighbours; see convert/samples.h. Not with wrap,
-                      merge or checkpoints */
-    bool no_check; /* checksums of inputs are not checked */
+    bool samples;     /* members of one sample become neighbours; see convert/impl.h. Not with wrap,
+                         merge or checkpoints */
+    bool no_check;    /* checksums of inputs are not checked */
     int64_t max_size; /* limit on the bytes from each input; 0: none */
 
     /* An output archive. */
@@ -143,6 +143,15 @@ enum sb_code sb_convert(const struct sb_convert_options *options,
 /* The kind of output, as SB_TO_ bits, and as a word for messages. */
 unsigned sb_convert_takes(const struct sb_convert_options *options);
 const char *sb_convert_output_word(const struct sb_convert_options *options);
+
+/* Are caches converted to a cache, and nothing else? Then values need not become files. */
+bool sb_convert_is_of_caches(const struct sb_convert_options *options);
+
+/*
+ * Do the options require one bag per array? Not for a single selected array, which becomes the
+ * output itself; false also for input from a pipe, whose kind is not known beforehand.
+ */
+bool sb_convert_is_of_arrays(const struct sb_convert_options *options);
 
 /* One SB_KEEPS_ bit as words for people ("owner names") or machines ("owner-names"). */
 const char *sb_property_text(unsigned property);

@@ -1,6 +1,9 @@
 /*
  * Makes an index over existing shards, from a list of their contents: for bytes that any script
  * wrote, or an archive whose index was lost.
+ *
+ * Its lines are JSON objects as `find --json` prints them, or path TAB shard TAB offset TAB size.
+ * One that begins with '{' and ends with '}' is JSON (no table's line ends so).
  */
 #ifndef SB_TASK_CONVERT_EXTENTS_H
 #define SB_TASK_CONVERT_EXTENTS_H
@@ -8,7 +11,7 @@
 #include "store/sink.h"
 
 struct sb_extents_options {
-    const char *list;    /* "-" is standard input; see extents_line.h */
+    const char *list;    /* "-" is standard input */
     const char *archive; /* its shards are ARCHIVE-shard-00000 and on */
     bool force;          /* replaces an existing index */
     bool checksums;      /* read the bytes: compute CRC32C, or compare it if the list has it */

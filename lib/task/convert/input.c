@@ -1,20 +1,6 @@
-#include "task/convert/input.h"
-
+#include "store/catalog.h"
 #include "store/table.h"
-
-/* Refuses to choose something that the store does not have. */
-static enum sb_code refuse_choice(const struct sb_store *store,
-                                  const struct sb_convert_options *options)
-{
-    if (options->records.choice && !sb_store_can(store, SB_CAN_NUMBERS))
-        return sb_fail(SB_INVALID,
-                       "%s: has no numbered records: --records and -T are for bags and Syrah files",
-                       sb_store_name(store));
-    if (options->array_count > 0 && !sb_store_can(store, SB_CAN_ARRAYS))
-        return sb_fail(SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
-                       sb_store_name(store));
-    return SB_OK;
-}
+#include "task/convert/impl.h"
 
 enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
                                    const char *path)
@@ -24,15 +10,19 @@ enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_conver
                                                    : options->from,
         .notify = options->notify,
     };
-    enum sb_code code = sb_store_open(out, path, &how);
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
 
-    if (!code)
-        code = refuse_choice(*out, options);
-    if (code) {
-        sb_store_free(*out);
-        *out = NULL;
-    }
-    return code;
+    *out = NULL;
+    TRY(sb_store_open(&store, path, &how));
+    if (options->records.choice && !sb_store_can(store, SB_CAN_NUMBERS))
+        return sb_fail(SB_INVALID,
+                       "%s: has no numbered records: --records and -T are for bags and Syrah files",
+                       sb_store_name(store));
+    if (options->array_count > 0 && !sb_store_can(store, SB_CAN_ARRAYS))
+        return sb_fail(SB_INVALID, "%s: has no arrays: --array is for Syrah files and caches",
+                       sb_store_name(store));
+    *out = TAKE(store);
+    return SB_OK;
 }
 
 enum sb_member_order sb_convert_order(const struct sb_convert_options *options)
@@ -85,6 +75,43 @@ enum sb_code sb_convert_open_source(struct sb_source **out, struct sb_store *sto
     return sb_store_source(store, out, &wanted, notify);
 }
 
+enum sb_code sb_convert_open_samples(struct sb_source **out, struct sb_store *store,
+                                     const struct sb_convert_options *options,
+                                     const struct sb_sample_order *order,
+                                     const struct sb_catalog_options *catalog)
+{
+    const struct sb_source_options members = {.no_check = options->no_check,
+                                              .max_size = options->max_size,
+                                              .threads = options->transfer.threads};
+    const struct sb_archive_source_options how = {
+        .samples = order,
+        .order = sb_convert_order(options),
+        .no_check = options->no_check,
+        .notify = catalog->notify,
+    };
+    struct sb_catalog_result result;
+    struct sb_archive *archive;
+
+    *out = NULL;
+    if (sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return sb_fail(SB_INVALID, "%s: is a %s, and --samples is for files", sb_store_name(store),
+                       sb_store_word(store));
+    if (!sb_store_can(store, SB_CAN_PATHS))
+        return SB_OK;
+    TRY(sb_store_catalog(store, &archive, &members, catalog, &result));
+    if (result.damage.code) {
+        *sb_error() = result.damage;
+        return sb_error()->code;
+    }
+    if (result.in_sequence)
+        return sb_fail(
+            SB_INVALID,
+            "%s: has members, as sparse ones, that can only be read in sequence, without "
+            "--samples; 'shardbox convert' makes an archive of it",
+            sb_store_name(store));
+    return sb_source_open_archive(out, archive, &how);
+}
+
 unsigned sb_convert_abilities(const struct sb_convert_options *options, const char *path)
 {
     if (options->records.framed_input)
@@ -101,33 +128,23 @@ bool sb_convert_all_can(const struct sb_convert_options *options, enum sb_store_
     return true;
 }
 
-static enum sb_code count_records(struct sb_store *store, const struct sb_convert_options *options,
-                                  int64_t *count)
-{
-    struct sb_table *table = NULL;
-    struct sb_bag *bag = NULL;
-    enum sb_code code = sb_store_bag(store, &bag, options->records.read, 0);
-
-    if (!code && !bag)
-        code = sb_store_table(store, &table);
-    if (bag)
-        *count = sb_bag_count(bag);
-    if (table)
-        code = table->ops->count(table, count);
-    sb_table_free(table);
-    sb_bag_free(bag);
-    return code;
-}
-
 enum sb_code sb_convert_count_file(const struct sb_convert_options *options, const char *path,
                                    int64_t *count)
 {
     const struct sb_store_options how = {.from.kind = options->from};
     CLEANUP(sb_store_freep) struct sb_store *store = NULL;
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
+    CLEANUP(sb_table_freep) struct sb_table *table = NULL;
 
     *count = -1;
     if (!(sb_convert_abilities(options, path) & SB_CAN_NUMBERS))
         return SB_OK;
     TRY(sb_store_open(&store, path, &how));
-    return count_records(store, options, count);
+    TRY(sb_store_bag(store, &bag, options->records.read, 0));
+    if (bag) {
+        *count = sb_bag_count(bag);
+        return SB_OK;
+    }
+    TRY(sb_store_table(store, &table));
+    return table ? table->ops->count(table, count) : SB_OK;
 }

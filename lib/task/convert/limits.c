@@ -49,7 +49,7 @@ struct key_bag {
     size_t count;
 };
 
-/* Without a commit: undoes. */
+/* Without a commit: undoes. NULL is allowed. */
 static void key_bag_free(struct key_bag *keys)
 {
     if (!keys)
@@ -98,47 +98,38 @@ static enum sb_code key_bag_add(struct key_bag *keys, const char *name, size_t s
     return keys->count == NAMES_AT_ONCE ? hand_on(keys) : SB_OK;
 }
 
-static enum sb_code key_bag_commit(struct key_bag *keys)
-{
-    if (keys->count > 0)
-        TRY(hand_on(keys));
-    return sb_bag_writer_commit(keys->writer);
-}
-
 /* Opens the file for the limits of the current shard. */
 static enum sb_code open_limits(struct limits *limits)
 {
     struct sb_stream_sink_options options = {.force = limits->options->force,
                                              .notify = limits->options->notify};
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct stat st;
-    enum sb_code code = sb_limits_name(limits->path.data, &name) ? sb_fail_memory() : SB_OK;
 
+    if (sb_limits_name(limits->path.data, &name))
+        return sb_fail_memory();
     options.path = name.data;
-    if (!code && limits->writing)
-        code = sb_outfile_open(&limits->file, &options);
-    else if (!code && !options.force && lstat(name.data, &st) == 0)
-        code = sb_fail(SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
-    else if (!code && limits->options->dry_run)
+    if (limits->writing)
+        return sb_outfile_open(&limits->file, &options);
+    if (!options.force && lstat(name.data, &st) == 0)
+        return sb_fail(SB_EXISTS, "%s: exists already; use --force to replace it", name.data);
+    if (limits->options->dry_run)
         sb_report(options.notify, SB_NOTE, "would-store", name.data, "would be written");
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code begin_shard(struct limits *limits)
 {
     struct stat st;
-    enum sb_code code = sb_shards_stat(limits->shards, limits->shard, &st);
 
     sb_buf_clear(&limits->path);
     limits->end = 0;
-    if (code)
-        return code;
+    TRY(sb_shards_stat(limits->shards, limits->shard, &st));
     limits->size = st.st_size;
     if (sb_shards_path(limits->shards, limits->shard, &limits->path))
         return sb_fail_memory();
-    code = sb_shard_refuse_unnamed(limits->path.data);
-    return code ? code : open_limits(limits);
+    TRY(sb_shard_refuse_unnamed(limits->path.data));
+    return open_limits(limits);
 }
 
 static enum sb_code write_waiting(struct limits *limits)
@@ -163,32 +154,25 @@ static enum sb_code refuse_gap(const struct limits *limits, int64_t to)
 
 static enum sb_code end_shard(struct limits *limits)
 {
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = NULL;
 
     if (limits->end < limits->size)
         return refuse_gap(limits, limits->size);
     limits->counts->shards++;
     if (!limits->writing)
         return SB_OK;
-    code = write_waiting(limits);
-    if (!code)
-        code = sb_outfile_commit(limits->file);
-    sb_outfile_free(limits->file);
-    limits->file = NULL;
-    return code;
+    TRY(write_waiting(limits));
+    file = TAKE(limits->file);
+    return sb_outfile_commit(file);
 }
 
 /* Shards in between have no files. */
 static enum sb_code go_to_shard(struct limits *limits, uint32_t shard)
 {
     while (limits->shard < shard) {
-        enum sb_code code = end_shard(limits);
-
+        TRY(end_shard(limits));
         limits->shard++;
-        if (!code)
-            code = begin_shard(limits);
-        if (code)
-            return code;
+        TRY(begin_shard(limits));
     }
     return SB_OK;
 }
@@ -242,27 +226,36 @@ static enum sb_code walk(struct limits *limits, bool writing)
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = true};
-    struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code;
 
     *limits->counts = (struct sb_limits_counts){0};
     limits->writing = writing;
     limits->shard = 0;
-    code = begin_shard(limits);
-    if (!code)
-        code = sb_cursor_open(&cursor, limits->archive, &query);
-    while (!code && (code = sb_cursor_next(cursor, &entry)) == SB_OK)
-        code = take(limits, &entry);
-    if (code == SB_END)
-        code = go_to_shard(limits, limits->shard_count - 1);
-    if (!code)
-        code = end_shard(limits);
-    sb_cursor_free(cursor);
-    return code;
+    TRY(begin_shard(limits));
+    TRY(sb_cursor_open(&cursor, limits->archive, &query));
+    while ((code = sb_cursor_next(cursor, &entry)) == SB_OK)
+        TRY(take(limits, &entry));
+    if (code != SB_END)
+        return code;
+    TRY(go_to_shard(limits, limits->shard_count - 1));
+    return end_shard(limits);
 }
 
-static enum sb_code open_keys(struct limits *limits)
+static enum sb_code open_archive(struct limits *limits)
+{
+    TRY(sb_archive_open(&limits->archive, limits->options->archive));
+    TRY(sb_shards_open(&limits->shards, limits->archive));
+    TRY(sb_archive_shard_count(limits->archive, &limits->shard_count));
+    /* An archive without files has a shard too. */
+    if (limits->shard_count == 0)
+        limits->shard_count = 1;
+    return SB_OK;
+}
+
+/* generation: of the index, when it was checked. */
+static enum sb_code write_all(struct limits *limits, uint32_t generation)
 {
     const struct sb_limits_options *options = limits->options;
     struct sb_bag_writer_options keys = {
@@ -272,71 +265,48 @@ static enum sb_code open_keys(struct limits *limits)
         .notify = options->notify,
     };
 
-    return options->keys ? key_bag_open(&limits->keys, &keys) : SB_OK;
-}
-
-static enum sb_code check_keys(const struct sb_limits_options *options)
-{
-    char *archive = (char *)options->archive;
-
     if (options->keys)
-        TRY(sb_convert_spare_archive(options->keys, "bag of keys"));
-    if (options->keys)
-        TRY(sb_convert_paths_check(&archive, 1, options->keys));
-    return SB_OK;
-}
-
-static enum sb_code open_archive(struct limits *limits)
-{
-    enum sb_code code = sb_archive_open(&limits->archive, limits->options->archive);
-
-    if (!code)
-        code = sb_shards_open(&limits->shards, limits->archive);
-    if (!code)
-        code = sb_archive_shard_count(limits->archive, &limits->shard_count);
-    /* An archive without files has a shard too. */
-    if (limits->shard_count == 0)
-        limits->shard_count = 1;
-    return code;
-}
-
-/* generation: of the index, when it was checked. */
-static enum sb_code write_all(struct limits *limits, uint32_t generation)
-{
-    TRY(open_keys(limits));
+        TRY(key_bag_open(&limits->keys, &keys));
     TRY(walk(limits, true));
     if (sb_archive_generation(limits->archive) != generation)
         return sb_fail(SB_CHANGED,
                        "%s: was changed by another process while its limits were written; run "
                        "again, with --force",
-                       limits->options->archive);
-    if (limits->keys)
-        TRY(key_bag_commit(limits->keys));
-    return SB_OK;
+                       options->archive);
+    if (!limits->keys)
+        return SB_OK;
+    if (limits->keys->count > 0)
+        TRY(hand_on(limits->keys));
+    return sb_bag_writer_commit(limits->keys->writer);
+}
+
+static void release(struct limits *limits)
+{
+    sb_outfile_free(limits->file);
+    key_bag_free(limits->keys);
+    sb_shards_free(limits->shards);
+    sb_archive_free(limits->archive);
+    sb_buf_release(&limits->path);
+    sb_buf_release(&limits->waiting);
 }
 
 enum sb_code sb_limits_write(const struct sb_limits_options *options,
                              struct sb_limits_counts *counts)
 {
-    struct limits limits = {.options = options, .counts = counts};
-    uint32_t generation = 0;
-    enum sb_code code = check_keys(options);
+    CLEANUP(release) struct limits limits = {.options = options, .counts = counts};
+    char *archive = (char *)options->archive;
+    uint32_t generation;
 
-    if (!code)
-        code = open_archive(&limits);
-    if (!code) {
-        generation = sb_archive_generation(limits.archive);
-        code = walk(&limits, false);
+    if (options->keys) {
+        TRY(sb_convert_spare_archive(options->keys, "bag of keys"));
+        TRY(sb_convert_paths_check(&archive, 1, options->keys));
     }
-    if (!code && options->dry_run && options->keys)
+    TRY(open_archive(&limits));
+    generation = sb_archive_generation(limits.archive);
+    TRY(walk(&limits, false));
+    if (!options->dry_run)
+        return write_all(&limits, generation);
+    if (options->keys)
         sb_report(options->notify, SB_NOTE, "would-store", options->keys, "would be written");
-    else if (!code && !options->dry_run)
-        code = write_all(&limits, generation);
-    sb_outfile_free(limits.file);
-    key_bag_free(limits.keys);
-    sb_shards_free(limits.shards);
-    sb_archive_free(limits.archive);
-    sb_buf_release(&limits.path);
-    sb_buf_release(&limits.waiting);
-    return code;
+    return SB_OK;
 }

@@ -1,17 +1,6 @@
-#include "task/convert/part.h"
-
-#include "task/convert/input.h"
+#include "task/convert/impl.h"
 
 #include <stdlib.h>
-
-static bool have_records(const struct sb_convert_options *options)
-{
-    for (size_t i = 0; i < options->input_count; i++) {
-        if (!(sb_convert_abilities(options, options->inputs[i]) & SB_CAN_NUMBERS))
-            return false;
-    }
-    return true;
-}
 
 /* How many of an input's records are chosen. */
 static enum sb_code count_chosen(struct sb_convert_part *part,
@@ -19,30 +8,30 @@ static enum sb_code count_chosen(struct sb_convert_part *part,
                                  const struct sb_notify *notify, int64_t *count)
 {
     const struct sb_record_choice_options *wanted = options->records.choice;
-    struct sb_record_choice *choice = NULL;
-    enum sb_code code = sb_convert_count_file(options, input, count);
+    CLEANUP(sb_record_choice_freep) struct sb_record_choice *choice = NULL;
 
-    if (!code && wanted)
-        code = sb_record_choice_new(&choice, wanted, *count);
-    if (!code && wanted && wanted->list) {
-        /* Missing numbers are reported once for all parts. */
-        code = sb_record_choice_spool(choice, &part->numbers, input,
-                                      options->share.index == 0 ? notify : NULL);
-        part->listed = true;
-        *count = sb_limit_spool_count(&part->numbers);
-    } else if (!code && wanted) {
+    TRY(sb_convert_count_file(options, input, count));
+    if (!wanted)
+        return SB_OK;
+    TRY(sb_record_choice_new(&choice, wanted, *count));
+    if (!wanted->list) {
         *count = sb_record_choice_total(choice);
+        return SB_OK;
     }
-    sb_record_choice_free(choice);
-    return code;
+    /* Missing numbers are reported once for all parts. */
+    TRY(sb_record_choice_spool(choice, &part->numbers, input,
+                               options->share.index == 0 ? notify : NULL));
+    part->listed = true;
+    *count = sb_limit_spool_count(&part->numbers);
+    return SB_OK;
 }
 
-/* The inputs' counts, as cuts that include everything. */
-static enum sb_code count_all(struct sb_convert_part *part,
-                              const struct sb_convert_options *options,
-                              const struct sb_notify *notify, int64_t *total)
+static enum sb_code cut_records(struct sb_convert_part *part,
+                                const struct sb_convert_options *options,
+                                const struct sb_notify *notify)
 {
-    *total = 0;
+    int64_t total = 0, first, count, before = 0;
+
     part->cuts = calloc(options->input_count, sizeof(*part->cuts));
     if (!part->cuts)
         return sb_fail_memory();
@@ -51,19 +40,9 @@ static enum sb_code count_all(struct sb_convert_part *part,
 
         cut->given = true;
         TRY(count_chosen(part, options, options->inputs[i], notify, &cut->count));
-        if (__builtin_add_overflow(*total, cut->count, total))
+        if (__builtin_add_overflow(total, cut->count, &total))
             return sb_fail(SB_LIMIT, "more records than can be counted");
     }
-    return SB_OK;
-}
-
-static enum sb_code cut_records(struct sb_convert_part *part,
-                                const struct sb_convert_options *options,
-                                const struct sb_notify *notify)
-{
-    int64_t total, first, count, before = 0;
-
-    TRY(count_all(part, options, notify, &total));
     sb_share_run(options->share, total, &first, &count);
     for (size_t i = 0; i < options->input_count; i++) {
         struct sb_record_cut *cut = &part->cuts[i];
@@ -89,14 +68,13 @@ enum sb_code sb_convert_part_plan(struct sb_convert_part *out,
         return SB_OK;
     if (options->samples && options->input_count == 1)
         return SB_OK;
-    if (have_records(options))
+    if (sb_convert_all_can(options, SB_CAN_NUMBERS))
         return cut_records(out, options, notify);
     if (options->input_count == 1)
         return sb_fail(
             SB_INVALID,
             "%s: a single INPUT that is no bag and no Syrah file cannot be cut into parts; "
-            "'shardbox "
-            "split' divides what it holds, and 'pack --part' packs a part of a directory",
+            "'shardbox split' divides what it holds, and 'pack --part' packs a part of a directory",
             options->inputs[0]);
     sb_share_run(options->share, (int64_t)options->input_count, &first, &count);
     out->first_input = (size_t)first;

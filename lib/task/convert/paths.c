@@ -22,35 +22,27 @@
 /* Where the output is or will be: absolute and without links above it. NULL: no such directory. */
 static char *resolve(const char *path)
 {
-    char *whole = realpath(path, NULL), *dir_copy, *base_copy, *dir = NULL;
+    CLEANUP(sb_freep) char *dir_copy = strdup(path), *base_copy = strdup(path), *dir = NULL;
+    char *whole = realpath(path, NULL);
 
-    if (whole)
+    if (whole || !dir_copy || !base_copy)
         return whole;
-    dir_copy = strdup(path);
-    base_copy = strdup(path);
-    if (dir_copy && base_copy)
-        dir = realpath(dirname(dir_copy), NULL);
-    if (dir && asprintf(&whole, "%s/%s", dir, basename(base_copy)) < 0)
-        whole = NULL;
-    free(dir);
-    free(base_copy);
-    free(dir_copy);
+    dir = realpath(dirname(dir_copy), NULL);
+    if (!dir || asprintf(&whole, "%s/%s", dir, basename(base_copy)) < 0)
+        return NULL;
     return whole;
 }
 
 static enum sb_code refuse_inside(const char *directory, const char *output)
 {
-    char *inner = resolve(output), *outer = realpath(directory, NULL);
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *inner = resolve(output), *outer = realpath(directory, NULL);
 
     if (inner && outer &&
         sb_name_within(inner + 1, strlen(inner + 1), outer + 1, strlen(outer + 1)))
-        code = sb_fail(SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: is inside of %s, and would become a part of itself; put it elsewhere",
                        output, directory);
-    free(outer);
-    free(inner);
-    return code;
+    return SB_OK;
 }
 
 /* The shards of an archive; if its index cannot be read, by their names. */
@@ -109,17 +101,13 @@ static bool is_shard_number(const char *text, uint32_t shards)
 
 static bool is_in_same_directory(const char *a, const char *b)
 {
-    char *first = resolve(a), *second = resolve(b);
-    bool same = first && second;
+    CLEANUP(sb_freep) char *first = resolve(a), *second = resolve(b);
 
-    if (same) {
-        *strrchr(first, '/') = '\0';
-        *strrchr(second, '/') = '\0';
-        same = strcmp(first, second) == 0;
-    }
-    free(first);
-    free(second);
-    return same;
+    if (!first || !second)
+        return false;
+    *strrchr(first, '/') = '\0';
+    *strrchr(second, '/') = '\0';
+    return strcmp(first, second) == 0;
 }
 
 /* Will the output, a set of bags, have a shard of this name? */
@@ -143,13 +131,11 @@ static bool is_shard_of(const char *file, const char *output)
 /* Is the output the limits file of a bag elsewhere? */
 static bool is_limits_of(const char *bag, const struct stat *output)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct stat st;
-    bool same = sb_is_bag_name(bag) && sb_limits_name(bag, &name) == SB_OK &&
-                stat(name.data, &st) == 0 && sb_is_same_file(&st, output);
 
-    sb_buf_release(&name);
-    return same;
+    return sb_is_bag_name(bag) && sb_limits_name(bag, &name) == SB_OK &&
+           stat(name.data, &st) == 0 && sb_is_same_file(&st, output);
 }
 
 static enum sb_code refuse_same(const char *input, const char *output)
@@ -161,33 +147,30 @@ static enum sb_code refuse_same(const char *input, const char *output)
 /* The shards of a spec of bags. */
 static enum sb_code check_shards(const char *input, const char *output, const struct stat *target)
 {
-    struct sb_spec spec;
+    CLEANUP(sb_spec_release) struct sb_spec spec = {0};
     struct stat st;
-    enum sb_code code = sb_spec_expand(&spec, input);
 
-    if (code)
-        return code;
-    for (size_t i = 0; !code && i < spec.count; i++) {
-        if (stat(spec.paths[i], &st))
-            code = sb_fail_errno(errno, "%s", spec.paths[i]);
-        else if ((target &&
-                  (sb_is_same_file(&st, target) || is_limits_of(spec.paths[i], target))) ||
-                 is_shard_of(spec.paths[i], output))
-            code = refuse_same(input, output);
+    TRY(sb_spec_expand(&spec, input));
+    for (size_t i = 0; i < spec.count; i++) {
+        const char *path = spec.paths[i];
+
+        if (stat(path, &st))
+            return sb_fail_errno(errno, "%s", path);
+        if ((target && (sb_is_same_file(&st, target) || is_limits_of(path, target))) ||
+            is_shard_of(path, output))
+            return refuse_same(input, output);
     }
-    sb_spec_release(&spec);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code check_spec(const char *input, const char *output, const struct stat *target)
 {
-    struct sb_spec bags;
-    enum sb_code code = sb_spec_beside(&bags, input);
+    CLEANUP(sb_spec_release) struct sb_spec bags = {0};
 
-    for (size_t i = 0; !code && i < bags.count; i++)
-        code = check_shards(bags.paths[i], output, target);
-    sb_spec_release(&bags);
-    return code;
+    TRY(sb_spec_beside(&bags, input));
+    for (size_t i = 0; i < bags.count; i++)
+        TRY(check_shards(bags.paths[i], output, target));
+    return SB_OK;
 }
 
 /* Text that is not the name of a file, but may be a spec of several. */
@@ -281,11 +264,11 @@ enum sb_code sb_convert_spare_parts(const char *output)
 
 enum sb_code sb_convert_spare_archive(const char *output, const char *word)
 {
-    enum sb_code code = sb_convert_spare_parts(output);
     struct stat st;
 
-    if (code || (stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
-        return code;
+    TRY(sb_convert_spare_parts(output));
+    if ((stat(output, &st) == 0 && !S_ISREG(st.st_mode)) || !sb_archive_looks_like(output))
+        return SB_OK;
     return sb_fail(SB_EXISTS,
                    "%s: is an archive, whose shards would be lost if a %s replaced it; choose "
                    "another output, or remove it first",
@@ -295,25 +278,21 @@ enum sb_code sb_convert_spare_archive(const char *output, const char *word)
 /* Files that do not exist yet are the same if they would have the same name. */
 bool sb_convert_same_name(const char *a, const char *b)
 {
-    char *first = resolve(a), *second = resolve(b);
-    bool same = first && second && strcmp(first, second) == 0;
+    CLEANUP(sb_freep) char *first = resolve(a), *second = resolve(b);
 
-    free(first);
-    free(second);
-    return same;
+    return first && second && strcmp(first, second) == 0;
 }
 
 /* Would one file overwrite the other, or its limits? */
 static bool names_meet(const char *path, const char *output)
 {
-    struct sb_buf limits = {0};
-    bool meet = sb_convert_same_name(path, output) || is_shard_of(path, output) ||
-                is_shard_of(output, path);
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
 
-    if (!meet && sb_is_bag_name(output) && sb_limits_name(output, &limits) == SB_OK)
-        meet = sb_convert_same_name(path, limits.data);
-    sb_buf_release(&limits);
-    return meet;
+    if (sb_convert_same_name(path, output) || is_shard_of(path, output) ||
+        is_shard_of(output, path))
+        return true;
+    return sb_is_bag_name(output) && sb_limits_name(output, &limits) == SB_OK &&
+           sb_convert_same_name(path, limits.data);
 }
 
 enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,

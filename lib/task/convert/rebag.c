@@ -3,7 +3,6 @@
 #include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
-#include "task/convert/rebag_slot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,28 +48,25 @@ static void leave_out(struct rebag *rebag, int64_t record)
     rebag->counts->damaged++;
 }
 
-static enum sb_code choose_run(struct rebag *rebag)
+/* SB_END when there are no more. */
+static enum sb_code need_run(struct rebag *rebag)
 {
+    int64_t all = sb_bag_count(rebag->work.bag);
     enum sb_code code;
 
+    if (rebag->run.count > 0)
+        return SB_OK;
+    if (!rebag->choice) {
+        if (rebag->given_all || all == 0)
+            return SB_END;
+        rebag->given_all = true;
+        rebag->run = (struct sb_record_run){.step = 1, .count = all};
+        return SB_OK;
+    }
     while ((code = sb_record_choice_next(rebag->choice, &rebag->run)) == SB_INVALID)
         sb_report(rebag->work.options->notify, SB_PROBLEM, "missing", sb_bag_name(rebag->work.bag),
                   "%s", sb_error()->text);
     return code;
-}
-
-/* SB_END when there are no more. */
-static enum sb_code need_run(struct rebag *rebag)
-{
-    if (rebag->run.count > 0)
-        return SB_OK;
-    if (rebag->choice)
-        return choose_run(rebag);
-    if (rebag->given_all || sb_bag_count(rebag->work.bag) == 0)
-        return SB_END;
-    rebag->given_all = true;
-    rebag->run = (struct sb_record_run){.step = 1, .count = sb_bag_count(rebag->work.bag)};
-    return SB_OK;
 }
 
 /* How many records, from the next one on, are adjacent in a shard that is copied unchanged. */
@@ -97,29 +93,29 @@ static void pass_over(struct sb_record_run *run, int64_t count)
 /* Copies adjacent records unchanged. */
 static enum sb_code move_run(struct rebag *rebag, int64_t count)
 {
-    struct sb_rebag_work *work = &rebag->work;
-    enum sb_code code = sb_rebag_coder_make(&rebag->coder, work);
+    struct sb_bag_writer *writer = rebag->work.writer;
 
-    while (!code && count > 0) {
-        int64_t before = sb_bag_writer_records(work->writer),
-                bytes = sb_bag_writer_bytes(work->writer);
-        struct sb_place place = sb_bag_place_of(work->bag, rebag->run.first);
+    TRY(sb_rebag_coder_make(&rebag->coder, &rebag->work));
+    while (count > 0) {
+        int64_t before = sb_bag_writer_records(writer), bytes = sb_bag_writer_bytes(writer);
+        struct sb_place place = sb_bag_place_of(rebag->work.bag, rebag->run.first);
         int64_t wanted = count < rebag->move_records ? count : rebag->move_records, moved;
+        enum sb_code code = sb_bag_writer_add_run(writer, rebag->coder.reader, place, wanted);
 
-        code = sb_bag_writer_add_run(work->writer, rebag->coder.reader, place, wanted);
-        moved = sb_bag_writer_records(work->writer) - before;
+        moved = sb_bag_writer_records(writer) - before;
         pass_over(&rebag->run, moved);
         count -= moved;
-        rebag->done_bytes += sb_bag_writer_bytes(work->writer) - bytes;
+        rebag->done_bytes += sb_bag_writer_bytes(writer) - bytes;
         report_progress(rebag);
-        if (code != SB_DAMAGED)
-            continue;
-        leave_out(rebag, rebag->run.first);
-        code = SB_OK;
-        pass_over(&rebag->run, 1);
-        count--;
+        if (code == SB_DAMAGED) {
+            leave_out(rebag, rebag->run.first);
+            pass_over(&rebag->run, 1);
+            count--;
+        } else if (code) {
+            return code;
+        }
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code fill(void *context, void *slot_)
@@ -171,7 +167,7 @@ static enum sb_code encode_piece(void *context, const void *data, size_t size)
     return sb_encode_more(rebag->coder.encoder, data, size, add_piece, rebag->work.writer);
 }
 
-static enum sb_code drop_piece(void *context, const void *data, size_t size)
+enum sb_code sb_rebag_drop(void *context, const void *data, size_t size)
 {
     (void)context;
     (void)data;
@@ -185,12 +181,10 @@ static enum sb_code stream(struct rebag *rebag, const struct sb_extent *extent)
     struct sb_rebag_coder *coder = &rebag->coder;
     struct sb_bag_writer *writer = rebag->work.writer;
     int64_t size;
-    enum sb_code code = sb_bag_record_size(coder->reader, extent, &size);
+    enum sb_code code;
 
-    if (!code)
-        code = sb_bag_stream(coder->reader, extent, drop_piece, NULL);
-    if (code)
-        return code;
+    TRY(sb_bag_record_size(coder->reader, extent, &size));
+    TRY(sb_bag_stream(coder->reader, extent, sb_rebag_drop, NULL));
     if (rebag->work.encodes) {
         code = sb_encode_begin(coder->encoder, size);
         if (!code)
@@ -211,23 +205,23 @@ static enum sb_code add_late(struct rebag *rebag, const struct sb_rebag_record *
 {
     struct sb_rebag_work *work = &rebag->work;
     struct sb_rebag_coder *coder = &rebag->coder;
-    struct sb_bag_writer *writer = work->writer;
     const struct sb_extent *extent = &record->extent;
-    enum sb_code code = sb_rebag_coder_make(coder, work);
+    enum sb_code code;
     size_t size;
 
-    if (code)
-        return code;
+    TRY(sb_rebag_coder_make(coder, work));
     if (sb_rebag_moves(work, extent->shard))
-        return sb_bag_writer_add_run(writer, coder->reader, record->place, 1);
+        return sb_bag_writer_add_run(work->writer, coder->reader, record->place, 1);
     code = sb_bag_load(coder->reader, extent, coder->scratch, SB_REBAG_CAPACITY, &size);
     if (code == SB_LIMIT)
         return stream(rebag, extent);
-    if (code || !work->encodes)
-        return code ? code : sb_bag_writer_add(writer, coder->scratch, &size, 1);
+    if (code)
+        return code;
+    if (!work->encodes)
+        return sb_bag_writer_add(work->writer, coder->scratch, &size, 1);
     sb_buf_clear(&rebag->frame);
-    code = sb_encode(coder->encoder, coder->scratch, size, &rebag->frame);
-    return code ? code : sb_bag_writer_add(writer, rebag->frame.data, &rebag->frame.size, 1);
+    TRY(sb_encode(coder->encoder, coder->scratch, size, &rebag->frame));
+    return sb_bag_writer_add(work->writer, rebag->frame.data, &rebag->frame.size, 1);
 }
 
 /* Counts ready records from `from` on, up to the next late one. */
@@ -244,25 +238,24 @@ static enum sb_code add_slot(struct rebag *rebag, const struct sb_rebag_slot *sl
 {
     const size_t *sizes = slot->sizes;
     const char *data = slot->out.data;
-    enum sb_code code = SB_OK;
 
-    for (size_t at = 0, end; !code && at < slot->count; at = end) {
+    for (size_t at = 0, end; at < slot->count; at = end + 1) {
         size_t ready = ready_run(slot, at, &end);
+        enum sb_code code;
 
         if (ready > 0)
-            code = sb_bag_writer_add(rebag->work.writer, data, sizes, ready);
+            TRY(sb_bag_writer_add(rebag->work.writer, data, sizes, ready));
         for (; ready > 0; ready--)
             data += *sizes++;
-        if (code || end == slot->count)
-            continue;
+        if (end == slot->count)
+            break;
         code = add_late(rebag, &slot->records[end]);
-        if (code == SB_DAMAGED) {
+        if (code == SB_DAMAGED)
             leave_out(rebag, slot->records[end].number);
-            code = SB_OK;
-        }
-        end++;
+        else if (code)
+            return code;
     }
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -331,15 +324,6 @@ static void release(struct rebag *rebag)
     sb_buf_release(&rebag->frame);
 }
 
-static int64_t stored_bytes(const struct sb_bag *bag)
-{
-    int64_t bytes = 0;
-
-    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++)
-        bytes += sb_bag_shard(bag, i)->bytes;
-    return bytes;
-}
-
 static int64_t within(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -348,8 +332,8 @@ static int64_t within(int64_t value, int64_t low, int64_t high)
 enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
                       const struct sb_rebag_options *options, struct sb_rebag_counts *counts)
 {
-    int64_t bytes = stored_bytes(bag), records = sb_bag_count(bag);
-    int64_t average = records > 0 ? bytes / records + 1 : 1;
+    int64_t records = sb_bag_count(bag), bytes = 0, average;
+    int64_t start_bytes = sb_bag_writer_bytes(writer);
     struct rebag rebag = {
         .work = {.bag = bag,
                  .writer = writer,
@@ -358,14 +342,16 @@ enum sb_code sb_rebag(struct sb_bag *bag, struct sb_bag_writer *writer,
         .choice = options->choice,
         .counts = counts,
         .start_records = sb_bag_writer_records(writer),
-        .total_bytes = options->choice ? 0 : bytes,
-        .slot_records = (size_t)within((int64_t)SB_REBAG_BYTES / 4 / average, 1, SB_REBAG_RECORDS),
         .pace = sb_pace_of(options->threads),
-        .move_records = within(MOVE_BYTES / average, RUN_RECORDS, INT64_MAX),
     };
-    int64_t start_bytes = sb_bag_writer_bytes(writer);
     enum sb_code code;
 
+    for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++)
+        bytes += sb_bag_shard(bag, i)->bytes;
+    average = records > 0 ? bytes / records + 1 : 1;
+    rebag.total_bytes = options->choice ? 0 : bytes;
+    rebag.slot_records = (size_t)within((int64_t)SB_REBAG_BYTES / 4 / average, 1, SB_REBAG_RECORDS);
+    rebag.move_records = within(MOVE_BYTES / average, RUN_RECORDS, INT64_MAX);
     *counts = (struct sb_rebag_counts){0};
     code = run(&rebag);
     counts->records = sb_bag_writer_records(writer) - rebag.start_records;

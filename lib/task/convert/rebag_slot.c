@@ -1,4 +1,5 @@
-#include "task/convert/rebag_slot.h"
+#include "core/array.h"
+#include "task/convert/rebag.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -101,17 +102,9 @@ static int compare_places(const void *a, const void *b, void *context)
     const struct sb_rebag_record *records = context;
     const struct sb_place *first = &records[*(const uint16_t *)a].place;
     const struct sb_place *second = &records[*(const uint16_t *)b].place;
+    int shards = COMPARE(first->shard, second->shard);
 
-    if (first->shard != second->shard)
-        return first->shard < second->shard ? -1 : 1;
-    return (first->index > second->index) - (first->index < second->index);
-}
-
-static void sort(struct sb_rebag_slot *slot)
-{
-    for (size_t i = 0; i < slot->count; i++)
-        slot->order[i] = (uint16_t)i;
-    qsort_r(slot->order, slot->count, sizeof(*slot->order), compare_places, slot->records);
+    return shards ? shards : COMPARE(first->index, second->index);
 }
 
 /* How many records, by place from `from` on, follow each other in one shard. */
@@ -134,13 +127,12 @@ static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct s
                                       size_t from, size_t count)
 {
     struct sb_extent extents[SB_REBAG_RECORDS];
-    enum sb_code code = SB_OK;
 
-    while (!code && count > 0) {
+    while (count > 0) {
         const struct sb_rebag_record *first = &slot->records[slot->order[from]];
         size_t good = 0;
+        enum sb_code code = sb_bag_extents(slot->coder.reader, first->place, count, extents, &good);
 
-        code = sb_bag_extents(slot->coder.reader, first->place, count, extents, &good);
         if (!code)
             good = count;
         for (size_t i = 0; i < good; i++)
@@ -148,19 +140,10 @@ static enum sb_code locate_neighbours(struct sb_rebag_slot *slot, const struct s
         from += good;
         count -= good;
         if (!code || count == 0)
-            continue;
-        code = leave_out(slot, work, &slot->records[slot->order[from]]);
+            return code;
+        TRY(leave_out(slot, work, &slot->records[slot->order[from]]));
         from++;
         count--;
-    }
-    return code;
-}
-
-static enum sb_code locate(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
-{
-    for (size_t from = 0, count; from < slot->count; from += count) {
-        count = neighbours(slot, from);
-        TRY(locate_neighbours(slot, work, from, count));
     }
     return SB_OK;
 }
@@ -271,8 +254,13 @@ static enum sb_code make_ready(struct sb_rebag_slot *slot, const struct sb_rebag
 enum sb_code sb_rebag_slot_work(struct sb_rebag_slot *slot, const struct sb_rebag_work *work)
 {
     TRY(sb_rebag_coder_make(&slot->coder, work));
-    sort(slot);
-    TRY(locate(slot, work));
+    for (size_t i = 0; i < slot->count; i++)
+        slot->order[i] = (uint16_t)i;
+    qsort_r(slot->order, slot->count, sizeof(*slot->order), compare_places, slot->records);
+    for (size_t from = 0, count; from < slot->count; from += count) {
+        count = neighbours(slot, from);
+        TRY(locate_neighbours(slot, work, from, count));
+    }
     choose_those_that_fit(slot);
     TRY(read_stored(slot, work));
     for (size_t i = 0; i < slot->count; i++) {

@@ -1,9 +1,8 @@
-#include "task/convert/wrap.h"
-
 #include "store/bag/bag.h"
 #include "store/bag/record_names.h"
 #include "store/cache/source.h"
 #include "store/sinks.h"
+#include "task/convert/impl.h"
 
 enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store)
 {
@@ -28,27 +27,20 @@ static enum sb_code wrap_shard(const struct sb_wrap *wrap, const struct sb_bag_s
                                const struct sb_bag_options *bag_options)
 {
     struct sb_source_options options = *wrap->source;
-    struct sb_source *source = NULL;
     const struct sb_store_options how = {.from = sb_container_named("bag"), .notify = wrap->notify};
-    struct sb_store *store = NULL;
-    enum sb_code code;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
 
     if (shard->zstd)
         return sb_fail(SB_INVALID,
                        "%s: its records are compressed, so that no index can point at them; "
                        "convert it without --wrap",
                        shard->path);
-    code = sb_sink_index_file(wrap->sink, shard->path);
-    if (!code)
-        code = sb_store_open(&store, shard->path, &how);
+    TRY(sb_sink_index_file(wrap->sink, shard->path));
+    TRY(sb_store_open(&store, shard->path, &how));
     options.bag = bag_options;
-    if (!code)
-        code = sb_store_source(store, &source, &options, wrap->notify);
-    if (!code)
-        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members);
-    sb_source_free(source);
-    sb_store_free(store);
-    return code;
+    TRY(sb_store_source(store, &source, &options, wrap->notify));
+    return sb_transfer(source, wrap->sink, wrap->transfer, wrap->members);
 }
 
 static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int64_t first)
@@ -56,41 +48,22 @@ static enum sb_code wrap_bag(const struct sb_wrap *wrap, struct sb_bag *bag, int
     struct sb_bag_options options = *sb_bag_options_of(bag);
     bool interleaved = options.layout == SB_LAYOUT_INTERLEAVED;
     uint32_t count = sb_bag_shard_count(bag);
-    enum sb_code code = SB_OK;
 
     if (wrap->source->records && count > 1)
-        code = sb_fail(SB_INVALID,
+        return sb_fail(SB_INVALID,
                        "%s: --records with --wrap is for a bag in one file; convert it without "
                        "--wrap",
                        sb_bag_name(bag));
     options.layout = SB_LAYOUT_CONCATENATED;
-    for (uint32_t i = 0; !code && i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct sb_bag_shard *shard = sb_bag_shard(bag, i);
 
         sb_record_names_place(wrap->source->names, first + (interleaved ? i : 0),
                               interleaved ? count : 1);
-        code = wrap_shard(wrap, shard, &options);
+        TRY(wrap_shard(wrap, shard, &options));
         first += interleaved ? 0 : shard->records;
     }
-    return code;
-}
-
-static enum sb_code wrap_segment(const struct sb_wrap *wrap, struct sb_cache *cache,
-                                 uint32_t segment, const char *name)
-{
-    struct sb_cache_segment about;
-    struct sb_source *source = NULL;
-    enum sb_code code = sb_cache_segment(cache, segment, &about);
-
-    if (code || about.rows == 0)
-        return code;
-    code = sb_sink_index_file(wrap->sink, about.path);
-    if (!code)
-        code = sb_source_over_cache(&source, cache, segment, name, wrap->source, wrap->notify);
-    if (!code)
-        code = sb_transfer(source, wrap->sink, wrap->transfer, wrap->members);
-    sb_source_free(source);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cache, const char *name)
@@ -98,26 +71,30 @@ static enum sb_code wrap_cache(const struct sb_wrap *wrap, struct sb_cache *cach
     int64_t rows, live;
 
     TRY(sb_cache_count(cache, &rows, &live));
-    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++)
-        TRY(wrap_segment(wrap, cache, i, name));
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        CLEANUP(sb_source_freep) struct sb_source *source = NULL;
+        struct sb_cache_segment about;
+
+        TRY(sb_cache_segment(cache, i, &about));
+        if (about.rows == 0)
+            continue;
+        TRY(sb_sink_index_file(wrap->sink, about.path));
+        TRY(sb_source_over_cache(&source, cache, i, name, wrap->source, wrap->notify));
+        TRY(sb_transfer(source, wrap->sink, wrap->transfer, wrap->members));
+    }
     return SB_OK;
 }
 
 enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, int64_t first,
                            int64_t *records)
 {
-    struct sb_cache *cache = NULL;
-    struct sb_bag *bag = NULL;
-    enum sb_code code = sb_store_bag(store, &bag, wrap->source->bag, 0);
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
 
+    TRY(sb_store_bag(store, &bag, wrap->source->bag, 0));
     *records = bag ? sb_bag_count(bag) : 0;
-    if (!code)
-        code = sb_store_cache(store, &cache);
-    if (!code && bag)
-        code = wrap_bag(wrap, bag, first);
-    if (!code && cache)
-        code = wrap_cache(wrap, cache, sb_store_name(store));
-    sb_cache_free(cache);
-    sb_bag_free(bag);
-    return code;
+    TRY(sb_store_cache(store, &cache));
+    if (bag)
+        TRY(wrap_bag(wrap, bag, first));
+    return cache ? wrap_cache(wrap, cache, sb_store_name(store)) : SB_OK;
 }

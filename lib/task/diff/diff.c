@@ -72,30 +72,24 @@ static bool reachable(const struct diff *diff, const struct sb_entry *entry)
 static enum sb_code find_reaches(struct diff *diff)
 {
     const struct sb_diff_options *options = diff->options;
-    struct sb_buf name = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    if (!diff->select)
-        return SB_OK;
     diff->reaches = calloc(options->path_count, sizeof(*diff->reaches));
     if (!diff->reaches)
         return sb_fail_memory();
-    for (size_t i = 0; !code && i < options->path_count; i++) {
+    for (size_t i = 0; i < options->path_count; i++) {
         struct reach *reach = &diff->reaches[diff->reach_count];
         bool stripped;
 
         if (!*options->paths[i])
             continue;
         if (sb_name_normalize(options->paths[i], &name, &stripped) ||
-            !(reach->name = strdup(name.data ? name.data : ""))) {
-            code = sb_fail_memory();
-            break;
-        }
+            !(reach->name = strdup(name.data ? name.data : "")))
+            return sb_fail_memory();
         reach->size = sb_is_glob(reach->name) ? sb_glob_prefix(reach->name) : strlen(reach->name);
         diff->reach_count++;
     }
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 static void leave(struct diff *diff)
@@ -142,8 +136,8 @@ static enum sb_code enter(struct diff *diff, const char *dir, size_t size, bool 
     TRY(sb_grow(&diff->frames, &diff->capacity, diff->depth, sizeof(*frame)));
     frame = &diff->frames[diff->depth++];
     *frame = (struct frame){0};
-    if (theirs && list_theirs(diff, dir, size, &frame->theirs))
-        return sb_error()->code;
+    if (theirs)
+        TRY(list_theirs(diff, dir, size, &frame->theirs));
     /* Nothing is reported as missing because its directory could not be read. */
     if (ours && (!theirs || frame->theirs))
         return list_ours(diff, dir, size, &frame->ours);
@@ -199,11 +193,6 @@ static enum sb_code look_ahead(struct diff *diff, struct frame *frame)
     return code;
 }
 
-static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
-{
-    return sb_compare_bytes(a->path, a->path_size, b->path, b->path_size);
-}
-
 /*
  * Takes the lesser of the waiting children, or both if they have the same name; at least one is
  * waiting.
@@ -211,10 +200,12 @@ static int compare_names(const struct sb_entry *a, const struct sb_entry *b)
 static void take_lesser(struct frame *frame, const struct sb_child **ours,
                         const struct sb_child **theirs)
 {
+    const struct sb_entry *ours_of = &frame->our_next.entry, *theirs_of = &frame->their_next.entry;
     int order = 0;
 
     if (frame->ours_waits && frame->theirs_wait)
-        order = compare_names(&frame->our_next.entry, &frame->their_next.entry);
+        order = sb_compare_bytes(ours_of->path, ours_of->path_size, theirs_of->path,
+                                 theirs_of->path_size);
     if (!frame->theirs_wait || order < 0) {
         *ours = &frame->our_next;
         frame->ours_waits = false;
@@ -233,17 +224,6 @@ static bool is_directory(const struct sb_child *child)
     return child && !child->special && !child->entry.defect && child->entry.type == SB_DIR;
 }
 
-/* Enters the last entry, if it was a directory. */
-static enum sb_code descend(struct diff *diff)
-{
-    bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
-
-    diff->descend_ours = diff->descend_theirs = false;
-    if (!into_ours && !into_theirs)
-        return SB_OK;
-    return enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs);
-}
-
 /*
  * The next name of the walk and its entries. SB_END at its end. The children live until the next
  * call.
@@ -251,24 +231,26 @@ static enum sb_code descend(struct diff *diff)
 static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
                               const struct sb_child **theirs)
 {
+    bool into_ours = diff->descend_ours, into_theirs = diff->descend_theirs;
     const struct sb_entry *any;
-    enum sb_code code = descend(diff);
 
+    /* Enters the last entry, if it was a directory. */
+    diff->descend_ours = diff->descend_theirs = false;
+    if (into_ours || into_theirs)
+        TRY(enter(diff, diff->descend.data, diff->descend.size, into_ours, into_theirs));
     *ours = *theirs = NULL;
-    while (!code && !*ours && !*theirs) {
+    while (!*ours && !*theirs) {
         struct frame *frame;
 
         if (diff->depth == 0)
             return SB_END;
         frame = &diff->frames[diff->depth - 1];
-        code = look_ahead(diff, frame);
-        if (!code && (frame->ours_waits || frame->theirs_wait))
+        TRY(look_ahead(diff, frame));
+        if (frame->ours_waits || frame->theirs_wait)
             take_lesser(frame, ours, theirs);
-        else if (!code)
+        else
             leave(diff);
     }
-    if (code)
-        return code;
     any = *ours ? &(*ours)->entry : &(*theirs)->entry;
     if (diff->options->brief && is_directory(*ours) != is_directory(*theirs) && selected(diff, any))
         return SB_OK;
@@ -293,10 +275,9 @@ static enum sb_code fill(void *context, void *slot)
 
         if (code == SB_END)
             break;
-        if (!code)
-            code = sb_heed_interrupt();
         if (code)
             return code;
+        TRY(sb_heed_interrupt());
         if (!selected(diff, ours ? &ours->entry : &theirs->entry))
             continue;
         TRY(sb_pairs_add(pairs, ours, theirs));
@@ -317,8 +298,8 @@ static enum sb_code drain(void *context, void *slot)
     struct diff *diff = context;
     struct sb_pairs *pairs = slot;
 
-    if (pairs->damaged && sb_archive_still_current(diff->archive))
-        return sb_error()->code;
+    if (pairs->damaged)
+        TRY(sb_archive_still_current(diff->archive));
     sb_events_report(&pairs->events, diff->options->notify);
     sb_pairs_report(pairs, diff->options);
     sb_count_up(&diff->bytes, pairs->bytes);
@@ -351,17 +332,6 @@ static enum sb_code run(struct diff *diff)
     return code;
 }
 
-static enum sb_code open_selection(struct diff *diff)
-{
-    const struct sb_diff_options *options = diff->options;
-
-    if (options->path_count == 0)
-        return SB_OK;
-    TRY(sb_select_new(&diff->select, diff->archive, options->paths, options->path_count,
-                      SB_REACH_SUBTREE));
-    return find_reaches(diff);
-}
-
 static enum sb_code find_prefix(struct diff *diff)
 {
     struct sb_entry entry;
@@ -379,15 +349,6 @@ static enum sb_code find_prefix(struct diff *diff)
         return sb_fail(SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
                        diff->options->prefix);
     return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory() : SB_OK;
-}
-
-static void name_unmatched(const struct diff *diff)
-{
-    for (size_t i = 0; diff->select && i < diff->options->path_count; i++) {
-        if (sb_select_unmatched(diff->select, i))
-            sb_report(diff->options->notify, SB_PROBLEM, "missing", diff->options->paths[i],
-                      "no such file or directory on either side");
-    }
 }
 
 static void release(struct diff *diff)
@@ -411,8 +372,16 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
 
     TRY(sb_hierarchy_open_archive(&diff.ours, archive, shards));
     TRY(find_prefix(&diff));
-    TRY(open_selection(&diff));
+    if (options->path_count > 0) {
+        TRY(sb_select_new(&diff.select, archive, options->paths, options->path_count,
+                          SB_REACH_SUBTREE));
+        TRY(find_reaches(&diff));
+    }
     TRY(run(&diff));
-    name_unmatched(&diff);
+    for (size_t i = 0; i < options->path_count; i++) {
+        if (sb_select_unmatched(diff.select, i))
+            sb_report(options->notify, SB_PROBLEM, "missing", options->paths[i],
+                      "no such file or directory on either side");
+    }
     return SB_OK;
 }

@@ -34,8 +34,7 @@ static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed)
 
 enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed)
 {
-    struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
-    enum sb_code code;
+    CLEANUP(sb_entry_sort_freep) struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
     int rc;
 
     *out = NULL;
@@ -43,17 +42,12 @@ enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed)
         return sb_fail_memory();
     /* The empty name is a temporary file that SQLite makes once its cache is full. */
     rc = sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    if (rc == SQLITE_OK)
-        code = prepare(sort, reversed);
-    else if (rc == SQLITE_NOMEM)
-        code = sb_fail_memory();
-    else
-        code = sb_fail(SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
-    if (code) {
-        sb_entry_sort_free(sort);
-        return code;
-    }
-    *out = sort;
+    if (rc == SQLITE_NOMEM)
+        return sb_fail_memory();
+    if (rc != SQLITE_OK)
+        return sb_fail(SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
+    TRY(prepare(sort, reversed));
+    *out = TAKE(sort);
     return SB_OK;
 }
 

@@ -43,23 +43,20 @@ static enum sb_code collect(struct sb_fetch *f, struct sb_queue *queue)
 static enum sb_code turn_queues(struct sb_fetch *f)
 {
     struct sb_queue *answered = f->now;
-    enum sb_code code = sb_look_ahead_end(&f->look_ahead);
 
+    TRY(sb_look_ahead_end(&f->look_ahead));
     f->now = f->ahead;
     f->ahead = answered;
-    if (!code && is_answered(f->now) && !f->ended)
-        code = collect(f, f->now);
-    if (!code)
-        code = sb_queue_look_up(f->now, f->many, f->options);
-    if (code)
-        return code;
+    if (is_answered(f->now) && !f->ended)
+        TRY(collect(f, f->now));
+    TRY(sb_queue_look_up(f->now, f->many, f->options));
     if (f->options->by_address)
         sb_queue_sort_by_address(f->now);
     else if (!f->ended && f->names->ready(f->names->context))
-        code = collect(f, f->ahead);
-    if (!code && !is_answered(f->ahead))
+        TRY(collect(f, f->ahead));
+    if (!is_answered(f->ahead))
         sb_look_ahead_begin(&f->look_ahead, f->ahead);
-    return code;
+    return SB_OK;
 }
 
 static bool fits_in_memory(const struct sb_fetch *f, size_t cost)
@@ -75,8 +72,8 @@ static enum sb_code fill(void *context, void *slot_context)
     struct sb_queue *queue;
 
     sb_slot_clear(slot);
-    if (is_answered(f->now) && turn_queues(f))
-        return sb_error()->code;
+    if (is_answered(f->now))
+        TRY(turn_queues(f));
     queue = f->now;
     if (is_answered(queue))
         return SB_END;
@@ -262,9 +259,8 @@ static enum sb_code give_bytes(struct sb_fetch *f, const struct sb_slot *slot,
 static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool again)
 {
     size_t given = 0;
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < slot->count; i++) {
+    for (size_t i = 0; i < slot->count; i++) {
         const struct sb_request *request = &slot->requests[i];
 
         if (request->answer == SB_ANSWER_BYTES) {
@@ -272,18 +268,16 @@ static enum sb_code give_slot(struct sb_fetch *f, struct sb_slot *slot, bool aga
             sb_count_up(&f->counts->bytes, request->size);
             if (!f->frames.framer)
                 continue;
-            code = give_bytes(f, slot, request);
+            TRY(give_bytes(f, slot, request));
             given = request->at + (size_t)request->size;
             continue;
         }
-        code = sb_fetch_give(f, slot->data + given, request->at - given);
+        TRY(sb_fetch_give(f, slot->data + given, request->at - given));
         given = request->at;
-        if (!code)
-            code = answer_otherwise(f, slot, request, again);
+        TRY(answer_otherwise(f, slot, request, again));
     }
-    if (!code)
-        code = sb_fetch_give(f, slot->data + given, slot->data_size - given);
-    return code ? code : sb_fetch_frames_flush(&f->frames);
+    TRY(sb_fetch_give(f, slot->data + given, slot->data_size - given));
+    return sb_fetch_frames_flush(&f->frames);
 }
 
 /* Where each name is waited for, few in a slot and a queue let all threads wait at once. */
@@ -313,66 +307,69 @@ static enum sb_code drain(void *context, void *slot_context)
     return code;
 }
 
-static unsigned slot_count(unsigned threads)
+static enum sb_code run(struct sb_fetch *f)
 {
-    unsigned wanted = threads == 1 ? 1 : 2 * threads + 2;
+    static const struct sb_pipeline_ops ops = {
+        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
+    struct sb_archive *archive = f->lookup.archive;
+    unsigned threads = f->options->threads, count = threads == 1 ? 1 : 2 * threads + 2;
+    struct sb_slot *slots;
+    enum sb_code code;
 
-    return wanted < SLOTS_MAX ? wanted : SLOTS_MAX;
+    TRY(sb_fetch_frames_open(&f->frames, f->options->framing, f->output));
+    TRY(sb_shards_open(&f->shards, archive));
+    TRY(sb_many_new(&f->many, archive, threads));
+    f->look_ahead.many = f->many;
+    TRY(sb_content_open(&f->content, archive, f->shards));
+    if (count > SLOTS_MAX)
+        count = SLOTS_MAX;
+    slots = calloc(count, sizeof(*slots));
+    if (!slots)
+        return sb_fail_memory();
+    for (unsigned i = 0; i < count; i++) {
+        slots[i].archive = archive;
+        slots[i].shards = f->shards;
+        slots[i].options = f->options;
+    }
+    code = sb_pipeline_run(&ops, f, slots, sizeof(*slots), count, threads);
+    for (unsigned i = 0; i < count; i++)
+        sb_slot_release(&slots[i]);
+    free(slots);
+    return code ? code : sb_fetch_frames_finish(&f->frames);
+}
+
+static void release(struct sb_fetch *f)
+{
+    sb_look_ahead_release(&f->look_ahead);
+    sb_many_free(f->many);
+    sb_queue_release(&f->queues[0]);
+    sb_queue_release(&f->queues[1]);
+    sb_lookup_release(&f->lookup);
+    sb_recoder_free(f->recoder);
+    sb_fetch_frames_release(&f->frames);
+    sb_content_free(f->content);
+    sb_shards_free(f->shards);
 }
 
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,
                       const struct sb_notify *notify, struct sb_fetch_counts *counts)
 {
-    static const struct sb_pipeline_ops ops = {
-        .fill = fill, .work = work, .drain = drain, .fill_would_wait = fill_would_wait};
-    struct sb_fetch f = {.lookup = {.archive = archive, .options = options},
-                         .look_ahead = {.options = options},
-                         .options = options,
-                         .names = names,
-                         .output = output,
-                         .notify = notify,
-                         .counts = counts};
-    unsigned count = slot_count(options->threads);
-    struct sb_slot *slots = calloc(count, sizeof(*slots));
-    enum sb_code code;
+    CLEANUP(release)
+    struct sb_fetch f = {
+        .lookup = {.archive = archive, .options = options},
+        .look_ahead = {.options = options},
+        .options = options,
+        .names = names,
+        .output = output,
+        .notify = notify,
+        .counts = counts,
+        .slot_names = SLOT_FIRST,
+        .queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST,
+    };
 
     *counts = (struct sb_fetch_counts){0};
     f.now = &f.queues[0];
     f.ahead = &f.queues[1];
-    f.slot_names = SLOT_FIRST;
-    f.queue_limit = options->by_address ? SB_FETCH_SORTED_MAX : QUEUE_FIRST;
-    if (!slots)
-        code = sb_fail_memory();
-    else
-        code = sb_fetch_frames_open(&f.frames, options->framing, output);
-    if (!code)
-        code = sb_shards_open(&f.shards, archive);
-    if (!code)
-        code = sb_many_new(&f.many, archive, options->threads);
-    f.look_ahead.many = f.many;
-    if (!code)
-        code = sb_content_open(&f.content, archive, f.shards);
-    for (unsigned i = 0; !code && i < count; i++) {
-        slots[i].archive = archive;
-        slots[i].shards = f.shards;
-        slots[i].options = options;
-    }
-    if (!code)
-        code = sb_pipeline_run(&ops, &f, slots, sizeof(*slots), count, options->threads);
-    if (!code)
-        code = sb_fetch_frames_finish(&f.frames);
-    for (unsigned i = 0; slots && i < count; i++)
-        sb_slot_release(&slots[i]);
-    free(slots);
-    sb_look_ahead_release(&f.look_ahead);
-    sb_many_free(f.many);
-    sb_queue_release(&f.queues[0]);
-    sb_queue_release(&f.queues[1]);
-    sb_lookup_release(&f.lookup);
-    sb_recoder_free(f.recoder);
-    sb_fetch_frames_release(&f.frames);
-    sb_content_free(f.content);
-    sb_shards_free(f.shards);
-    return code;
+    return run(&f);
 }

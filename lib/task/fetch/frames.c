@@ -1,4 +1,4 @@
-#include "task/fetch/frames.h"
+#include "task/fetch/impl.h"
 
 #define FLUSHED_FROM ((size_t)256 << 10)
 

@@ -1,19 +1,247 @@
 /*
- * A run of sb_fetch, and its answers: shared by fetch.c and fetch/large.c only. Belongs to the
- * calling thread.
+ * The parts of sb_fetch: batches of names, queues of them, frames, and a run and its answers.
  */
 #ifndef SB_TASK_FETCH_IMPL_H
 #define SB_TASK_FETCH_IMPL_H
 
-#include "task/fetch/ahead.h"
+#include "archive/entry.h"
+#include "core/buf.h"
+#include "store/frames/framing.h"
 #include "task/fetch/fetch.h"
-#include "task/fetch/frames.h"
-#include "task/fetch/queue.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct sb_archive;
 struct sb_content;
 struct sb_many;
+struct sb_name_place;
 struct sb_recoder;
+struct sb_shards;
 
+/*
+ * A batch of names that are answered together: filled, read by a worker, written (slot.c).
+ *
+ * A slot belongs to one thread at a time; it is empty when all but archive, shards and options is
+ * zero. Its memory is kept from one filling to the next, until the release.
+ */
+
+/* Bytes of answers in one slot, unless a single one is larger. */
+#define SB_FETCH_SLOT_BYTES ((size_t)512 << 10)
+
+enum sb_answer {
+    SB_ANSWER_BYTES,
+    SB_ANSWER_STREAM, /* bytes too, but too many to keep */
+    SB_ANSWER_MISSING,
+    SB_ANSWER_DIRECTORY,
+    SB_ANSWER_DAMAGED,
+    SB_ANSWER_MOVED, /* the bytes that were read may no longer be the file's */
+};
+
+/* The *_at fields are offsets into the names of the queue or slot that has the request. */
+struct sb_request {
+    size_t name_at;
+    size_t name_size;
+    size_t text_at;     /* SB_ANSWER_DAMAGED: what is wrong, unless it is */
+    const char *defect; /* a text that stays */
+    enum sb_answer answer;
+    bool has_crc; /* and it covers the requested bytes */
+    bool decoded; /* SB_ANSWER_STREAM: is decompressed while streamed */
+    uint32_t crc32c;
+    uint32_t generation; /* of the row */
+    uint32_t shard;
+    int64_t offset; /* of the requested bytes */
+    int64_t size;
+    int64_t skipped; /* bytes of the file before them */
+    int64_t file_size;
+    enum sb_type type;
+    unsigned has; /* of these, as sb_entry.has */
+    uint32_t mode;
+    uint32_t uid;
+    uint32_t gid;
+    int64_t mtime_ns;
+    size_t at; /* offset of the answer in the slot's data */
+};
+
+/* Does the slot's data contain batch frames around the bytes? */
+static inline bool sb_fetch_batches(const struct sb_fetch_options *options)
+{
+    return options->framing == SB_FRAMING_BATCH;
+}
+
+struct sb_slot {
+    const struct sb_archive *archive; /* for its generation */
+    struct sb_shards *shards;
+    const struct sb_fetch_options *options;
+    struct sb_buf names;
+    struct sb_request *requests;
+    size_t count;
+    size_t capacity; /* of requests */
+    size_t cost;     /* bytes of data that the answers may take */
+    char *data;
+    size_t data_capacity;
+    size_t data_size;
+    int64_t took; /* nanoseconds, of sb_slot_read; for its caller */
+};
+
+static inline const char *sb_request_name(const struct sb_buf *names,
+                                          const struct sb_request *request)
+{
+    return names->data + request->name_at;
+}
+
+/* The row of an answer with bytes, with this name. */
+static inline struct sb_entry sb_request_file(const struct sb_request *request, const char *name)
+{
+    return (struct sb_entry){
+        .path = name,
+        .path_size = request->name_size,
+        .type = request->type,
+        .has = request->has,
+        .mode = request->mode,
+        .uid = request->uid,
+        .gid = request->gid,
+        .mtime_ns = request->mtime_ns,
+        .size = request->file_size,
+        .offset = request->offset - request->skipped,
+        .shard = request->shard,
+        .crc32c = request->crc32c,
+        .generation = request->generation,
+    };
+}
+
+/* Bytes that the answer may need in the slot's data. */
+size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_options *options);
+
+/* What is wrong with an SB_ANSWER_DAMAGED. */
+static inline const char *sb_request_problem(const struct sb_buf *names,
+                                             const struct sb_request *request)
+{
+    return request->defect ? request->defect : names->data + request->text_at;
+}
+
+/* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
+enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names,
+                                const char *text) SB_CHECKED;
+
+void sb_slot_release(struct sb_slot *slot);
+void sb_slot_clear(struct sb_slot *slot);
+
+/* Adds a copy of a request whose name and text are in `names`. */
+enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
+                         const struct sb_buf *names) SB_CHECKED;
+
+/* Is it an error of one file only, while others may be fine? */
+bool sb_is_file_damage(const struct sb_error *err);
+
+/* Reads and checks the bytes of the requests, and lays out the answers in data. */
+enum sb_code sb_slot_read(struct sb_slot *slot) SB_CHECKED;
+
+/*
+ * Names that wait for an answer, and their look-up (queue.c). {0} is an empty queue. Names are
+ * looked up in an order close to that of the index. From here on all belongs to the calling thread.
+ */
+struct sb_queue {
+    struct sb_buf names;
+    struct sb_request *requests;
+    struct sb_name_place *order; /* of look-ups */
+    size_t capacity;             /* of requests and order */
+    size_t count;
+    bool looked_up;
+    size_t next; /* the request to answer next; count: none */
+};
+
+struct sb_lookup {
+    struct sb_archive *archive;
+    const struct sb_fetch_options *options;
+    struct sb_buf normal; /* a name in its stored form */
+    struct sb_buf plain;  /* and one without its suffix */
+};
+
+void sb_lookup_release(struct sb_lookup *lookup); /* not of the archive */
+
+/* The stored form of the name: itself, or lookup->normal. */
+enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t *size) SB_CHECKED;
+
+/* Looks up a name that is in `names`, and decides how to answer it. */
+enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
+                        struct sb_request *request) SB_CHECKED;
+
+void sb_queue_release(struct sb_queue *queue);
+
+/*
+ * Replaces the contents by the next names: waits for one, and takes up to `limit` while that needs
+ * no waiting or, if `patient`, until the limit or the end. *ended: there are no more names.
+ */
+enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_names *names,
+                              size_t limit, bool patient, bool *ended) SB_CHECKED;
+
+/* Unless it was done already; in read transactions of bounded length. */
+enum sb_code sb_queue_look_up(struct sb_queue *queue, struct sb_many *many,
+                              const struct sb_fetch_options *options) SB_CHECKED;
+
+/* Once all are looked up: requests without an address come first. */
+void sb_queue_sort_by_address(struct sb_queue *queue);
+
+/*
+ * A queue is looked up by another thread, while the one before it is answered. {.many, .options}
+ * has none under way. Without a thread or a connection to spare, or for few names, nothing is
+ * begun, and the caller looks up.
+ */
+struct sb_look_ahead {
+    struct sb_many *many;
+    const struct sb_fetch_options *options;
+    struct sb_queue *queue; /* NULL: none under way */
+    bool alone;             /* there is no connection to spare */
+    pthread_t thread;
+    atomic_bool done;
+    struct sb_error error;
+};
+
+/* Neither the queue nor `many` may be used until the end. */
+void sb_look_ahead_begin(struct sb_look_ahead *ahead, struct sb_queue *queue);
+
+/* Would sb_look_ahead_end have to wait? */
+bool sb_look_ahead_is_busy(struct sb_look_ahead *ahead);
+
+enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead) SB_CHECKED;
+
+/* Waits, too. */
+void sb_look_ahead_release(struct sb_look_ahead *ahead);
+
+/*
+ * Answers as framed records, for all framings but batch, which fetch.c lays out itself (frames.c).
+ * Records are numbered from 0 in the order of output.
+ */
+struct sb_fetch_frames {
+    struct sb_framer *framer; /* NULL: bytes are written without frames */
+    const struct sb_fetch_output *output;
+    struct sb_buf out;
+    int64_t number;
+};
+
+/* A framing that adds nothing, and batch, have no framer. */
+enum sb_code sb_fetch_frames_open(struct sb_fetch_frames *frames, enum sb_framing framing,
+                                  const struct sb_fetch_output *output) SB_CHECKED;
+void sb_fetch_frames_release(struct sb_fetch_frames *frames);
+
+/*
+ * One answer: its beginning, with the known metadata of the file, its bytes in pieces, its end.
+ * SB_INVALID names it.
+ */
+enum sb_code sb_fetch_frames_begin(struct sb_fetch_frames *frames, const char *name, int64_t size,
+                                   const struct sb_entry *file) SB_CHECKED;
+enum sb_code sb_fetch_frames_data(struct sb_fetch_frames *frames, const char *name,
+                                  const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *name) SB_CHECKED;
+
+/* Writes what is buffered; called before waiting for input. */
+enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames) SB_CHECKED;
+
+/* After the last answer. */
+enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames) SB_CHECKED;
+
+/* A run, and its answers. */
 struct sb_fetch {
     struct sb_shards *shards;
     struct sb_content *content;

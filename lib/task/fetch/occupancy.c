@@ -23,20 +23,14 @@ struct tally {
     int64_t reported; /* and in any scan, and reported */
 };
 
-static enum sb_code make_space(struct tally *tally, uint32_t number)
-{
-    TRY(sb_grow(&tally->shards, &tally->capacity, number, sizeof(*tally->shards)));
-    for (; tally->count <= number; tally->count++)
-        tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
-    return SB_OK;
-}
-
 static enum sb_code add(struct tally *tally, const struct sb_entry *entry)
 {
     int64_t begin = entry->offset, end = entry->offset + entry->size;
     struct shard *shard;
 
-    TRY(make_space(tally, entry->shard));
+    TRY(sb_grow(&tally->shards, &tally->capacity, entry->shard, sizeof(*tally->shards)));
+    for (; tally->count <= entry->shard; tally->count++)
+        tally->shards[tally->count] = (struct shard){.use.shard = (uint32_t)tally->count};
     shard = &tally->shards[entry->shard];
     if (tally->steady && begin < shard->end)
         begin = shard->end;
@@ -53,24 +47,22 @@ static enum sb_code scan(struct tally *tally, struct sb_archive *archive,
 {
     struct sb_query query = {
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true, .steady = tally->steady};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, archive, &query);
+    enum sb_code code;
 
     tally->count = 0;
     tally->defects = 0;
-    if (code)
-        return code;
-    while (!code && !(code = sb_cursor_next(cursor, &entry))) {
+    TRY(sb_cursor_open(&cursor, archive, &query));
+    while ((code = sb_cursor_next(cursor, &entry)) == SB_OK) {
         if (!entry.defect) {
-            code = add(tally, &entry);
+            TRY(add(tally, &entry));
         } else if (tally->defects++ == tally->reported) {
             tally->reported++;
             if (defect)
                 defect(context, &entry);
         }
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 

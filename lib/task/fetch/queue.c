@@ -1,14 +1,16 @@
-#include "task/fetch/queue.h"
-
 #include "archive/archive.h"
 #include "archive/many.h"
+#include "core/array.h"
 #include "core/name.h"
+#include "core/thread.h"
+#include "task/fetch/impl.h"
 #include "task/transfer/recode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_BYTES ((size_t)SB_FETCH_SORTED_MAX * 128)
+#define NAMES_BYTES    ((size_t)SB_FETCH_SORTED_MAX * 128)
+#define WORTH_A_THREAD 128 /* names */
 
 void sb_lookup_release(struct sb_lookup *lookup)
 {
@@ -58,13 +60,12 @@ static enum sb_code see_whether_coded(struct sb_lookup *lookup, struct sb_reques
 {
     struct sb_recode recode = {.decompress = true};
     unsigned layers;
-    enum sb_code code;
 
     if (!lookup->options->decompress || entry->type != SB_FILE)
         return SB_OK;
-    code = sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers);
-    if (code || layers == 0)
-        return code;
+    TRY(sb_recode_name(&recode, entry->path, entry->path_size, &lookup->plain, &layers));
+    if (layers == 0)
+        return SB_OK;
     request->decoded = true;
     request->answer = SB_ANSWER_STREAM;
     return SB_OK;
@@ -114,17 +115,12 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
     return see_whether_coded(lookup, request, &entry);
 }
 
-static enum sb_code make_space(struct sb_queue *queue)
+static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
 {
     size_t capacity = queue->capacity;
 
     TRY(sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests)));
-    return sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order));
-}
-
-static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
-{
-    TRY(make_space(queue));
+    TRY(sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order)));
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};
     if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
@@ -153,12 +149,9 @@ enum sb_code sb_queue_collect(struct sb_queue *queue, const struct sb_fetch_name
     do {
         code = names->next(names->context, &name, &size);
         *ended = code == SB_END;
-        if (*ended)
-            break;
-        if (!code)
-            code = add_name(queue, name, size);
         if (code)
-            return code;
+            return *ended ? SB_OK : code;
+        TRY(add_name(queue, name, size));
     } while (queue->count < limit && queue->names.size < NAMES_BYTES &&
              (patient || names->ready(names->context)));
     return SB_OK;
@@ -202,14 +195,59 @@ static int compare_addresses(const void *a, const void *b)
     if (x_has != y_has)
         return x_has ? 1 : -1;
     if (x_has && x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
+        return COMPARE(x->shard, y->shard);
     if (x_has && x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return x->name_at < y->name_at ? -1 : x->name_at > y->name_at;
+        return COMPARE(x->offset, y->offset);
+    return COMPARE(x->name_at, y->name_at);
 }
 
 void sb_queue_sort_by_address(struct sb_queue *queue)
 {
     if (queue->count > 0)
         qsort(queue->requests, queue->count, sizeof(*queue->requests), compare_addresses);
+}
+
+static void *look_up(void *argument)
+{
+    struct sb_look_ahead *ahead = argument;
+
+    ahead->error.code = SB_OK;
+    ahead->alone = !sb_many_detach(ahead->many);
+    if (!ahead->alone)
+        ahead->error.code =
+            INTO(&ahead->error, sb_queue_look_up(ahead->queue, ahead->many, ahead->options));
+    atomic_store(&ahead->done, true);
+    return NULL;
+}
+
+void sb_look_ahead_begin(struct sb_look_ahead *ahead, struct sb_queue *queue)
+{
+    if (ahead->alone || ahead->options->threads == 1 || queue->count < WORTH_A_THREAD)
+        return;
+    atomic_store(&ahead->done, false);
+    ahead->queue = queue;
+    if (!sb_thread_start(&ahead->thread, look_up, ahead))
+        ahead->queue = NULL;
+}
+
+bool sb_look_ahead_is_busy(struct sb_look_ahead *ahead)
+{
+    return ahead->queue && !atomic_load(&ahead->done);
+}
+
+void sb_look_ahead_release(struct sb_look_ahead *ahead)
+{
+    if (ahead->queue)
+        pthread_join(ahead->thread, NULL);
+    ahead->queue = NULL;
+}
+
+enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead)
+{
+    if (!ahead->queue)
+        return SB_OK;
+    sb_look_ahead_release(ahead);
+    if (ahead->error.code)
+        *sb_error() = ahead->error;
+    return ahead->error.code;
 }

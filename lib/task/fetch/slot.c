@@ -1,8 +1,7 @@
-#include "task/fetch/slot.h"
-
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
+#include "task/fetch/impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -145,18 +144,13 @@ static enum sb_code read_run(struct sb_slot *slot, size_t first, size_t count, s
 {
     struct sb_request *request = &slot->requests[first];
     const char *from = slot->data + slot->data_size;
-    enum sb_code code = SB_OK;
     bool merged = count > 1 && !read_bytes(slot, request, slot->data + slot->data_size, bytes);
 
-    for (size_t i = 0; i < count && !code; i++, request++) {
-        if (merged) {
-            code = keep_checked(slot, request, from);
-            from += request->size;
-        } else {
-            code = read_one(slot, request);
-        }
+    for (size_t i = 0; i < count; i++, request++) {
+        TRY(merged ? keep_checked(slot, request, from) : read_one(slot, request));
+        from += request->size;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code make_data_space(struct sb_slot *slot)

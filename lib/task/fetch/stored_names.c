@@ -22,8 +22,7 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
                                  const char *charset, bool any_bytes,
                                  const struct sb_notify *notify)
 {
-    struct sb_stored_names *names = calloc(1, sizeof(*names));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_stored_names_freep) struct sb_stored_names *names = calloc(1, sizeof(*names));
     const char *problem = NULL;
 
     *out = NULL;
@@ -33,16 +32,11 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
     names->notify = notify;
     names->any_bytes = any_bytes;
     if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
-        code = sb_fail_memory();
-    else if (prefix && problem)
-        code = sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
-    if (code == SB_OK)
-        code = sb_charset_open(&names->charset, charset);
-    if (code) {
-        sb_stored_names_free(names);
-        return code;
-    }
-    *out = names;
+        return sb_fail_memory();
+    if (problem)
+        return sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
+    TRY(sb_charset_open(&names->charset, charset));
+    *out = TAKE(names);
     return SB_OK;
 }
 

@@ -22,6 +22,7 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
                                  const char *charset, bool any_bytes,
                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_stored_names_free(struct sb_stored_names *names);
+FREEP(sb_stored_names_free, struct sb_stored_names)
 
 /*
  * The stored name, in a buffer that lives until the next call. SB_END: the name is not stored,

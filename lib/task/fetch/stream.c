@@ -7,7 +7,7 @@
 #include "store/naming.h"
 #include "store/samples/samples.h"
 #include "store/unmatched.h"
-#include "task/fetch/frames.h"
+#include "task/fetch/impl.h"
 #include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
 
@@ -42,16 +42,6 @@ struct fetch_stream {
     struct sb_buf name;
 };
 
-static enum sb_code open_names(struct fetch_stream *fetch)
-{
-    return SB_TABLES(
-        &fetch->db, fetch->source->name,
-        "CREATE TABLE names (name BLOB PRIMARY KEY, requested TEXT, place,"
-        " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
-        {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place) VALUES (?1, ?2, ?3)"},
-        {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"});
-}
-
 static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names)
 {
     const char *requested;
@@ -60,7 +50,13 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
     bool stripped;
     enum sb_code code;
 
-    while (!(code = names->next(names->context, &requested, &size))) {
+    TRY(SB_TABLES(
+        &fetch->db, fetch->source->name,
+        "CREATE TABLE names (name BLOB PRIMARY KEY, requested TEXT, place,"
+        " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
+        {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place) VALUES (?1, ?2, ?3)"},
+        {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"}));
+    while ((code = names->next(names->context, &requested, &size)) == SB_OK) {
         sb_buf_clear(&fetch->name);
         if (sb_name_normalize(requested, &fetch->name, &stripped) ||
             sb_buf_reserve(&fetch->name, 0))
@@ -70,12 +66,10 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
         sqlite3_bind_text(fetch->add, 2, requested, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
-        code = sb_database_step(fetch->add);
-        if (!code && place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
+        TRY(sb_database_step(fetch->add));
+        if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
             sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
-            code = sb_fail_memory();
-        if (code)
-            return code;
+            return sb_fail_memory();
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -114,11 +108,10 @@ static enum sb_code give(struct fetch_stream *fetch)
 {
     const void *data;
     size_t size;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    while (!(code = sb_source_block(fetch->source, &data, &size))) {
+    while ((code = sb_source_block(fetch->source, &data, &size)) == SB_OK)
         TRY(write_block(fetch, data, size));
-    }
     return code == SB_END ? SB_OK : code;
 }
 
@@ -129,15 +122,11 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
     const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
     const void *data;
     size_t size;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (!fetch->recoder)
-        code = sb_recoder_new(&fetch->recoder);
-    if (!code)
-        code = sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block,
-                                fetch);
-    if (code)
-        return code;
+        TRY(sb_recoder_new(&fetch->recoder));
+    TRY(sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block, fetch));
     while (!(code = sb_source_block(fetch->source, &data, &size))) {
         code = sb_recoder_feed(fetch->recoder, data, size);
         *bad = code == SB_DAMAGED && !fetch->output_code;
@@ -164,15 +153,14 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
     unsigned layers = 0;
     bool bad = false;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     fetch->current = name;
     if (fetch->frames.framer)
-        code = sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry);
-    if (!code && recode.decompress)
-        code = sb_recode_name(&recode, name, size, &fetch->name, &layers);
-    if (!code)
-        code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
+        TRY(sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry));
+    if (recode.decompress)
+        TRY(sb_recode_name(&recode, name, size, &fetch->name, &layers));
+    code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
     if (bad && fetch->frames.framer)
         return end_within(name);
     if (bad) {
@@ -180,10 +168,12 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
         sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", sb_error()->text);
         return SB_OK;
     }
-    if (!code && fetch->frames.framer)
-        code = sb_fetch_frames_end(&fetch->frames, name);
-    fetch->counts->files += !code;
-    return code;
+    if (code)
+        return code;
+    if (fetch->frames.framer)
+        TRY(sb_fetch_frames_end(&fetch->frames, name));
+    fetch->counts->files++;
+    return SB_OK;
 }
 
 static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *member,
@@ -206,14 +196,6 @@ static enum sb_code answer(struct fetch_stream *fetch, const struct sb_member *m
 static bool has_bytes(const struct sb_member *member)
 {
     return member->entry.type == SB_FILE && !member->special;
-}
-
-static enum sb_code take_any(struct fetch_stream *fetch, const struct sb_member *member,
-                             const char *name, size_t size)
-{
-    if (!has_bytes(member) || !sb_share_has(*fetch->share, fetch->number++))
-        return SB_OK;
-    return answer(fetch, member, name, size);
 }
 
 static bool is_in_slice(const struct sb_slice *slice, int64_t number)
@@ -304,45 +286,49 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
         return code == SB_END ? SB_OK : code;
     if (fetch->samples)
         return take_of_sample(fetch, member, name, size);
-    if (!fetch->by_name)
-        return take_any(fetch, member, name, size);
-    sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
-    code = sb_database_step(fetch->meet);
-    met = !code && sqlite3_changes(fetch->db) > 0;
-    if (!code && !met && has_bytes(member))
-        code = meet_glob(fetch, name, size, &met);
-    if (code || !met)
-        return code;
-    return answer(fetch, member, name, size);
-}
-
-static enum sb_code walk(struct fetch_stream *fetch)
-{
-    struct sb_member member;
-    enum sb_code code = SB_OK;
-
-    while (!(code = sb_source_next(fetch->source, &member))) {
-        TRY(take(fetch, &member));
+    if (!fetch->by_name) {
+        met = has_bytes(member) && sb_share_has(*fetch->share, fetch->number++);
+    } else {
+        sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
+        TRY(sb_database_step(fetch->meet));
+        met = sqlite3_changes(fetch->db) > 0;
+        if (!met && has_bytes(member))
+            TRY(meet_glob(fetch, name, size, &met));
     }
-    return code == SB_END ? SB_OK : code;
+    return met ? answer(fetch, member, name, size) : SB_OK;
 }
 
 static enum sb_code report_missing(struct fetch_stream *fetch)
 {
-    sqlite3_stmt *rows;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
     const char *name;
-    enum sb_code code;
+    enum sb_code code = SB_OK;
 
-    code = sb_database_prepare(fetch->db, &rows,
-                               "SELECT requested FROM names WHERE met = 0 ORDER BY place");
+    TRY(sb_database_prepare(fetch->db, &rows,
+                            "SELECT requested FROM names WHERE met = 0 ORDER BY place"));
     while (sb_database_row(rows, &code)) {
         fetch->counts->missing++;
         name = (const char *)sqlite3_column_text(rows, 0);
         sb_report(fetch->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
                   sb_unmatched_hint(name ? name : ""));
     }
-    sqlite3_finalize(rows);
     return code;
+}
+
+static void release(struct fetch_stream *fetch)
+{
+    sqlite3_finalize(fetch->add);
+    sqlite3_finalize(fetch->meet);
+    sb_database_close(fetch->db);
+    sb_recoder_free(fetch->recoder);
+    sb_fetch_frames_release(&fetch->frames);
+    sb_naming_release(&fetch->naming);
+    sb_neighbours_end(&fetch->neighbours);
+    free(fetch->met);
+    for (size_t i = 0; fetch->globs && i < fetch->glob_count; i++)
+        sb_buf_release(&fetch->globs[i]);
+    free(fetch->globs);
+    sb_buf_release(&fetch->name);
 }
 
 enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
@@ -350,6 +336,7 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                              const struct sb_fetch_output *output, const struct sb_notify *notify,
                              struct sb_fetch_counts *counts)
 {
+    CLEANUP(release)
     struct fetch_stream fetch = {.source = source,
                                  .output = output,
                                  .notify = notify,
@@ -360,43 +347,29 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
                                  .glob_count = options->glob_count,
                                  .decompress = options->decompress,
                                  .decompress_all = options->decompress_all};
+    struct sb_member member;
     enum sb_code code;
 
     *counts = (struct sb_fetch_counts){0};
-    code = sb_fetch_frames_open(&fetch.frames, options->framing, output);
-    if (!code && options->samples)
-        code = sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify);
-    if (!code && options->samples) {
+    TRY(sb_fetch_frames_open(&fetch.frames, options->framing, output));
+    if (options->samples) {
+        TRY(sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify));
         fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
-        code = fetch.met ? SB_OK : sb_fail_memory();
+        if (!fetch.met)
+            return sb_fail_memory();
     }
-    if (!code) {
-        fetch.globs = calloc(fetch.glob_count + 1, sizeof(*fetch.globs));
-        code = fetch.globs ? SB_OK : sb_fail_memory();
-    }
-    if (!code && names)
-        code = open_names(&fetch);
-    if (!code && names)
-        code = read_names(&fetch, names);
-    if (!code)
-        code = walk(&fetch);
-    if (!code && options->samples)
+    fetch.globs = calloc(fetch.glob_count + 1, sizeof(*fetch.globs));
+    if (!fetch.globs)
+        return sb_fail_memory();
+    if (names)
+        TRY(read_names(&fetch, names));
+    while ((code = sb_source_next(source, &member)) == SB_OK)
+        TRY(take(&fetch, &member));
+    if (code != SB_END)
+        return code;
+    if (options->samples)
         report_missing_samples(&fetch);
-    if (!code && names)
-        code = report_missing(&fetch);
-    if (!code)
-        code = sb_fetch_frames_finish(&fetch.frames);
-    sqlite3_finalize(fetch.add);
-    sqlite3_finalize(fetch.meet);
-    sb_database_close(fetch.db);
-    sb_recoder_free(fetch.recoder);
-    sb_fetch_frames_release(&fetch.frames);
-    sb_naming_release(&fetch.naming);
-    sb_neighbours_end(&fetch.neighbours);
-    free(fetch.met);
-    for (size_t i = 0; fetch.globs && i < fetch.glob_count; i++)
-        sb_buf_release(&fetch.globs[i]);
-    free(fetch.globs);
-    sb_buf_release(&fetch.name);
-    return code;
+    if (names)
+        TRY(report_missing(&fetch));
+    return sb_fetch_frames_finish(&fetch.frames);
 }

@@ -1,5 +1,6 @@
 #include "task/index/record_index.h"
 
+#include "core/array.h"
 #include "core/interrupt.h"
 #include "store/bag/record_scan.h"
 #include "task/index/record_keys.h"
@@ -60,14 +61,14 @@ static enum sb_code look_at(const struct search *search, struct sb_scan_slot *sl
     int64_t declared;
     size_t size;
     uint32_t key;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (slot->block.zstd)
-        code = sb_record_block_declared(&slot->block, i, &declared);
+        TRY(sb_record_block_declared(&slot->block, i, &declared));
     else
         declared = slot->block.extents[i].size;
-    if (code || (declared >= 0 && !sb_record_keys_has_size(keys, declared)))
-        return code;
+    if (declared >= 0 && !sb_record_keys_has_size(keys, declared))
+        return SB_OK;
     code = sb_record_block_bytes(&slot->block, i, keys->longest, &data, &size);
     if (code == SB_LIMIT)
         return SB_OK;
@@ -125,7 +126,7 @@ static int compare_numbers(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
 
-    return *x < *y ? -1 : *x > *y;
+    return COMPARE(*x, *y);
 }
 
 static enum sb_code answer(const struct search *search, const void *key, size_t size,
@@ -206,21 +207,20 @@ static enum sb_code answer_as_they_come(const struct search *search)
 {
     const struct sb_fetch_names *names = search->names;
     const struct sb_record_keys *keys = search->keys;
-    struct sb_record_table *table;
-    struct sb_buf numbers = {0};
+    CLEANUP(sb_record_table_freep) struct sb_record_table *table = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf numbers = {0};
     const char *name;
     size_t size;
-    enum sb_code code = sb_record_table_new(&table, search->bag, search->options, search->notify);
+    enum sb_code code;
 
-    for (size_t i = 0; !code && i < sb_record_keys_count(keys); i++) {
+    TRY(sb_record_table_new(&table, search->bag, search->options, search->notify));
+    for (size_t i = 0; i < sb_record_keys_count(keys); i++) {
         const struct sb_record_key *key = sb_record_keys_get(keys, i);
 
-        code = answer_from_table(search, table, keys->text.data + key->text, key->size, &numbers);
+        TRY(answer_from_table(search, table, keys->text.data + key->text, key->size, &numbers));
     }
-    while (!code && !(code = names->next(names->context, &name, &size)))
-        code = answer_from_table(search, table, name, size, &numbers);
-    sb_record_table_free(table);
-    sb_buf_release(&numbers);
+    while ((code = names->next(names->context, &name, &size)) == SB_OK)
+        TRY(answer_from_table(search, table, name, size, &numbers));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -237,15 +237,13 @@ enum sb_code sb_record_index_find(struct sb_bag *keys_bag,
         .context = context,
         .notify = notify,
     };
-    enum sb_code code = sb_record_keys_new(&search.keys);
+    CLEANUP(sb_record_keys_freep) struct sb_record_keys *taken = NULL;
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_record_keys_new(&taken));
+    search.keys = taken;
     code = take_keys(&search);
     if (code == SB_END)
-        code = pass(&search);
-    else if (!code)
-        code = answer_as_they_come(&search);
-    sb_record_keys_free(search.keys);
-    return code;
+        return pass(&search);
+    return code ? code : answer_as_they_come(&search);
 }

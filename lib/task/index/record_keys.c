@@ -7,7 +7,7 @@
 
 enum sb_code sb_record_keys_new(struct sb_record_keys **out)
 {
-    struct sb_record_keys *keys = calloc(1, sizeof(*keys));
+    CLEANUP(sb_record_keys_freep) struct sb_record_keys *keys = calloc(1, sizeof(*keys));
 
     *out = NULL;
     if (!keys)
@@ -15,13 +15,10 @@ enum sb_code sb_record_keys_new(struct sb_record_keys **out)
     keys->bucket_count = BUCKETS_FIRST;
     keys->buckets = malloc(BUCKETS_FIRST * sizeof(*keys->buckets));
     if (!keys->buckets)
-        sb_fail_memory();
-    if (!keys->buckets || sb_hash_key_draw(&keys->seed)) {
-        sb_record_keys_free(keys);
-        return sb_error()->code;
-    }
+        return sb_fail_memory();
+    TRY(sb_hash_key_draw(&keys->seed));
     memset(keys->buckets, 0xff, BUCKETS_FIRST * sizeof(*keys->buckets));
-    *out = keys;
+    *out = TAKE(keys);
     return SB_OK;
 }
 
@@ -75,8 +72,8 @@ static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t
 {
     struct sb_record_key *added;
 
-    if (keys->count == keys->capacity && grow(keys))
-        return sb_error()->code;
+    if (keys->count == keys->capacity)
+        TRY(grow(keys));
     added = &keys->keys[keys->count];
     *added = (struct sb_record_key){
         .text = keys->text.size, .size = size, .hash = sb_hash64(&keys->seed, key, size)};

@@ -41,6 +41,7 @@ struct sb_record_keys {
 
 enum sb_code sb_record_keys_new(struct sb_record_keys **out) SB_CHECKED;
 void sb_record_keys_free(struct sb_record_keys *keys); /* NULL is allowed */
+FREEP(sb_record_keys_free, struct sb_record_keys)
 
 enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key,
                                 size_t size) SB_CHECKED;

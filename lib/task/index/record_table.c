@@ -40,10 +40,11 @@ static enum sb_code hash_record(const struct sb_record_table *table, struct sb_s
     const void *data;
     int64_t declared;
     size_t size;
-    enum sb_code code = sb_record_block_declared(&slot->block, i, &declared);
+    enum sb_code code;
 
-    if (code || declared > (int64_t)SB_RECORD_KEY_MAX)
-        return code;
+    TRY(sb_record_block_declared(&slot->block, i, &declared));
+    if (declared > (int64_t)SB_RECORD_KEY_MAX)
+        return SB_OK;
     code = sb_record_block_bytes(&slot->block, i, SB_RECORD_KEY_MAX, &data, &size);
     if (code == SB_LIMIT)
         return SB_OK;
@@ -128,10 +129,9 @@ static enum sb_code next_group(void *context, void *slot)
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
+    int hashes = COMPARE(x->hash, y->hash);
 
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
+    return hashes ? hashes : COMPARE(x->number, y->number);
 }
 
 static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *turns)
@@ -145,21 +145,14 @@ static enum sb_code sort_group(void *context, void *slot, struct sb_pipeline *tu
     return SB_OK;
 }
 
-static enum sb_code sort_entries(struct sb_record_table *table, unsigned threads)
-{
-    static const struct sb_pipeline_ops ops = {.fill = next_group, .work = sort_group};
-    struct sorting sorting = {.table = table};
-    size_t slots[64];
-
-    group_entries(table);
-    return sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]), ARRAY_SIZE(slots), threads);
-}
-
 enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *bag,
                                  const struct sb_record_index_options *options,
                                  const struct sb_notify *notify)
 {
+    static const struct sb_pipeline_ops ops = {.fill = next_group, .work = sort_group};
     CLEANUP(sb_record_table_freep) struct sb_record_table *table = calloc(1, sizeof(*table));
+    struct sorting sorting = {.table = table};
+    size_t slots[64];
     struct sb_scan scan = {
         .threads = options->threads,
         .own_size = sizeof(struct hashed),
@@ -184,7 +177,9 @@ enum sb_code sb_record_table_new(struct sb_record_table **out, struct sb_bag *ba
     TRY(table->entries ? sb_hash_key_draw(&table->seed) : sb_fail_memory());
     TRY(sb_bag_reader_new(&table->reader, bag));
     TRY(sb_record_scan(bag, &scan));
-    TRY(sort_entries(table, options->threads));
+    group_entries(table);
+    TRY(sb_pipeline_run(&ops, &sorting, slots, sizeof(slots[0]), ARRAY_SIZE(slots),
+                        options->threads));
     *out = TAKE(table);
     return SB_OK;
 }
@@ -199,33 +194,16 @@ void sb_record_table_free(struct sb_record_table *table)
     free(table);
 }
 
-/* The first entry of its group whose hash is not less. */
-static size_t first_entry(const struct sb_record_table *table, uint64_t hash)
-{
-    size_t low = table->starts[group_of(hash)], high = table->starts[group_of(hash) + 1];
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (table->entries[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static enum sb_code holds_key(struct sb_record_table *table, int64_t number, const void *key,
                               size_t key_size, bool *holds)
 {
     struct sb_extent extent;
     size_t good, size;
-    enum sb_code code =
-        sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good);
+    enum sb_code code;
 
     *holds = false;
-    if (!code)
-        code = sb_bag_load(table->reader, &extent, table->record.data, key_size, &size);
+    TRY(sb_bag_extents(table->reader, sb_bag_place_of(table->bag, number), 1, &extent, &good));
+    code = sb_bag_load(table->reader, &extent, table->record.data, key_size, &size);
     if (code)
         return code == SB_LIMIT ? SB_OK : code;
     *holds = size == key_size && memcmp(table->record.data, key, size) == 0;
@@ -236,14 +214,17 @@ enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key
                                   bool all, struct sb_buf *numbers)
 {
     uint64_t hash = sb_hash64(&table->seed, key, size);
+    const size_t *group = &table->starts[group_of(hash)];
+    size_t first =
+        group[0] + FIRST_WHERE(i, group[1] - group[0], table->entries[group[0] + i].hash >= hash);
     bool holds = false;
 
     sb_buf_clear(numbers);
     sb_buf_clear(&table->record);
     if (sb_buf_reserve(&table->record, size))
         return sb_fail_memory();
-    for (size_t i = first_entry(table, hash);
-         i < table->count && table->entries[i].hash == hash && (all || !holds); i++) {
+    for (size_t i = first; i < table->count && table->entries[i].hash == hash && (all || !holds);
+         i++) {
         int64_t number = table->entries[i].number;
 
         TRY(holds_key(table, number, key, size, &holds));

@@ -219,29 +219,20 @@ static enum sb_code take_row(void *context, const struct sb_entry *entry, size_t
     return hold(merge, entry, input);
 }
 
-static enum sb_code take_rows(struct merge *merge)
-{
-    TRY(sb_merged_rows_each(merge->rows, merge->options->threads, &merge->counter.notify, take_row,
-                            merge));
-    return let_go(merge);
-}
-
 static enum sb_code open_output(struct merge *merge)
 {
     const struct sb_merge_symlink_options *options = merge->options;
     struct sb_writer_options wanted = {
         .mode = options->mode, .names_repeat = true, .notify = &merge->counter.notify};
-    enum sb_code code;
 
-    if (options->dry_run)
-        code =
-            options->mode == SB_APPEND ? sb_archive_open(&merge->existing, options->output) : SB_OK;
-    else
-        code = sb_writer_open(&merge->writer, options->output, &wanted);
+    if (!options->dry_run)
+        TRY(sb_writer_open(&merge->writer, options->output, &wanted));
+    else if (options->mode == SB_APPEND)
+        TRY(sb_archive_open(&merge->existing, options->output));
     merge->holdings = (struct sb_holdings){
         .writer = merge->writer, .archive = merge->existing, .notify = &merge->counter.notify};
-    if (code || !merge->writer)
-        return code;
+    if (!merge->writer)
+        return SB_OK;
     merge->shards_before = sb_writer_shard_count(merge->writer);
     return sb_linker_new(&merge->linker, merge->writer, options->kind);
 }
@@ -249,10 +240,11 @@ static enum sb_code open_output(struct merge *merge)
 static enum sb_code commit(struct merge *merge)
 {
     struct sb_merge_symlink_result *result = merge->result;
-    enum sb_code code = sb_merged_rows_unchanged(merge->rows);
+    enum sb_code code;
 
-    if (code || !merge->writer)
-        return code;
+    TRY(sb_merged_rows_unchanged(merge->rows));
+    if (!merge->writer)
+        return SB_OK;
     TRY(sb_writer_name_owners(merge->writer, sb_merged_rows_owners(merge->rows),
                               &merge->counter.notify));
     result->shards = sb_writer_shard_count(merge->writer) - merge->shards_before;
@@ -289,6 +281,7 @@ enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
     TRY(open_output(&merge));
     TRY(sb_merged_rows_open(&merge.rows, merge.inputs, options->input_count, !options->dry_run,
                             &merge.counter.notify));
-    TRY(take_rows(&merge));
+    TRY(sb_merged_rows_each(merge.rows, options->threads, &merge.counter.notify, take_row, &merge));
+    TRY(let_go(&merge));
     return commit(&merge);
 }

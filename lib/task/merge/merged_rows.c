@@ -6,8 +6,10 @@
 #include "archive/owner_names.h"
 #include "archive/shards.h"
 #include "core/buf.h"
+#include "core/events.h"
 #include "core/io.h"
 #include "core/name.h"
+#include "core/pipeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,10 @@
 #include <unistd.h>
 
 #define OPEN_MOST 12
+
+/* Of the thread that runs ahead. */
+#define BATCHES    4
+#define BATCH_ROWS 512
 
 /* Limits on the rows in memory, of all inputs together, and of one of them. */
 #define ROWS_MOST     ((size_t)1 << 18)
@@ -103,25 +109,19 @@ void sb_merged_rows_free(struct sb_merged_rows *rows)
 /* Outside any transaction of this process: closing a descriptor drops SQLite's locks. */
 static enum sb_code take_stamp(const char *path, struct stamp *stamp)
 {
-    enum sb_code code = SB_OK;
-    struct sb_buf wal = {0};
+    CLEANUP(sb_buf_release) struct sb_buf wal = {0};
+    CLEANUP(sb_closep) int fd = -1;
     size_t got;
-    int fd;
 
     *stamp = (struct stamp){0};
     if (sb_buf_add_format(&wal, "%s-wal", path))
         return sb_fail_memory();
     if (stat(wal.data, &stamp->wal))
         stamp->wal = (struct stat){0};
-    sb_buf_release(&wal);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &stamp->st))
-        code = sb_fail_errno(errno, "%s", path);
-    else
-        code = sb_pread_full(fd, stamp->counter, sizeof(stamp->counter), COUNTER_PLACE, &got, path);
-    if (fd >= 0)
-        close(fd);
-    return code;
+        return sb_fail_errno(errno, "%s", path);
+    return sb_pread_full(fd, stamp->counter, sizeof(stamp->counter), COUNTER_PLACE, &got, path);
 }
 
 static bool is_as_before(const struct stat *a, const struct stat *b)
@@ -154,22 +154,19 @@ static enum sb_code is_renaming(const struct input *input, bool *renaming)
 static enum sb_code settle(struct input *input, bool finish)
 {
     bool renaming;
-    enum sb_code code;
 
     if (sb_archive_schema(input->archive) < SB_SCHEMA_03)
         return sb_fail(SB_FORMAT, "%s: an older schema; run 'shardbox upgrade %s' first",
                        input->given->path, input->given->path);
-    code = is_renaming(input, &renaming);
-    if (code || !renaming)
-        return code;
-    if (finish && IGNORED(sb_hold_settle(sb_archive_index_path(input->archive))) == SB_OK) {
+    TRY(is_renaming(input, &renaming));
+    if (renaming && finish &&
+        IGNORED(sb_hold_settle(sb_archive_index_path(input->archive))) == SB_OK) {
         close_input(input);
-        code = sb_archive_open(&input->archive, input->given->path);
-        if (code == SB_OK)
-            code = is_renaming(input, &renaming);
-        if (code || !renaming)
-            return code;
+        TRY(sb_archive_open(&input->archive, input->given->path));
+        TRY(is_renaming(input, &renaming));
     }
+    if (!renaming)
+        return SB_OK;
     return sb_fail(SB_LOCKED,
                    "%s: its shards do not have their lasting names yet; wait for its writer, or "
                    "where one was killed finish it with 'shardbox pack --append'",
@@ -370,8 +367,7 @@ static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input
 enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
                                  size_t count, bool finish, const struct sb_notify *notify)
 {
-    struct sb_merged_rows *rows = calloc(1, sizeof(*rows));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_merged_rows_freep) struct sb_merged_rows *rows = calloc(1, sizeof(*rows));
 
     *out = NULL;
     if (!rows)
@@ -386,22 +382,23 @@ enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_me
     rows->inputs = calloc(count, sizeof(*rows->inputs));
     rows->heap = calloc(count, sizeof(struct input *));
     if (!rows->inputs || !rows->heap)
-        code = sb_fail_memory();
-    for (size_t i = 0; code == SB_OK && i < count; i++) {
+        return sb_fail_memory();
+    for (size_t i = 0; i < count; i++) {
         rows->inputs[i].given = &inputs[i];
-        code = begin_input(rows, &rows->inputs[i], finish);
-    }
-    if (code) {
-        sb_merged_rows_free(rows);
-        return code;
+        TRY(begin_input(rows, &rows->inputs[i], finish));
     }
     for (size_t i = rows->heap_size / 2; i-- > 0;)
         sift_down(rows, i);
-    *out = rows;
+    *out = TAKE(rows);
     return SB_OK;
 }
 
-enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input)
+/*
+ * The next row, and the number of its input. Among rows of the same name directories come first;
+ * otherwise they come in order of the inputs. SB_END after the last. The entry's strings live until
+ * the next call.
+ */
+static enum sb_code next_row(struct sb_merged_rows *rows, struct sb_entry *entry, size_t *input)
 {
     enum sb_code code = rows->delivered ? advance(rows) : SB_OK;
 
@@ -415,9 +412,126 @@ enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *e
     return SB_OK;
 }
 
-void sb_merged_rows_notify(struct sb_merged_rows *rows, const struct sb_notify *notify)
+struct merged_row {
+    struct sb_entry entry; /* path is set on delivery: the text may move */
+    size_t text;
+    size_t input;
+};
+
+struct batch {
+    struct merged_row *rows;
+    size_t count;
+    struct sb_buf text;
+    struct sb_events events;
+    enum sb_code failed; /* to record an event */
+};
+
+struct ahead {
+    struct sb_merged_rows *rows;
+    const struct sb_notify *notify;
+    sb_each_merged_row *each;
+    void *context;
+    bool read;  /* the end was reached; accessed in turn */
+    bool ended; /* and all of it was consumed; the calling thread's */
+};
+
+static void keep_event(void *context, enum sb_level level, const char *kind, const char *subject,
+                       const char *text)
 {
-    rows->notify = notify;
+    struct batch *batch = context;
+
+    if (IGNORED(sb_events_add(&batch->events, level, kind, subject, text)))
+        batch->failed = SB_NOMEM;
+}
+
+static enum sb_code empty_batch(void *context, void *slot)
+{
+    const struct ahead *ahead = context;
+    struct batch *batch = slot;
+
+    batch->count = 0;
+    sb_buf_clear(&batch->text);
+    return ahead->ended ? SB_END : SB_OK;
+}
+
+static enum sb_code read_batch(struct ahead *ahead, struct batch *batch)
+{
+    struct sb_notify notify = {.call = keep_event, .context = batch};
+    enum sb_code code = SB_OK;
+
+    ahead->rows->notify = &notify;
+    while (batch->count < BATCH_ROWS) {
+        struct merged_row *row = &batch->rows[batch->count];
+
+        code = next_row(ahead->rows, &row->entry, &row->input);
+        if (code)
+            break;
+        row->text = batch->text.size;
+        if (sb_buf_add(&batch->text, row->entry.path, row->entry.path_size + 1))
+            return sb_fail_memory();
+        batch->count++;
+    }
+    ahead->rows->notify = ahead->notify;
+    ahead->read = code == SB_END;
+    if (batch->failed)
+        return sb_fail_memory();
+    return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
+{
+    struct ahead *ahead = context;
+    enum sb_code code = sb_turn_begin(turns, slot);
+
+    if (code)
+        return sb_fail(code, "interrupted");
+    if (!ahead->read)
+        code = read_batch(ahead, slot);
+    sb_turn_end(turns, slot);
+    return code;
+}
+
+/* A batch that is not full is the last. */
+static enum sb_code drain(void *context, void *slot)
+{
+    struct ahead *ahead = context;
+    struct batch *batch = slot;
+
+    sb_events_report(&batch->events, ahead->notify);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct merged_row *row = &batch->rows[i];
+
+        row->entry.path = batch->text.data + row->text;
+        TRY(ahead->each(ahead->context, &row->entry, row->input));
+    }
+    if (batch->count < BATCH_ROWS)
+        ahead->ended = true;
+    return SB_OK;
+}
+
+enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
+                                 const struct sb_notify *notify, sb_each_merged_row *each,
+                                 void *context)
+{
+    static const struct sb_pipeline_ops ops = {.fill = empty_batch, .work = work, .drain = drain};
+    struct ahead ahead = {.rows = rows, .notify = notify, .each = each, .context = context};
+    struct batch batches[BATCHES] = {0};
+    enum sb_code code = SB_OK;
+
+    for (size_t i = 0; code == SB_OK && i < BATCHES; i++) {
+        batches[i].rows = calloc(BATCH_ROWS, sizeof(*batches[i].rows));
+        if (!batches[i].rows)
+            code = sb_fail_memory();
+    }
+    if (code == SB_OK)
+        code =
+            sb_pipeline_run(&ops, &ahead, batches, sizeof(*batches), BATCHES, threads > 1 ? 2 : 1);
+    for (size_t i = 0; i < BATCHES; i++) {
+        free(batches[i].rows);
+        sb_buf_release(&batches[i].text);
+        sb_events_release(&batches[i].events);
+    }
+    return code;
 }
 
 struct sb_shards *sb_merged_rows_shards(struct sb_merged_rows *rows, size_t input)

@@ -31,22 +31,15 @@ enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_me
                                  size_t count, bool finish,
                                  const struct sb_notify *notify) SB_CHECKED;
 void sb_merged_rows_free(struct sb_merged_rows *rows); /* NULL is allowed */
-
-/*
- * The next row, and the number of its input. Among rows of the same name directories come first;
- * otherwise they come in order of the inputs. The root of an input is the directory `prefix`.
- * SB_END after the last. The entry's strings live until the next call.
- */
-enum sb_code sb_merged_rows_next(struct sb_merged_rows *rows, struct sb_entry *entry,
-                                 size_t *input) SB_CHECKED;
-
-/* From now on problems are reported to this one. */
-void sb_merged_rows_notify(struct sb_merged_rows *rows, const struct sb_notify *notify);
+FREEP(sb_merged_rows_free, struct sb_merged_rows)
 
 typedef enum sb_code sb_each_merged_row(void *context, const struct sb_entry *entry, size_t input);
 
 /*
- * Passes all remaining rows, in order, to `each`; it and notify are called on the calling thread.
+ * Passes all rows to `each` in order of name; it and notify are called on the calling thread. Among
+ * rows of the same name directories come first; otherwise they come in order of the inputs, whose
+ * number is passed on. The root of an input is the directory `prefix`. The entry's strings live
+ * during the call.
  * With threads > 1 the next rows are read meanwhile. A code other than SB_OK from `each` ends it.
  */
 enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,

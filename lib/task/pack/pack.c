@@ -43,30 +43,26 @@ static void pass_lost(void *context, const char *name, unsigned properties)
 static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
 {
     const struct sb_pack_source_options *source = &packer->options->source;
-    const char *wanted = packer->options->stdin_name;
-    struct sb_stored_names *names = NULL;
-    struct sb_buf normal = {0};
+    const char *wanted = packer->options->stdin_name, *clean;
+    CLEANUP(sb_stored_names_freep) struct sb_stored_names *names = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf normal = {0};
     const struct sb_buf *mapped = NULL;
     bool stripped = false;
     enum sb_code code;
 
-    code = sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
-                               &packer->counter.notify);
-    if (code == SB_OK && sb_name_normalize(wanted, &normal, &stripped))
-        code = sb_fail_memory();
-    if (code == SB_OK && stripped)
+    TRY(sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
+                            &packer->counter.notify));
+    if (sb_name_normalize(wanted, &normal, &stripped))
+        return sb_fail_memory();
+    clean = normal.data ? normal.data : "";
+    if (stripped)
         sb_report(&packer->counter.notify, SB_WARNING, "stripped", wanted,
-                  "stored as '%s': names in an archive are relative (said once)",
-                  normal.data ? normal.data : "");
-    if (code == SB_OK)
-        code = sb_stored_names_map(names, normal.data ? normal.data : "", normal.size, wanted,
-                                   &mapped);
+                  "stored as '%s': names in an archive are relative (said once)", clean);
+    code = sb_stored_names_map(names, clean, normal.size, wanted, &mapped);
     if (code == SB_END || (code == SB_OK && normal.size == 0))
-        code = sb_fail(SB_INVALID, "%s: not a name that can be stored", wanted);
+        return sb_fail(SB_INVALID, "%s: not a name that can be stored", wanted);
     if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
-        code = sb_fail_memory();
-    sb_stored_names_free(names);
-    sb_buf_release(&normal);
+        return sb_fail_memory();
     return code;
 }
 
@@ -87,8 +83,9 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     struct sb_pack_members_options members = {.read.dereference = source.dereference,
                                               .look = options->update || options->dry_run};
     struct sb_pack_source *items;
-    enum sb_code code = sb_own_files_new(&packer->own);
 
+    TRY(sb_own_files_new(&packer->own));
+    TRY(sb_own_files_add_output(packer->own, packer->archive, &packer->own_shards, source.share));
     source.threads = options->threads;
     members.read.own = packer->own;
     source.own = packer->own;
@@ -96,12 +93,8 @@ static enum sb_code open_files(struct packer *packer, const struct sb_pack_input
     source.others = &packer->others;
     source.beside = packer->archive;
     source.notify = &packer->counter.notify;
-    if (!code)
-        code = sb_own_files_add_output(packer->own, packer->archive, &packer->own_shards,
-                                       source.share);
-    if (!code)
-        code = sb_pack_source_new(&items, inputs, count, &source);
-    return code ? code : sb_pack_members_open(&packer->source, items, &members);
+    TRY(sb_pack_source_new(&items, inputs, count, &source));
+    return sb_pack_members_open(&packer->source, items, &members);
 }
 
 static enum sb_meeting meeting_of(const struct sb_pack_options *options)
@@ -126,18 +119,22 @@ static enum sb_code open_archive(struct packer *packer, bool *done)
         .dry_run = options->dry_run,
         .notify = &packer->counter.notify,
     };
-    enum sb_code code = SB_OK;
 
-    if (!options->dry_run && !options->stdin_name)
-        code = sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems);
-    *done = code == SB_END;
-    if (!code && !packer->run)
-        code = sb_sink_open_archive(&packer->sink, &sink);
-    if (!code && packer->run)
+    if (!options->dry_run && !options->stdin_name) {
+        enum sb_code code =
+            sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems);
+
+        *done = code == SB_END;
+        if (code)
+            return code;
+    }
+    if (packer->run) {
         sb_checkpoint_watch_shards(packer->run, &packer->own_shards);
-    else if (!code)
-        packer->own_shards = sb_sink_shards(packer->sink);
-    return code;
+        return SB_OK;
+    }
+    TRY(sb_sink_open_archive(&packer->sink, &sink));
+    packer->own_shards = sb_sink_shards(packer->sink);
+    return SB_OK;
 }
 
 static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options)
@@ -174,11 +171,10 @@ static enum sb_code store(struct packer *packer)
         .lost = pass_lost,
         .context = packer,
     };
-    enum sb_code code = transfer(packer, &wanted);
-    struct sb_sink_counts counts = counts_of(packer);
+    struct sb_sink_counts counts;
 
-    if (code)
-        return code;
+    TRY(transfer(packer, &wanted));
+    counts = counts_of(packer);
     if (options->writer.mode != SB_APPEND && packer->problems > 0 && packer->others == 0 &&
         counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
         return sb_fail(SB_INVALID, "%s: nothing could be stored, so nothing was written",
@@ -194,17 +190,6 @@ static void release(struct packer *packer)
     sb_own_files_free(packer->own);
 }
 
-static void take_counts(const struct packer *packer, bool failed, struct sb_pack_counts *counts)
-{
-    struct sb_sink_counts stored = counts_of(packer);
-
-    counts->files = stored.files;
-    counts->dirs = stored.dirs;
-    counts->bytes = stored.bytes;
-    counts->renewed = stored.renewed;
-    counts->kept = failed && packer->run && sb_checkpoint_kept(packer->run);
-}
-
 /* Then an empty list must be noticed before anything is removed. */
 static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
                              const struct sb_pack_options *options)
@@ -216,26 +201,40 @@ static bool replaces_by_list(const struct sb_pack_input *inputs, size_t count,
     return false;
 }
 
+static enum sb_code pack(struct packer *packer, const struct sb_pack_input *inputs, size_t count,
+                         bool *done)
+{
+    const struct sb_pack_options *options = packer->options;
+    bool first = !options->stdin_name &&
+                 (options->source.strict || replaces_by_list(inputs, count, options));
+
+    TRY(sb_recode_check(&options->recode));
+    /* Strict guarantees that nothing is written before everything was checked. */
+    if (first)
+        TRY(open_files(packer, inputs, count));
+    TRY(open_archive(packer, done));
+    if (options->stdin_name)
+        TRY(open_stdin(packer));
+    else if (!first)
+        TRY(open_files(packer, inputs, count));
+    return store(packer);
+}
+
 enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, size_t count,
                      const struct sb_pack_options *options, struct sb_pack_counts *counts)
 {
-    struct packer packer = {.options = options, .archive = archive};
-    bool first = !options->stdin_name &&
-                 (options->source.strict || replaces_by_list(inputs, count, options));
-    enum sb_code code = sb_recode_check(&options->recode);
+    CLEANUP(release) struct packer packer = {.options = options, .archive = archive};
+    struct sb_sink_counts stored;
+    enum sb_code code;
 
     *counts = (struct sb_pack_counts){0};
     sb_count_problems(&packer.counter, options->notify, &packer.problems);
-    /* Strict guarantees that nothing is written before everything was checked. */
-    if (code == SB_OK && first)
-        code = open_files(&packer, inputs, count);
-    if (code == SB_OK)
-        code = open_archive(&packer, &counts->done);
-    if (code == SB_OK && !first)
-        code = options->stdin_name ? open_stdin(&packer) : open_files(&packer, inputs, count);
-    if (code == SB_OK)
-        code = store(&packer);
-    take_counts(&packer, code != SB_OK && !counts->done, counts);
-    release(&packer);
+    code = pack(&packer, inputs, count, &counts->done);
+    stored = counts_of(&packer);
+    counts->files = stored.files;
+    counts->dirs = stored.dirs;
+    counts->bytes = stored.bytes;
+    counts->renewed = stored.renewed;
+    counts->kept = code && !counts->done && packer.run && sb_checkpoint_kept(packer.run);
     return counts->done ? SB_OK : code;
 }

@@ -19,21 +19,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-struct sb_pack_list {
-    const char *path; /* of the list; "-" is standard input */
-    char end;         /* of each path in it: '\n' or '\0' */
-    int base_fd;      /* what paths are relative to */
-    unsigned threads;
-    bool must_name; /* see sb_list_must_name */
-    void *context;
-
-    /*
-     * Called on the calling thread, in the order of the list, without empty paths. found is the
-     * result of lstat, or NULL if it failed. A code other than SB_OK ends it.
-     */
-    enum sb_code (*each)(void *context, const char *path, size_t size, const struct stat *found);
-};
-
 struct sb_pack_dirs {
     struct sb_pack_dir {
         size_t name_size; /* of its name, the beginning of `name` */
@@ -63,112 +48,6 @@ struct sb_pack_source {
     int *bases; /* descriptors of the directories that inputs are relative to; closed at the end */
     size_t base_count;
 };
-
-#define SLOT_PATHS 32
-#define SLOT_BYTES ((size_t)64 << 10) /* or a single longer path */
-
-struct slot {
-    struct sb_buf paths;
-    size_t count;
-    struct listed {
-        size_t at;
-        size_t size;
-        bool found;
-        struct stat stat;
-    } listed[SLOT_PATHS];
-};
-
-struct run {
-    const struct sb_pack_list *options;
-    struct sb_list *list;
-};
-
-static enum sb_code fill(void *context, void *filled)
-{
-    const struct run *run = context;
-    struct slot *slot = filled;
-    enum sb_code code = SB_OK;
-    const char *path;
-    size_t size;
-
-    slot->count = 0;
-    sb_buf_clear(&slot->paths);
-    while (slot->count < SLOT_PATHS && slot->paths.size < SLOT_BYTES) {
-        code = sb_list_next(run->list, &path, &size);
-        if (code)
-            break;
-        if (size == 0)
-            continue;
-        slot->listed[slot->count++] = (struct listed){.at = slot->paths.size, .size = size};
-        if (sb_buf_add(&slot->paths, path, size + 1))
-            return sb_fail_memory();
-    }
-    return code == SB_END && slot->count > 0 ? SB_OK : code;
-}
-
-static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns)
-{
-    const struct run *run = context;
-    struct slot *slot = worked;
-
-    (void)turns;
-    for (size_t i = 0; i < slot->count; i++) {
-        struct listed *listed = &slot->listed[i];
-
-        listed->found = fstatat(run->options->base_fd, slot->paths.data + listed->at, &listed->stat,
-                                AT_SYMLINK_NOFOLLOW) == 0;
-    }
-    return SB_OK;
-}
-
-static enum sb_code drain(void *context, void *drained)
-{
-    const struct sb_pack_list *options = ((const struct run *)context)->options;
-    struct slot *slot = drained;
-
-    for (size_t i = 0; i < slot->count; i++) {
-        const struct listed *listed = &slot->listed[i];
-
-        TRY(options->each(options->context, slot->paths.data + listed->at, listed->size,
-                          listed->found ? &listed->stat : NULL));
-    }
-    return SB_OK;
-}
-
-/* Memory is bounded whatever the list. Errors of sb_list_open and sb_list_next. */
-static enum sb_code pack_list_read(const struct sb_pack_list *list)
-{
-    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
-    unsigned count = list->threads > 1 ? 2 * list->threads : 1;
-    struct run run = {.options = list};
-    struct slot *slots;
-    enum sb_code code = sb_list_open(&run.list, list->path, list->end);
-
-    if (code)
-        return code;
-    if (list->must_name)
-        sb_list_must_name(run.list);
-    slots = calloc(count, sizeof(*slots));
-    if (slots)
-        code = sb_pipeline_run(&ops, &run, slots, sizeof(*slots), count, list->threads);
-    else
-        code = sb_fail_memory();
-    for (unsigned i = 0; slots && i < count; i++)
-        sb_buf_release(&slots[i].paths);
-    free(slots);
-    sb_list_free(run.list);
-    return code;
-}
-
-/* {0} is empty. */
-static void pack_dirs_release(struct sb_pack_dirs *dirs)
-{
-    free(dirs->held);
-    sb_buf_release(&dirs->name);
-    sb_buf_release(&dirs->disk);
-    sb_buf_release(&dirs->text);
-    *dirs = (struct sb_pack_dirs){0};
-}
 
 /* The walk has reached this name: forgets the directories that it is not below. */
 static void pack_dirs_leave(struct sb_pack_dirs *dirs, const char *name, size_t size)
@@ -277,10 +156,10 @@ static enum sb_code takes(void *context, const char *name, size_t size, const ch
 {
     struct sb_pack_source *source = context;
     const struct sb_buf *stored;
-    enum sb_code code = sb_stored_names_map(source->names, name, size, disk_path, &stored);
 
-    if (code || is_of_share(source, stored))
-        return code;
+    TRY(sb_stored_names_map(source->names, name, size, disk_path, &stored));
+    if (is_of_share(source, stored))
+        return SB_OK;
     pass_over(source);
     return SB_END;
 }
@@ -342,8 +221,8 @@ static enum sb_code next_of_share(struct sb_pack_source *source, struct sb_pack_
         }
         TRY(next_of_walk(source, found));
         pack_dirs_leave(&source->dirs, found->name, found->name_size);
-        if (found->node == SB_NODE_DIR && pack_dirs_hold(&source->dirs, found))
-            return sb_error()->code;
+        if (found->node == SB_NODE_DIR)
+            TRY(pack_dirs_hold(&source->dirs, found));
         source->is_waiting = found->of_share;
     }
 }
@@ -386,10 +265,10 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
 {
     int base = source->bases[source->base_count - 1];
     struct sb_pack_item item;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
-    code = start_walk(source, path, found);
-    while (code == SB_OK && (code = next_of_walk(source, &item)) == SB_OK) {
+    TRY(start_walk(source, path, found));
+    while ((code = next_of_walk(source, &item)) == SB_OK) {
         if (source->options.strict)
             check_strictly(source, &item);
         TRY(sb_pack_spool_add(source->spool, &item, base));
@@ -397,30 +276,104 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code spool_listed(void *context, const char *path, size_t size,
-                                 const struct stat *found)
-{
-    struct sb_pack_source *source = context;
+#define SLOT_PATHS 32
+#define SLOT_BYTES ((size_t)64 << 10) /* or a single longer path */
 
-    if (strlen(path) == size)
-        return spool_walk(source, path, found);
-    sb_report(&source->counter.notify, SB_PROBLEM, "name", path, "has a NUL in the list; left out");
+/* Paths of a list, without empty ones, which workers look at. */
+struct slot {
+    struct sb_buf paths;
+    size_t count;
+    struct listed {
+        size_t at;
+        size_t size;
+        bool found;
+        struct stat stat;
+    } listed[SLOT_PATHS];
+};
+
+struct reading {
+    struct sb_pack_source *source;
+    struct sb_list *list;
+    int base; /* what paths are relative to */
+};
+
+static enum sb_code fill(void *context, void *filled)
+{
+    const struct reading *reading = context;
+    struct slot *slot = filled;
+    enum sb_code code = SB_OK;
+    const char *path;
+    size_t size;
+
+    slot->count = 0;
+    sb_buf_clear(&slot->paths);
+    while (slot->count < SLOT_PATHS && slot->paths.size < SLOT_BYTES) {
+        code = sb_list_next(reading->list, &path, &size);
+        if (code)
+            break;
+        if (size == 0)
+            continue;
+        slot->listed[slot->count++] = (struct listed){.at = slot->paths.size, .size = size};
+        if (sb_buf_add(&slot->paths, path, size + 1))
+            return sb_fail_memory();
+    }
+    return code == SB_END && slot->count > 0 ? SB_OK : code;
+}
+
+static enum sb_code work(void *context, void *worked, struct sb_pipeline *turns)
+{
+    const struct reading *reading = context;
+    struct slot *slot = worked;
+
+    (void)turns;
+    for (size_t i = 0; i < slot->count; i++) {
+        struct listed *listed = &slot->listed[i];
+
+        listed->found = fstatat(reading->base, slot->paths.data + listed->at, &listed->stat,
+                                AT_SYMLINK_NOFOLLOW) == 0;
+    }
     return SB_OK;
 }
 
+static enum sb_code drain(void *context, void *drained)
+{
+    struct sb_pack_source *source = ((const struct reading *)context)->source;
+    struct slot *slot = drained;
+
+    for (size_t i = 0; i < slot->count; i++) {
+        const struct listed *listed = &slot->listed[i];
+        const char *path = slot->paths.data + listed->at;
+
+        if (strlen(path) == listed->size)
+            TRY(spool_walk(source, path, listed->found ? &listed->stat : NULL));
+        else
+            sb_report(&source->counter.notify, SB_PROBLEM, "name", path,
+                      "has a NUL in the list; left out");
+    }
+    return SB_OK;
+}
+
+/* Memory is bounded whatever the list. Errors of sb_list_open and sb_list_next. */
 static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pack_input *input)
 {
-    const struct sb_pack_list list = {
-        .path = input->text,
-        .end = input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n',
-        .base_fd = source->bases[source->base_count - 1],
-        .threads = source->options.threads,
-        .must_name = source->options.lists_must_name,
-        .context = source,
-        .each = spool_listed,
-    };
+    static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
+    unsigned threads = source->options.threads, count = threads > 1 ? 2 * threads : 1;
+    CLEANUP(sb_list_freep) struct sb_list *list = NULL;
+    CLEANUP(sb_freep) struct slot *slots = NULL;
+    struct reading reading = {.source = source, .base = source->bases[source->base_count - 1]};
+    enum sb_code code;
 
-    return pack_list_read(&list);
+    TRY(sb_list_open(&list, input->text, input->kind == SB_INPUT_LIST_NUL ? '\0' : '\n'));
+    reading.list = list;
+    if (source->options.lists_must_name)
+        sb_list_must_name(list);
+    slots = calloc(count, sizeof(*slots));
+    if (!slots)
+        return sb_fail_memory();
+    code = sb_pipeline_run(&ops, &reading, slots, sizeof(*slots), count, threads);
+    for (unsigned i = 0; i < count; i++)
+        sb_buf_release(&slots[i].paths);
+    return code;
 }
 
 static enum sb_code enter_directory(struct sb_pack_source *source, const char *path)
@@ -485,16 +438,8 @@ static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_p
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
                                 size_t count, const struct sb_pack_source_options *options)
 {
-    struct sb_pack_source *source = calloc(1, sizeof(*source));
-    struct sb_tree_options tree;
-    enum sb_code code;
-
-    *out = NULL;
-    if (!source)
-        return sb_fail_memory();
-    source->options = *options;
-    sb_count_problems(&source->counter, source->options.notify, &source->problems);
-    tree = (struct sb_tree_options){
+    CLEANUP(sb_pack_source_freep) struct sb_pack_source *source = calloc(1, sizeof(*source));
+    const struct sb_tree_options tree = {
         .dereference = options->dereference,
         .one_file_system = options->one_file_system,
         .no_recursion = options->no_recursion,
@@ -504,22 +449,22 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .own = options->own,
         .takes = options->share.count > 0 ? takes : NULL,
         .context = source,
-        .notify = &source->counter.notify,
+        .notify = source ? &source->counter.notify : NULL,
     };
-    code = sb_tree_new(&source->tree, &tree);
-    if (code == SB_OK)
-        code = sb_stored_names_new(&source->names, options->prefix, options->strip,
-                                   options->charset, false, &source->counter.notify);
-    if (code == SB_OK && !is_single_tree(source, inputs, count))
-        code = sb_pack_spool_new(&source->spool, options->order, options->duplicates,
-                                 options->beside, &source->counter.notify);
-    if (code == SB_OK)
-        code = take_inputs(source, inputs, count);
-    if (code) {
-        sb_pack_source_free(source);
-        return code;
-    }
-    *out = source;
+
+    *out = NULL;
+    if (!source)
+        return sb_fail_memory();
+    source->options = *options;
+    sb_count_problems(&source->counter, source->options.notify, &source->problems);
+    TRY(sb_tree_new(&source->tree, &tree));
+    TRY(sb_stored_names_new(&source->names, options->prefix, options->strip, options->charset,
+                            false, &source->counter.notify));
+    if (!is_single_tree(source, inputs, count))
+        TRY(sb_pack_spool_new(&source->spool, options->order, options->duplicates, options->beside,
+                              &source->counter.notify));
+    TRY(take_inputs(source, inputs, count));
+    *out = TAKE(source);
     return SB_OK;
 }
 
@@ -530,7 +475,10 @@ void sb_pack_source_free(struct sb_pack_source *source)
     sb_pack_spool_free(source->spool);
     sb_tree_free(source->tree);
     sb_stored_names_free(source->names);
-    pack_dirs_release(&source->dirs);
+    free(source->dirs.held);
+    sb_buf_release(&source->dirs.name);
+    sb_buf_release(&source->dirs.disk);
+    sb_buf_release(&source->dirs.text);
     sb_buf_release(&source->start);
     for (size_t i = 0; i < source->base_count; i++)
         close(source->bases[i]);

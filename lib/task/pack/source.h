@@ -85,6 +85,7 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
                                 size_t count,
                                 const struct sb_pack_source_options *options) SB_CHECKED;
 void sb_pack_source_free(struct sb_pack_source *source);
+FREEP(sb_pack_source_free, struct sb_pack_source)
 
 /* SB_END after the last. Strings, and dir unless referenced, live until the next call. */
 enum sb_code sb_pack_source_next(struct sb_pack_source *source,

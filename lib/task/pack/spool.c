@@ -51,8 +51,7 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
                                enum sb_duplicates duplicates, const char *beside,
                                const struct sb_notify *notify)
 {
-    struct sb_pack_spool *spool = calloc(1, sizeof(*spool));
-    enum sb_code code;
+    CLEANUP(sb_pack_spool_freep) struct sb_pack_spool *spool = calloc(1, sizeof(*spool));
 
     *out = NULL;
     if (!spool)
@@ -60,17 +59,13 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
     spool->order = order;
     spool->duplicates = duplicates;
     spool->notify = notify;
-    code = SB_TABLES(
+    TRY(SB_TABLES(
         &spool->db, beside, make_table,
         {&spool->add, "INSERT OR IGNORE INTO spool (" COLUMNS ")" VALUES},
         {&spool->find, "SELECT node, implied, kept, base, disk FROM spool WHERE name = ?1"},
         {&spool->replace, "INSERT OR REPLACE INTO spool (" COLUMNS ")" VALUES},
-        {&spool->keep, "UPDATE spool SET kept = 1 WHERE name = ?1"});
-    if (code) {
-        sb_pack_spool_free(spool);
-        return code;
-    }
-    *out = spool;
+        {&spool->keep, "UPDATE spool SET kept = 1 WHERE name = ?1"}));
+    *out = TAKE(spool);
     return SB_OK;
 }
 
@@ -208,15 +203,6 @@ static enum sb_code settle(struct sb_pack_spool *spool, const struct sb_pack_ite
     return code;
 }
 
-static enum sb_code add_row(struct sb_pack_spool *spool, const struct sb_pack_item *item,
-                            int base_fd)
-{
-    TRY(put(spool, spool->add, item, item->of_share, base_fd));
-    if (sqlite3_changes(spool->db) == 0)
-        TRY(settle(spool, item, base_fd));
-    return SB_OK;
-}
-
 /* Does a name exist, as a directory, and is it returned? */
 struct found {
     bool there;
@@ -239,12 +225,6 @@ static enum sb_code find(struct sb_pack_spool *spool, const struct sb_buf *name,
     return code;
 }
 
-static enum sb_code keep(struct sb_pack_spool *spool, const struct sb_buf *name)
-{
-    sqlite3_bind_blob(spool->keep, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
-    return sb_database_step(spool->keep);
-}
-
 /* Adds a row for a directory above the item, or marks an existing one to be returned. */
 static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack_item *item,
                                const struct sb_buf *name, int base_fd, struct found *found)
@@ -258,9 +238,10 @@ static enum sb_code add_parent(struct sb_pack_spool *spool, const struct sb_pack
     TRY(find(spool, name, found));
     if (!found->there)
         return put(spool, spool->add, &implied, item->of_share, base_fd);
-    if (found->is_dir && item->of_share && !found->kept)
-        return keep(spool, name);
-    return SB_OK;
+    if (!found->is_dir || !item->of_share || found->kept)
+        return SB_OK;
+    sqlite3_bind_blob(spool->keep, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
+    return sb_database_step(spool->keep);
 }
 
 /*
@@ -271,26 +252,24 @@ static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pac
                                 int base_fd)
 {
     size_t parent = sb_parent_size(item->name, item->name_size);
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct found found = {0};
-    enum sb_code code = SB_OK;
-    bool done = false;
 
     if (parent == spool->last_parent.size && (spool->parent_kept || !item->of_share) &&
         (parent == 0 || memcmp(item->name, spool->last_parent.data, parent) == 0))
         return SB_OK;
     if (sb_buf_set(&spool->last_parent, item->name, parent) ||
         sb_buf_set(&name, item->name, parent))
-        code = sb_fail_memory();
-    while (code == SB_OK && name.size > 0 && !done) {
-        code = add_parent(spool, item, &name, base_fd, &found);
-        done = found.there && (!found.is_dir || found.kept || !item->of_share);
+        return sb_fail_memory();
+    while (name.size > 0) {
+        TRY(add_parent(spool, item, &name, base_fd, &found));
+        if (found.there && (!found.is_dir || found.kept || !item->of_share))
+            break;
         sb_buf_cut(&name, sb_parent_size(name.data, name.size));
     }
     spool->parent_is_dir = !found.there || found.is_dir;
     spool->parent_kept = item->of_share;
-    sb_buf_release(&name);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack_item *item,
@@ -302,7 +281,8 @@ enum sb_code sb_pack_spool_add(struct sb_pack_spool *spool, const struct sb_pack
                   "'%s' cannot be stored: a name above it is a file's; left out", item->name);
         return SB_OK;
     }
-    return add_row(spool, item, base_fd);
+    TRY(put(spool, spool->add, item, item->of_share, base_fd));
+    return sqlite3_changes(spool->db) == 0 ? settle(spool, item, base_fd) : SB_OK;
 }
 
 enum sb_code sb_pack_spool_rewind(struct sb_pack_spool *spool)

@@ -12,6 +12,7 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
                                enum sb_duplicates duplicates, const char *beside,
                                const struct sb_notify *notify) SB_CHECKED;
 void sb_pack_spool_free(struct sb_pack_spool *spool);
+FREEP(sb_pack_spool_free, struct sb_pack_spool)
 
 /*
  * Copies the item; a directory that is not in the share is returned only if something below it is.

@@ -48,35 +48,30 @@ static enum sb_code transfer(struct sb_source *source, struct sb_sink *sink,
         .lost = options->lost,
         .context = options->context,
     };
+    CLEANUP(sb_taken_freep) struct sb_taken *taken = NULL;
     int64_t members = 0;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (options->strip > 0 || options->recode.decompress)
-        code = sb_taken_new(&wanted.taken, options->directory);
-    if (!code)
-        code = sb_transfer(source, sink, &wanted, &members);
-    if (wanted.taken)
-        *kept = sb_taken_kept(wanted.taken);
-    sb_taken_free(wanted.taken);
+        TRY(sb_taken_new(&taken, options->directory));
+    wanted.taken = taken;
+    code = sb_transfer(source, sink, &wanted, &members);
+    if (taken)
+        *kept = sb_taken_kept(taken);
     return code;
 }
 
 enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options *options,
                        struct sb_unpack_result *result)
 {
-    struct sb_own_files *own;
-    struct sb_sink *sink = NULL;
-    enum sb_code code = sb_own_files_new(&own);
+    CLEANUP(sb_own_files_freep) struct sb_own_files *own = NULL;
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
+    enum sb_code code;
 
     *result = (struct sb_unpack_result){0};
-    if (!code)
-        code = sb_own_files_add(own, options->input, options->archive);
-    if (!code)
-        code = open_sink(&sink, source, own, options);
-    if (code) {
-        sb_own_files_free(own);
-        return code;
-    }
+    TRY(sb_own_files_new(&own));
+    TRY(sb_own_files_add(own, options->input, options->archive));
+    TRY(open_sink(&sink, source, own, options));
     result->begun = true;
     code = transfer(source, sink, options, &result->kept);
     if (!code)
@@ -86,7 +81,5 @@ enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options 
     result->left = sink->counts.left;
     result->superseded = sink->counts.superseded;
     result->unchecked = sink->counts.unchecked;
-    sb_sink_free(sink);
-    sb_own_files_free(own);
     return code;
 }

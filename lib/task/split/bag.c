@@ -1,12 +1,9 @@
-#include "task/split/bag.h"
-
 #include "core/context.h"
 #include "core/number.h"
 #include "store/kind.h"
 #include "store/shard_spec.h"
 #include "task/convert/paths.h"
-#include "task/split/bag_plan.h"
-#include "task/split/output.h"
+#include "task/split/impl.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -101,19 +98,15 @@ static enum sb_code make_part(struct split *split, int64_t number)
     const struct sb_split_bag_options *options = split->options;
     const struct sb_split_bag_part *part = &split->plan.parts[number];
     struct sb_split_part made = {.files = part->records, .bytes = part->bytes};
-    enum sb_code code = name_part(split, number);
 
-    if (code)
-        return code;
+    TRY(name_part(split, number));
     made.name = split->name.data;
     made.output = split->output.data;
     made.skipped = options->existing == SB_EXISTING_SKIP && exists(split->output.data);
     if (!options->dry_run && !made.skipped)
-        code = convert_part(split, number, &made);
+        TRY(convert_part(split, number, &made));
     split->files_done += part->records;
     sb_count_up(&split->bytes_done, part->bytes);
-    if (code)
-        return code;
     split->result->parts++;
     options->part_done(options->context, &made);
     return SB_OK;
@@ -121,14 +114,13 @@ static enum sb_code make_part(struct split *split, int64_t number)
 
 static enum sb_code make_parts(struct split *split)
 {
-    int64_t parts = split->plan.count;
-
-    TRY(sb_split_output_check(split->options->output, parts));
-    for (int64_t part = 0; part < parts; part++) {
+    TRY(sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify));
+    TRY(sb_split_output_check(split->options->output, split->plan.count));
+    for (int64_t part = 0; part < split->plan.count; part++) {
         TRY(name_part(split, part));
         TRY(check_output(split));
     }
-    for (int64_t part = 0; part < parts; part++)
+    for (int64_t part = 0; part < split->plan.count; part++)
         TRY(make_part(split, part));
     return SB_OK;
 }
@@ -166,23 +158,21 @@ static enum sb_code report_shards(struct split *split, const char *output, bool 
 static enum sb_code report_planned_shards(struct split *split)
 {
     uint32_t shards = split->pattern.shards;
-    enum sb_code code =
-        sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify);
 
+    TRY(sb_split_bag_plan_make(&split->plan, split->options, &split->counter.notify));
     if (!shards)
         shards = (uint32_t)split->plan.count;
-    for (int64_t i = 0; !code && i < split->plan.count; i++) {
+    for (int64_t i = 0; i < split->plan.count; i++) {
         const struct sb_split_bag_part *part = &split->plan.parts[i];
 
         sb_buf_clear(&split->name);
         sb_buf_clear(&split->output);
-        code = sb_split_number(i, split->plan.count, &split->name);
-        if (!code && sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
-            code = sb_fail_memory();
-        if (!code)
-            report_shard(split, split->output.data, part->records, part->bytes, false);
+        TRY(sb_split_number(i, split->plan.count, &split->name));
+        if (sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
+            return sb_fail_memory();
+        report_shard(split, split->output.data, part->records, part->bytes, false);
     }
-    return code;
+    return SB_OK;
 }
 
 /* Replaces "@*" by "@NUMBER", with the number of parts. */
@@ -203,14 +193,10 @@ static enum sb_code name_set(struct split *split, struct sb_buf *out)
 
 static bool set_exists(const char *output)
 {
-    struct sb_spec spec;
-    bool there;
+    CLEANUP(sb_spec_release) struct sb_spec spec = {0};
 
-    if (IGNORED(sb_spec_expand(&spec, output)))
-        return false;
-    there = spec.count > 0 && exists(spec.paths[0]);
-    sb_spec_release(&spec);
-    return there;
+    return IGNORED(sb_spec_expand(&spec, output)) == SB_OK && spec.count > 0 &&
+           exists(spec.paths[0]);
 }
 
 static enum sb_code make_set(struct split *split)
@@ -218,9 +204,8 @@ static enum sb_code make_set(struct split *split)
     const struct sb_split_bag_options *options = split->options;
     struct sb_convert_records records = options->convert.records;
     struct sb_convert_result done = {0};
-    struct sb_buf output = {0};
+    CLEANUP(sb_buf_release) struct sb_buf output = {0};
     bool skipped;
-    enum sb_code code;
 
     if (options->rule == SB_SPLIT_BAG_PARTS_OF && split->pattern.shards &&
         split->pattern.shards != options->amount)
@@ -230,64 +215,49 @@ static enum sb_code make_set(struct split *split)
         return report_planned_shards(split);
     records.write.shard_records = options->rule == SB_SPLIT_BAG_COUNT ? options->amount : 0;
     records.write.shard_bytes = options->rule == SB_SPLIT_BAG_SIZE ? options->amount : 0;
-    code = name_set(split, &output);
-    skipped = !code && options->existing == SB_EXISTING_SKIP && set_exists(output.data);
-    if (!code && !skipped)
-        code = convert(split, output.data, &records, &done);
-    if (!code)
-        code = report_shards(split, output.data, skipped);
-    sb_buf_release(&output);
-    return code;
+    TRY(name_set(split, &output));
+    skipped = options->existing == SB_EXISTING_SKIP && set_exists(output.data);
+    if (!skipped)
+        TRY(convert(split, output.data, &records, &done));
+    return report_shards(split, output.data, skipped);
 }
 
-/* Bags are read by their paths, and more than once: standard input gets a path that is a file. */
-static enum sb_code name_input(struct sb_input *input, struct sb_buf *path)
+static void release(struct split *split)
 {
-    TRY(sb_input_open(input, "-", sb_container_named("bag").kind));
-    TRY(sb_input_spool(input, 0));
-    if (sb_buf_add_format(path, "/proc/self/fd/%d", input->file->fd))
-        return sb_fail_memory();
-    sb_context_resolves("standard input", path->data);
-    return SB_OK;
+    sb_split_bag_plan_release(&split->plan);
+    sb_buf_release(&split->name);
+    sb_buf_release(&split->output);
 }
 
 static enum sb_code split_bag(const struct sb_split_bag_options *options,
                               struct sb_split_result *result)
 {
+    CLEANUP(release)
     struct split split = {
         .options = options, .result = result, .plan.numbers = SB_LIMIT_SPOOL(NULL)};
-    enum sb_code code = sb_shard_pattern_parse(&split.pattern, options->output);
 
     *result = (struct sb_split_result){0};
     sb_count_problems(&split.counter, options->notify, &result->problems);
-    if (!code && split.pattern.is_set) {
-        code = make_set(&split);
-    } else if (!code) {
-        code = sb_split_bag_plan_make(&split.plan, options, &split.counter.notify);
-        if (!code)
-            code = make_parts(&split);
-    }
-    sb_split_bag_plan_release(&split.plan);
-    sb_buf_release(&split.name);
-    sb_buf_release(&split.output);
-    return code;
+    TRY(sb_shard_pattern_parse(&split.pattern, options->output));
+    return split.pattern.is_set ? make_set(&split) : make_parts(&split);
 }
 
 enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
                           struct sb_split_result *result)
 {
     struct sb_split_bag_options named = *options;
-    struct sb_input input = {0};
-    struct sb_buf path = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    CLEANUP(sb_input_close) struct sb_input input = {0};
 
     if (strcmp(options->input, "-") != 0)
         return split_bag(options, result);
-    code = name_input(&input, &path);
+    /* Bags are read by their paths, and more than once: standard input gets a path that is a file.
+     */
+    TRY(sb_input_open(&input, "-", sb_container_named("bag").kind));
+    TRY(sb_input_spool(&input, 0));
+    if (sb_buf_add_format(&path, "/proc/self/fd/%d", input.file->fd))
+        return sb_fail_memory();
+    sb_context_resolves("standard input", path.data);
     named.input = path.data;
-    if (!code)
-        code = split_bag(&named, result);
-    sb_input_close(&input);
-    sb_buf_release(&path);
-    return code;
+    return split_bag(&named, result);
 }

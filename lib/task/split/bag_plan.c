@@ -1,7 +1,7 @@
-#include "task/split/bag_plan.h"
 #include "core/number.h"
 #include "core/pace.h"
 #include "core/time.h"
+#include "task/split/impl.h"
 
 #include <stdlib.h>
 
@@ -43,23 +43,19 @@ static struct sb_slice slice_of(const struct sb_record_run *run)
                              .step = run->step};
 }
 
-static enum sb_code begin_slice(struct sb_split_bag_part *part, int64_t record)
-{
-    TRY(sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices)));
-    part->last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
-    part->slices[part->count++] = slice_of(&part->last);
-    return SB_OK;
-}
-
 static enum sb_code add_record(struct sb_split_bag_part *part, int64_t record)
 {
     struct sb_record_run *last = &part->last;
     int64_t step = last->count == 1 ? record - last->first : last->step;
 
-    if (part->count == 0 || step == 0 || record != last->first + step * last->count)
-        return begin_slice(part, record);
-    last->step = step;
-    last->count++;
+    if (part->count == 0 || step == 0 || record != last->first + step * last->count) {
+        TRY(sb_grow(&part->slices, &part->capacity, part->count, sizeof(*part->slices)));
+        part->count++;
+        *last = (struct sb_record_run){.first = record, .step = 1, .count = 1};
+    } else {
+        last->step = step;
+        last->count++;
+    }
     part->slices[part->count - 1] = slice_of(last);
     return SB_OK;
 }
@@ -102,32 +98,26 @@ static int64_t part_of(const struct planning *planning, int64_t place, int64_t s
     return part_by_size(planning, size);
 }
 
-/* Positions in a part are equidistant. */
-static void add_place(struct sb_split_bag_part *part, int64_t place)
-{
-    if (part->records == 0)
-        part->first = place;
-    else if (part->records == 1)
-        part->step = place - part->first;
-}
-
 static enum sb_code take(struct planning *planning, int64_t record, int64_t size)
 {
     struct sb_split_bag_plan *plan = planning->plan;
     int64_t number = part_of(planning, plan->records, size);
-    enum sb_code code = need_part(plan, number);
+    struct sb_split_bag_part *part;
 
-    if (code)
-        return code;
-    if (plan->listed)
-        add_place(&plan->parts[number], plan->records);
-    else
-        code = add_record(&plan->parts[number], record);
+    TRY(need_part(plan, number));
+    part = &plan->parts[number];
+    /* Positions in a part are equidistant. */
+    if (!plan->listed)
+        TRY(add_record(part, record));
+    else if (part->records == 0)
+        part->first = plan->records;
+    else if (part->records == 1)
+        part->step = plan->records - part->first;
     plan->records++;
     sb_count_up(&plan->bytes, size);
-    plan->parts[number].records++;
-    sb_count_up(&plan->parts[number].bytes, size);
-    return code;
+    part->records++;
+    sb_count_up(&part->bytes, size);
+    return SB_OK;
 }
 
 /* Takes records that follow each other in one shard; *taken is at least 1. */
@@ -147,50 +137,34 @@ static enum sb_code take_some(struct planning *planning, const struct sb_record_
     if (count > WINDOW)
         count = WINDOW;
     code = sb_bag_extents(planning->reader, place, count, extents, &good);
+    if (code && code != SB_DAMAGED)
+        return code;
     if (!code)
         good = count;
-    if (code == SB_DAMAGED && good == 0) {
-        /* It is reported when it is copied. */
+    else if (good == 0) /* it is reported when it is copied */
         extents[good++] = (struct sb_extent){0};
-        code = SB_OK;
-    }
+    for (size_t i = 0; i < good; i++)
+        TRY(take(planning, run->first + run->step * (int64_t)i, extents[i].size));
     *taken = (int64_t)good;
-    if (code == SB_DAMAGED)
-        code = SB_OK;
-    for (size_t i = 0; !code && i < good; i++)
-        code = take(planning, run->first + run->step * (int64_t)i, extents[i].size);
-    return code;
-}
-
-static enum sb_code take_run(struct planning *planning, struct sb_record_run run)
-{
-    enum sb_code code = SB_OK;
-    int64_t taken;
-
-    for (; !code && run.count > 0; run.count -= taken) {
-        code = take_some(planning, &run, &taken);
-        run.first += run.step * taken;
-    }
-    return code;
+    return SB_OK;
 }
 
 /* What a list says comes one by one: what is taken together is read together. SB_END: the rest. */
 static enum sb_code collect(struct planning *planning, struct sb_record_choice *choice)
 {
-    enum sb_code code = SB_OK;
-
     planning->count = 0;
-    while (!code && planning->count < WINDOW) {
-        code = sb_record_choice_next(choice, &planning->runs[planning->count]);
-        if (!code)
+    while (planning->count < WINDOW) {
+        enum sb_code code = sb_record_choice_next(choice, &planning->runs[planning->count]);
+
+        if (code == SB_INVALID)
+            sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
+                      sb_error()->text);
+        else if (code)
+            return code;
+        else
             planning->count++;
-        if (code != SB_INVALID)
-            continue;
-        sb_report(planning->notify, SB_PROBLEM, "missing", planning->options->input, "%s",
-                  sb_error()->text);
-        code = SB_OK;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code read_ahead(struct planning *planning, size_t from)
@@ -214,7 +188,7 @@ static enum sb_code take_runs(struct planning *planning)
 {
     size_t measured = planning->slow ? 0 : MEASURED;
     bool ahead = planning->options->convert.transfer.threads > 1;
-    int64_t began = sb_clock_ns();
+    int64_t began = sb_clock_ns(), taken;
 
     for (size_t i = 0; i < planning->count; i++) {
         if (ahead && i == measured) {
@@ -222,7 +196,10 @@ static enum sb_code take_runs(struct planning *planning)
             if (planning->slow)
                 TRY(read_ahead(planning, i));
         }
-        TRY(take_run(planning, planning->runs[i]));
+        for (struct sb_record_run run = planning->runs[i]; run.count > 0; run.count -= taken) {
+            TRY(take_some(planning, &run, &taken));
+            run.first += run.step * taken;
+        }
     }
     return SB_OK;
 }
@@ -250,40 +227,20 @@ static enum sb_code choose(struct planning *planning, struct sb_record_choice **
     const struct sb_record_choice_options *wanted = options->convert.records.choice;
     struct sb_record_choice_options listed = {.sample = -1};
     struct sb_split_bag_plan *plan = planning->plan;
-    struct sb_record_choice *choice;
+    CLEANUP(sb_record_choice_freep) struct sb_record_choice *choice = NULL;
     int64_t count = sb_bag_count(planning->bag);
-    enum sb_code code = sb_record_choice_new(out, wanted ? wanted : &all, count);
 
+    TRY(sb_record_choice_new(&choice, wanted ? wanted : &all, count));
     plan->listed = wanted && wanted->list;
-    if (code || !plan->listed)
-        return code;
+    if (!plan->listed) {
+        *out = TAKE(choice);
+        return SB_OK;
+    }
     plan->numbers.bytes.beside = options->output;
-    choice = *out;
-    *out = NULL;
-    code = sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify);
-    sb_record_choice_free(choice);
+    TRY(sb_record_choice_spool(choice, &plan->numbers, options->input, planning->notify));
     listed.numbers = (struct sb_record_numbers){
         .spool = &plan->numbers, .step = 1, .count = sb_limit_spool_count(&plan->numbers)};
-    return code ? code : sb_record_choice_new(out, &listed, count);
-}
-
-static enum sb_code plan_bag(struct planning *planning)
-{
-    const struct sb_split_bag_options *options = planning->options;
-    struct sb_record_choice *choice = NULL;
-    enum sb_code code = choose(planning, &choice);
-
-    if (!code)
-        code = sb_bag_reader_new(&planning->reader, planning->bag);
-    if (!code) {
-        planning->total = sb_record_choice_total(choice);
-        code = take_chosen(planning, choice);
-    }
-    if (!code && options->rule == SB_SPLIT_BAG_PARTS_OF)
-        code = need_part(planning->plan, options->amount - 1);
-    sb_bag_reader_free(planning->reader);
-    sb_record_choice_free(choice);
-    return code;
+    return sb_record_choice_new(out, &listed, count);
 }
 
 enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
@@ -291,20 +248,23 @@ enum sb_code sb_split_bag_plan_make(struct sb_split_bag_plan *plan,
                                     const struct sb_notify *notify)
 {
     const struct sb_convert_records *records = &options->convert.records;
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
+    CLEANUP(sb_record_choice_freep) struct sb_record_choice *choice = NULL;
+    CLEANUP(sb_bag_reader_freep) struct sb_bag_reader *reader = NULL;
     struct planning planning = {.plan = plan,
                                 .options = options,
                                 .notify = notify,
                                 .interleaved = records->write.layout == SB_LAYOUT_INTERLEAVED};
-    enum sb_code code;
 
     *plan = (struct sb_split_bag_plan){.numbers = SB_LIMIT_SPOOL(NULL)};
-    code = sb_bag_open(&planning.bag, options->input, records->read, notify);
-    if (!code)
-        code = plan_bag(&planning);
-    sb_bag_free(planning.bag);
-    if (code)
-        sb_split_bag_plan_release(plan);
-    return code;
+    TRY(sb_bag_open(&bag, options->input, records->read, notify));
+    planning.bag = bag;
+    TRY(choose(&planning, &choice));
+    TRY(sb_bag_reader_new(&reader, bag));
+    planning.reader = reader;
+    planning.total = sb_record_choice_total(choice);
+    TRY(take_chosen(&planning, choice));
+    return options->rule == SB_SPLIT_BAG_PARTS_OF ? need_part(plan, options->amount - 1) : SB_OK;
 }
 
 struct sb_record_choice_options sb_split_bag_plan_choice(const struct sb_split_bag_plan *plan,

@@ -1,4 +1,4 @@
-#include "task/split/output.h"
+#include "task/split/impl.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,10 +1,9 @@
-#include "task/split/plan.h"
-
 #include "archive/database.h"
 #include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/archive/source.h"
+#include "task/split/impl.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -34,17 +33,6 @@ static const char tables[] =
 
 static const char indexes[] = "CREATE INDEX files_of_part ON files (part);"
                               "CREATE INDEX empty_of_part ON dirs (part) WHERE empty";
-
-static enum sb_code open_tables(struct sb_split_plan *plan, const char *beside)
-{
-    return SB_TABLES(
-        &plan->db, beside, tables,
-        {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-                          " ?9, ?10)"},
-        {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
-        {&plan->fill_dir, "UPDATE dirs SET empty = 0 WHERE path = ?1"},
-        {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"});
-}
 
 /* Entries usually come by directory: has this one the parent of the previous one? */
 static enum sb_code note_parent(struct sb_split_plan *plan, const struct sb_entry *entry,
@@ -118,67 +106,48 @@ static enum sb_code walk(struct sb_split_plan *plan, struct sb_archive *archive,
         .order = sb_split_rules_by_name(plan->rules) ? SB_ORDER_SUBTREES : SB_ORDER_ADDRESS,
         .notify = notify,
     };
-    struct sb_source *source;
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
     struct sb_member member;
-    enum sb_code code = sb_source_open_archive(&source, archive, &options);
+    enum sb_code code;
 
-    if (code)
-        return code;
-    while (!(code = sb_source_next(source, &member))) {
-        code = add(plan, &member.entry);
-        if (code)
-            break;
-    }
-    sb_source_free(source);
+    TRY(sb_source_open_archive(&source, archive, &options));
+    while ((code = sb_source_next(source, &member)) == SB_OK)
+        TRY(add(plan, &member.entry));
     return code == SB_END ? SB_OK : code;
-}
-
-/* A file that was replaced during the walk was read twice. */
-static enum sb_code drop_repeated(struct sb_split_plan *plan)
-{
-    static const char repeated[] =
-        "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)";
-
-    TRY(sb_database_run(plan->db, repeated));
-    TRY(sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files));
-    return sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes);
-}
-
-static enum sb_code fill(struct sb_split_plan *plan, struct sb_archive *archive,
-                         const struct sb_notify *notify)
-{
-    plan->generation = sb_archive_generation(archive);
-    TRY(walk(plan, archive, notify));
-    if (sb_archive_generation(archive) != plan->generation)
-        TRY(drop_repeated(plan));
-    return SB_OK;
 }
 
 enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *archive,
                                struct sb_split_rules *rules, const char *beside,
                                const struct sb_notify *notify)
 {
-    struct sb_split_plan *plan = calloc(1, sizeof(*plan));
-    enum sb_code code;
+    CLEANUP(sb_split_plan_freep) struct sb_split_plan *plan = calloc(1, sizeof(*plan));
 
     *out = NULL;
     if (!plan)
         return sb_fail_memory();
     plan->rules = rules;
-    code = open_tables(plan, beside);
-    if (!code)
-        code = fill(plan, archive, notify);
-    if (!code)
-        code = sb_split_rules_finish(rules, notify);
-    sb_archive_shrink(archive);
-    if (!code)
-        code = sb_database_run(plan->db, indexes);
-    if (code) {
-        sb_split_plan_free(plan);
-        return code;
+    TRY(SB_TABLES(
+        &plan->db, beside, tables,
+        {&plan->add_file, "INSERT INTO files VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                          " ?9, ?10)"},
+        {&plan->add_dir, "INSERT OR REPLACE INTO dirs VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6)"},
+        {&plan->fill_dir, "UPDATE dirs SET empty = 0 WHERE path = ?1"},
+        {&plan->add_above, "INSERT OR IGNORE INTO above VALUES (?1)"}));
+    plan->generation = sb_archive_generation(archive);
+    TRY(walk(plan, archive, notify));
+    if (sb_archive_generation(archive) != plan->generation) {
+        /* A file that was replaced during the walk was read twice. */
+        TRY(sb_database_run(
+            plan->db,
+            "DELETE FROM files WHERE id NOT IN (SELECT max(id) FROM files GROUP BY path)"));
+        TRY(sb_database_integer(plan->db, "SELECT count(*) FROM files", 0, &plan->totals.files));
+        TRY(sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes));
     }
+    TRY(sb_split_rules_finish(rules, notify));
+    sb_archive_shrink(archive);
+    TRY(sb_database_run(plan->db, indexes));
     sb_database_shrink(plan->db);
-    *out = plan;
+    *out = TAKE(plan);
     return SB_OK;
 }
 
@@ -213,13 +182,11 @@ enum sb_code sb_split_plan_count(struct sb_split_plan *plan, int64_t part, int64
     TRY(sb_database_prepare(plan->db, &row,
                             "SELECT count(*), coalesce(sum(size), 0) FROM files"
                             " INDEXED BY files_of_part WHERE part = ?1"));
-    sqlite3_bind_int64(row, 1, part);
-    if (sqlite3_step(row) == SQLITE_ROW) {
-        *files = sqlite3_column_int64(row, 0);
-        *bytes = sqlite3_column_int64(row, 1);
-    } else {
+    SB_BIND(row, part);
+    if (sqlite3_step(row) != SQLITE_ROW)
         return sb_database_fail(plan->db);
-    }
+    *files = sqlite3_column_int64(row, 0);
+    *bytes = sqlite3_column_int64(row, 1);
     return SB_OK;
 }
 
@@ -242,21 +209,18 @@ static enum sb_code each_row(struct sb_split_plan *plan, const char *query, int6
                              enum sb_code (*take)(sqlite3_stmt *row, struct sb_entry *entry),
                              sb_split_each *each, void *context)
 {
-    sqlite3_stmt *row = NULL;
-    enum sb_code code = sb_database_prepare(plan->db, &row, query);
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
+    enum sb_code code = SB_OK;
+    struct sb_entry entry;
 
-    if (!code)
-        sqlite3_bind_int64(row, 1, part);
+    TRY(sb_database_prepare(plan->db, &row, query));
+    SB_BIND(row, part);
     while (sb_database_row(row, &code)) {
-        struct sb_entry entry;
-
-        code = take(row, &entry);
-        if (!code)
-            code = each(context, &entry);
-        if (!code && sb_interrupted())
-            code = sb_fail_interrupt();
+        TRY(take(row, &entry));
+        TRY(each(context, &entry));
+        if (sb_interrupted())
+            return sb_fail_interrupt();
     }
-    sqlite3_finalize(row);
     return code;
 }
 
@@ -301,28 +265,24 @@ enum sb_code sb_split_plan_walk(struct sb_split_plan *plan, int64_t part, enum s
                                 sb_split_each *each, void *context)
 {
     struct pass pass = {.plan = plan, .each = each, .context = context};
-    enum sb_code code;
 
     plan->any_parent = false;
-    code = sb_database_run(plan->db, "DELETE FROM above; INSERT INTO above VALUES ('')");
-    if (!code)
-        code = each_row(plan,
-                        order == SB_BY_PATH
-                            ? "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
-                              " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY path"
-                            : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
-                              " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY id",
-                        part, take_file, pass_file, &pass);
-    if (!code)
-        code = each_row(plan,
-                        "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
-                        " INDEXED BY empty_of_part WHERE part = ?1 AND empty",
-                        part, take_dir, note_empty, plan);
-    if (!code)
-        code = each_row(plan,
-                        "SELECT path, mode, uid, gid, mtime_ns FROM above JOIN dirs USING (path)"
-                        " WHERE ?1 >= 0 ORDER BY path",
-                        part, take_dir, each, context);
+    TRY(sb_database_run(plan->db, "DELETE FROM above; INSERT INTO above VALUES ('')"));
+    TRY(each_row(plan,
+                 order == SB_BY_PATH
+                     ? "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                       " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY path"
+                     : "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns"
+                       " FROM files INDEXED BY files_of_part WHERE part = ?1 ORDER BY id",
+                 part, take_file, pass_file, &pass));
+    TRY(each_row(plan,
+                 "SELECT path, mode, uid, gid, mtime_ns FROM dirs"
+                 " INDEXED BY empty_of_part WHERE part = ?1 AND empty",
+                 part, take_dir, note_empty, plan));
+    TRY(each_row(plan,
+                 "SELECT path, mode, uid, gid, mtime_ns FROM above JOIN dirs USING (path)"
+                 " WHERE ?1 >= 0 ORDER BY path",
+                 part, take_dir, each, context));
     sb_database_shrink(plan->db);
-    return code;
+    return SB_OK;
 }

@@ -59,22 +59,19 @@ static enum sb_code lay_out(struct reshard *work)
     const struct sb_mover_file *after = NULL;
     struct sb_mover_file last;
     struct sb_shard_place place;
-    enum sb_code code;
     size_t count;
 
     for (;;) {
-        code = fetch(work, after, false, &count);
-        if (code || count == 0)
-            return code;
-        for (size_t i = 0; code == SB_OK && i < count; i++) {
+        TRY(fetch(work, after, false, &count));
+        if (count == 0)
+            return SB_OK;
+        for (size_t i = 0; i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
-            code = sb_shard_layout_add(work->layout, file, &place);
+            TRY(sb_shard_layout_add(work->layout, file, &place));
             if (file->size > 0 && file->shard >= work->numbers.to)
                 work->resumed = work->resumed && was_moved(&work->numbers, file, &place);
         }
-        if (code)
-            return code;
         last = work->fetched[count - 1];
         after = &last;
     }
@@ -108,15 +105,12 @@ static enum sb_code choose_numbers(struct reshard *work)
 
 static enum sb_code plan(struct reshard *work)
 {
-    enum sb_code code =
-        sb_renumbering_read(sb_mover_database(work->mover), &work->numbers, &work->under_way);
-
+    TRY(sb_renumbering_read(sb_mover_database(work->mover), &work->numbers, &work->under_way));
     work->resumed = work->under_way;
     if (!work->under_way)
         work->numbers = (struct sb_renumbering){.to = UINT32_MAX};
-    if (code == SB_OK)
-        code = lay_out(work);
-    return code ? code : choose_numbers(work);
+    TRY(lay_out(work));
+    return choose_numbers(work);
 }
 
 /* Are files moved out of this shard, or is it cut? */
@@ -126,23 +120,6 @@ static bool is_changed(const struct reshard *work, uint32_t shard)
            sb_mover_shard_size(work->mover, shard) > sb_shard_layout_bytes(work->layout, shard);
 }
 
-static enum sb_code need_permission(struct reshard *work)
-{
-    for (uint32_t i = 0; i < sb_mover_shard_count(work->mover); i++) {
-        if (is_changed(work, i))
-            TRY(sb_mover_may_write(work->mover, i));
-    }
-    return SB_OK;
-}
-
-/* Cuts shards that files were moved out of. */
-static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file *first)
-{
-    while (work->emptied > first->shard + 1)
-        TRY(sb_mover_shorten(work->mover, --work->emptied, 0));
-    return sb_mover_shorten(work->mover, first->shard, first->offset);
-}
-
 /*
  * Moves the files of the batch, in the order of their addresses, so that adjacent ones are copied
  * as one.
@@ -150,24 +127,25 @@ static enum sb_code cut_emptied(struct reshard *work, const struct sb_mover_file
 static enum sb_code move_batch(struct reshard *work)
 {
     const struct sb_mover_file *first = NULL;
-    enum sb_code code = SB_OK;
 
     if (work->waiting == 0)
         return SB_OK;
-    for (size_t i = work->waiting; code == SB_OK && i-- > 0;) {
+    for (size_t i = work->waiting; i-- > 0;) {
         const struct waiting *waiting = &work->batch[i];
 
         if (waiting->file.size > 0 && !first)
             first = &waiting->file;
-        code = sb_mover_move(work->mover, &waiting->file, waiting->to.shard, waiting->to.offset);
+        TRY(sb_mover_move(work->mover, &waiting->file, waiting->to.shard, waiting->to.offset));
     }
-    if (code == SB_OK)
-        code = sb_mover_commit(work->mover);
-    if (code == SB_OK && first)
-        code = cut_emptied(work, first);
+    TRY(sb_mover_commit(work->mover));
+    /* Shards that files were moved out of are cut. */
+    while (first && work->emptied > first->shard + 1)
+        TRY(sb_mover_shorten(work->mover, --work->emptied, 0));
+    if (first)
+        TRY(sb_mover_shorten(work->mover, first->shard, first->offset));
     work->waiting = 0;
     work->waiting_bytes = 0;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_file *file,
@@ -175,17 +153,16 @@ static enum sb_code add_to_batch(struct reshard *work, const struct sb_mover_fil
 {
     bool full = work->waiting == SB_MOVER_FILES ||
                 (work->waiting_bytes > 0 && file->size > SB_MOVER_BYTES - work->waiting_bytes);
-    enum sb_code code = SB_OK;
 
     work->counts->moved_files++;
     sb_count_up(&work->counts->moved_bytes, file->size);
     if (work->options->dry_run)
         return SB_OK;
     if (full)
-        code = move_batch(work);
+        TRY(move_batch(work));
     work->batch[work->waiting++] = (struct waiting){.file = *file, .to = *to};
     sb_count_up(&work->waiting_bytes, file->size);
-    return code;
+    return SB_OK;
 }
 
 /* An empty file may be anywhere in the final shards. */
@@ -219,12 +196,11 @@ static enum sb_code move_files(struct reshard *work)
     struct sb_shard_place place = sb_shard_layout_end(work->layout), to;
     const struct sb_mover_file *before = NULL;
     struct sb_mover_file last;
-    enum sb_code code;
     size_t count;
 
     for (;;) {
-        code = fetch(work, before, true, &count);
-        for (size_t i = 0; code == SB_OK && i < count; i++) {
+        TRY(fetch(work, before, true, &count));
+        for (size_t i = 0; i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
             sb_shard_layout_back(work->layout, &place, file->size);
@@ -232,10 +208,8 @@ static enum sb_code move_files(struct reshard *work)
                 return move_batch(work);
             to = place_now(work, file, place);
             if (!is_well_placed(work, file, &to))
-                code = add_to_batch(work, file, &to);
+                TRY(add_to_batch(work, file, &to));
         }
-        if (code)
-            return code;
         if (count == 0)
             return move_batch(work);
         last = work->fetched[count - 1];
@@ -263,7 +237,10 @@ static enum sb_code rearrange(struct reshard *work)
     uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
     uint32_t wanted = work->numbers.to + made, existing = sb_mover_shard_count(work->mover);
 
-    TRY(need_permission(work));
+    for (uint32_t i = 0; i < existing; i++) {
+        if (is_changed(work, i))
+            TRY(sb_mover_may_write(work->mover, i));
+    }
     TRY(sb_renumbering_begin(work->mover, &work->numbers, work->options->shard_size));
     /* Also if they exist: a killed run may have made them without recording it. */
     TRY(sb_mover_add_shards(work->mover, wanted > existing ? wanted - existing : 0));
@@ -288,47 +265,46 @@ static bool conforms(const struct reshard *work)
 
 static enum sb_code reshard(struct reshard *work)
 {
-    enum sb_code code = plan(work);
     int64_t limit;
 
-    if (code)
-        return code;
+    TRY(plan(work));
     work->counts->shards_before = sb_mover_shard_count(work->mover);
     work->counts->shards_after = sb_shard_layout_count(work->layout);
     if (work->options->dry_run)
         return move_files(work);
-    code =
-        sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit);
-    if (code || (conforms(work) && limit == work->options->shard_size))
-        return code;
+    TRY(sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit));
+    if (conforms(work) && limit == work->options->shard_size)
+        return SB_OK;
     return rearrange(work);
+}
+
+static void release(struct reshard *work)
+{
+    sb_mover_free(work->mover);
+    sb_shard_layout_free(work->layout);
+    free(work->batch);
+    free(work->fetched);
 }
 
 enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *options,
                         struct sb_reshard_counts *counts)
 {
     struct sb_mover_options mover_options = options->mover;
+    CLEANUP(release)
     struct reshard work = {.archive = archive, .options = options, .counts = counts};
-    enum sb_code code;
 
     *counts = (struct sb_reshard_counts){0};
     if (options->shard_size <= 0)
         return sb_fail(SB_INVALID, "%s: a shard of no bytes holds nothing; give another size",
                        archive);
     mover_options.dry_run = options->dry_run;
-    if (!options->dry_run && sb_restore_first(archive, options->mover.notify))
-        return sb_error()->code;
+    if (!options->dry_run)
+        TRY(sb_restore_first(archive, options->mover.notify));
     work.fetched = calloc(FETCH_MOST, sizeof(*work.fetched));
     work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
-    code = work.fetched && work.batch ? sb_shard_layout_new(&work.layout, options->shard_size)
-                                      : sb_fail_memory();
-    if (code == SB_OK)
-        code = sb_mover_open(&work.mover, archive, &mover_options);
-    if (code == SB_OK)
-        code = reshard(&work);
-    sb_mover_free(work.mover);
-    sb_shard_layout_free(work.layout);
-    free(work.batch);
-    free(work.fetched);
-    return code;
+    if (!work.fetched || !work.batch)
+        return sb_fail_memory();
+    TRY(sb_shard_layout_new(&work.layout, options->shard_size));
+    TRY(sb_mover_open(&work.mover, archive, &mover_options));
+    return reshard(&work);
 }

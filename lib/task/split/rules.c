@@ -1,13 +1,10 @@
-#include "task/split/rules.h"
-
 #include "archive/database.h"
 #include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "core/share.h"
-#include "task/split/output.h"
-#include "task/split/unit.h"
+#include "task/split/impl.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -54,40 +51,34 @@ struct sb_split_rules {
 static enum sb_code split_fill_measure(struct sb_split_fill *fill, enum sb_split_unit unit,
                                        struct sb_archive *archive)
 {
-    enum sb_code code = sb_database_integer(sb_archive_database(archive),
-                                            "SELECT sum(size) FROM main.files"
-                                            " WHERE typeof(size) = 'integer' AND size > 0",
-                                            0, &fill->bytes_ahead);
-
-    if (!code)
-        code = sb_split_unit_count(unit, archive, &fill->units_ahead);
+    TRY(sb_database_integer(sb_archive_database(archive),
+                            "SELECT sum(size) FROM main.files"
+                            " WHERE typeof(size) = 'integer' AND size > 0",
+                            0, &fill->bytes_ahead));
+    TRY(sb_split_unit_count(unit, archive, &fill->units_ahead));
     fill->by_number = fill->bytes_ahead == 0;
     if (fill->by_number)
         fill->bytes_ahead = fill->units_ahead;
-    return code;
+    return SB_OK;
 }
 
 /*
- * Is the current part nearer to its share without this unit? Its share is an equal part of all that
- * earlier parts have left; one unit is reserved for each later part if there are enough.
+ * Is the current part full without this unit? If their number is fixed: is it nearer to its share
+ * so? Its share is an equal part of all that earlier parts have left; one unit is reserved for each
+ * later part if there are enough.
  */
-static bool share_is_full(const struct sb_split_fill *fill, int64_t size)
-{
-    int64_t parts_ahead = fill->amount - fill->at_hand;
-    double share = (double)fill->bytes_ahead / (double)parts_ahead;
-
-    if (fill->units_ahead - fill->units < parts_ahead)
-        return true;
-    return (double)fill->bytes + (double)size / 2 > share;
-}
-
 static bool is_full(const struct sb_split_fill *fill, int64_t size)
 {
+    int64_t parts_ahead = fill->amount - fill->at_hand;
+
     if (fill->units == 0)
         return false;
     if (fill->by_size)
         return size > fill->amount - fill->bytes;
-    return fill->at_hand + 1 < fill->amount && share_is_full(fill, size);
+    if (parts_ahead <= 1)
+        return false;
+    return fill->units_ahead - fill->units < parts_ahead ||
+           (double)fill->bytes + (double)size / 2 > (double)fill->bytes_ahead / (double)parts_ahead;
 }
 
 /* The part of the next unit, of `size` bytes. */
@@ -139,11 +130,6 @@ static enum sb_code find_or_add_part(struct sb_split_rules *rules, const char *n
     return add_part(rules, name, size);
 }
 
-static bool has_names(const struct sb_split_rules *rules)
-{
-    return rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
-}
-
 static enum sb_code find_name(struct sb_split_rules *rules, int64_t part)
 {
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
@@ -159,13 +145,12 @@ static enum sb_code find_name(struct sb_split_rules *rules, int64_t part)
 
 enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part, const char **name)
 {
-    enum sb_code code;
+    bool has_name = rules->scheme->rule != SB_SPLIT_PARTS && rules->scheme->rule != SB_SPLIT_SIZE;
 
     sb_buf_clear(&rules->name);
-    code = has_names(rules) ? find_name(rules, part)
-                            : sb_split_number(part, rules->parts, &rules->name);
+    TRY(has_name ? find_name(rules, part) : sb_split_number(part, rules->parts, &rules->name));
     *name = rules->name.data;
-    return code;
+    return SB_OK;
 }
 
 bool sb_split_rules_by_name(const struct sb_split_rules *rules)
@@ -176,15 +161,6 @@ bool sb_split_rules_by_name(const struct sb_split_rules *rules)
 int64_t sb_split_rules_parts(const struct sb_split_rules *rules)
 {
     return rules->parts;
-}
-
-static int64_t choose_by_size(struct sb_split_rules *rules, const struct sb_entry *entry)
-{
-    int64_t part = entry->type == SB_DIR ? 0 : split_fill_next(&rules->fill, entry->size);
-
-    if (rules->parts <= part)
-        rules->parts = part + 1;
-    return part;
 }
 
 static enum sb_code choose_by_ratio(const struct sb_split_rules *rules,
@@ -210,7 +186,6 @@ static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
 {
     const char *other;
     int64_t before;
-    enum sb_code code = SB_OK;
 
     sqlite3_bind_text(add, 1, name->data, (int)name->size, SQLITE_STATIC);
     sqlite3_bind_int64(add, 2, part);
@@ -219,43 +194,36 @@ static enum sb_code add_listed(struct sb_split_rules *rules, sqlite3_stmt *add,
         rules->listed++;
         return SB_OK;
     }
-    code = find_number(rules->find_listed, name->data, name->size, &before);
-    if (code || before == part)
-        return code;
-    code = sb_split_rules_name(rules, before, &other);
-    if (!code)
-        code = sb_fail(SB_INVALID, "%s: %s is in the list of %s too; a file goes into one part",
-                       share->list, name->data, other);
-    return code;
+    TRY(find_number(rules->find_listed, name->data, name->size, &before));
+    if (before == part)
+        return SB_OK;
+    TRY(sb_split_rules_name(rules, before, &other));
+    return sb_fail(SB_INVALID, "%s: %s is in the list of %s too; a file goes into one part",
+                   share->list, name->data, other);
 }
 
 static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
                               const struct sb_split_share *share)
 {
-    struct sb_buf clean = {0};
-    struct sb_list *list = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf clean = {0};
+    CLEANUP(sb_list_freep) struct sb_list *list = NULL;
     const char *name;
     size_t size;
     int64_t part;
     bool stripped;
     enum sb_code code;
 
-    code = find_or_add_part(rules, share->name, strlen(share->name), &part);
-    if (!code)
-        code = sb_list_open(&list, share->list, rules->scheme->list_end);
-    if (!code && rules->scheme->lists_must_name)
+    TRY(find_or_add_part(rules, share->name, strlen(share->name), &part));
+    TRY(sb_list_open(&list, share->list, rules->scheme->list_end));
+    if (rules->scheme->lists_must_name)
         sb_list_must_name(list);
-    while (!code) {
-        code = sb_list_next(list, &name, &size);
-        if (!code && sb_name_normalize(name, &clean, &stripped))
-            code = sb_fail_memory();
-        if (!code)
-            code = sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean);
-        if (!code && size > 0)
-            code = add_listed(rules, add, share, part, &clean);
+    while ((code = sb_list_next(list, &name, &size)) == SB_OK) {
+        if (sb_name_normalize(name, &clean, &stripped))
+            return sb_fail_memory();
+        TRY(sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean));
+        if (size > 0)
+            TRY(add_listed(rules, add, share, part, &clean));
     }
-    sb_list_free(list);
-    sb_buf_release(&clean);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -268,15 +236,6 @@ static enum sb_code read_lists(struct sb_split_rules *rules)
     for (size_t i = 0; i < scheme->share_count; i++)
         TRY(read_list(rules, add, &scheme->shares[i]));
     return SB_OK;
-}
-
-static enum sb_code choose_by_list(struct sb_split_rules *rules, const struct sb_entry *entry,
-                                   int64_t *part)
-{
-    enum sb_code code = find_number(rules->find_listed, entry->path, entry->path_size, part);
-
-    rules->found += code == SB_OK;
-    return code == SB_NOENT ? SB_END : code;
 }
 
 static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt *row,
@@ -300,15 +259,14 @@ static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt
 
 enum sb_code sb_split_rules_finish(struct sb_split_rules *rules, const struct sb_notify *notify)
 {
-    sqlite3_stmt *row = NULL;
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
+    enum sb_code code = SB_OK;
 
     if (rules->found == rules->listed)
         return SB_OK;
-    code = sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path");
+    TRY(sb_database_prepare(rules->db, &row, "SELECT path FROM listed ORDER BY path"));
     while (sb_database_row(row, &code))
         code = report_if_missing(rules, row, notify);
-    sqlite3_finalize(row);
     return code;
 }
 
@@ -317,36 +275,39 @@ static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_
 {
     const char *slash = memchr(entry->path, '/', entry->path_size);
     size_t size = slash ? (size_t)(slash - entry->path) : entry->path_size;
-    enum sb_code code;
 
     if (!slash && entry->type != SB_DIR)
         return SB_END;
-    if (rules->top.size == size && memcmp(rules->top.data, entry->path, size) == 0) {
-        *part = rules->top_part;
-        return SB_OK;
+    if (rules->top.size != size || memcmp(rules->top.data, entry->path, size) != 0) {
+        TRY(find_or_add_part(rules, entry->path, size, &rules->top_part));
+        if (sb_buf_set(&rules->top, entry->path, size))
+            return sb_fail_memory();
     }
-    code = find_or_add_part(rules, entry->path, size, part);
-    if (!code && sb_buf_set(&rules->top, entry->path, size))
-        code = sb_fail_memory();
-    rules->top_part = *part;
-    return code;
+    *part = rules->top_part;
+    return SB_OK;
 }
 
 static enum sb_code choose(struct sb_split_rules *rules, const struct sb_entry *entry,
                            int64_t *part)
 {
+    enum sb_code code;
+
     switch (rules->scheme->rule) {
     case SB_SPLIT_RATIOS:
         return choose_by_ratio(rules, entry, part);
     case SB_SPLIT_LISTS:
-        return choose_by_list(rules, entry, part);
+        code = find_number(rules->find_listed, entry->path, entry->path_size, part);
+        rules->found += code == SB_OK;
+        return code == SB_NOENT ? SB_END : code;
     case SB_SPLIT_DIRS:
         return choose_by_top(rules, entry, part);
     case SB_SPLIT_PARTS:
     case SB_SPLIT_SIZE:
         break;
     }
-    *part = choose_by_size(rules, entry);
+    *part = entry->type == SB_DIR ? 0 : split_fill_next(&rules->fill, entry->size);
+    if (rules->parts <= *part)
+        rules->parts = *part + 1;
     return SB_OK;
 }
 
@@ -371,19 +332,18 @@ static enum sb_code choose_unit(struct sb_split_rules *rules, const char *name, 
                                 int64_t *part)
 {
     struct sb_entry whole = {.path = name, .path_size = size, .type = SB_FILE};
-    enum sb_code code;
+    enum sb_code code = sb_split_units_find(rules->units, name, size, part);
 
-    code = sb_split_units_find(rules->units, name, size, part);
     if (code != SB_END)
         return !code && *part < 0 ? SB_END : code;
-    code = sb_split_units_bytes(rules->units, name, size, &whole.size);
-    if (!code)
-        code = choose_or_rest(rules, &whole, part);
+    TRY(sb_split_units_bytes(rules->units, name, size, &whole.size));
+    code = choose_or_rest(rules, &whole, part);
     if (code && code != SB_END)
         return code;
     if (code)
         *part = -1;
-    return sb_split_units_add(rules->units, name, size, *part) ? sb_error()->code : code;
+    TRY(sb_split_units_add(rules->units, name, size, *part));
+    return code;
 }
 
 enum sb_code sb_split_rules_choose(struct sb_split_rules *rules, const struct sb_entry *entry,
@@ -401,19 +361,10 @@ static const char tables[] =
     "CREATE TABLE parts (number INTEGER PRIMARY KEY, name TEXT UNIQUE);"
     "CREATE TABLE listed (path TEXT PRIMARY KEY, part INTEGER) WITHOUT ROWID; BEGIN";
 
-static enum sb_code open_tables(struct sb_split_rules *rules, const char *beside)
-{
-    return SB_TABLES(&rules->db, beside, tables,
-                     {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
-                     {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
-                     {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"});
-}
-
 /* Parts that exist in any case. */
 static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archive)
 {
     const struct sb_split_scheme *scheme = rules->scheme;
-    enum sb_code code = SB_OK;
 
     switch (scheme->rule) {
     case SB_SPLIT_PARTS:
@@ -423,9 +374,9 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
         rules->parts = 1;
         return SB_OK;
     case SB_SPLIT_RATIOS:
-        for (size_t i = 0; !code && i < scheme->share_count; i++)
-            code = add_part(rules, scheme->shares[i].name, strlen(scheme->shares[i].name));
-        return code;
+        for (size_t i = 0; i < scheme->share_count; i++)
+            TRY(add_part(rules, scheme->shares[i].name, strlen(scheme->shares[i].name)));
+        return SB_OK;
     case SB_SPLIT_LISTS:
         return read_lists(rules);
     case SB_SPLIT_DIRS:
@@ -448,7 +399,10 @@ enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_spl
         .by_size = scheme->rule == SB_SPLIT_SIZE,
         .amount = scheme->amount,
     };
-    TRY(open_tables(rules, beside));
+    TRY(SB_TABLES(&rules->db, beside, tables,
+                  {&rules->find_part, "SELECT number FROM parts WHERE name = ?1"},
+                  {&rules->add_part, "INSERT INTO parts VALUES (?1, ?2)"},
+                  {&rules->find_listed, "SELECT part FROM listed WHERE path = ?1"}));
     if (scheme->unit != SB_SPLIT_FILES && scheme->unit != SB_SPLIT_KEYS)
         TRY(sb_split_units_new(&rules->units, scheme->unit, archive, beside));
     TRY(begin(rules, archive));

@@ -5,27 +5,17 @@
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
 #include "archive/shards.h"
-#include "archive/writer/linker.h"
 #include "archive/writer/tally.h"
 #include "archive/writer/writer.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "task/convert/paths.h"
-#include "task/split/output.h"
-#include "task/split/plan.h"
+#include "task/split/impl.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
-
-struct sb_split_link_options {
-    struct sb_archive *whole; /* of the plan; not adopted */
-    struct sb_shards *shards; /* of whole */
-    const char *output;
-    enum sb_link_kind kind;
-    struct sb_writer_options writer;
-};
 
 struct split {
     const struct sb_split_options *options;
@@ -63,14 +53,6 @@ static const char tables[] =
 static const char indexes[] = "CREATE UNIQUE INDEX " SB_ADOPTED_FILES " ON files (path);"
                               "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path); COMMIT";
 
-static enum sb_code open_tables(struct view *view, const char *beside)
-{
-    TRY(SB_TABLES(
-        &view->db, beside, tables,
-        {&view->add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}));
-    return sb_tally_new(&view->tally, view->db);
-}
-
 static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
 {
     struct view *view = context;
@@ -82,26 +64,29 @@ static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
     return sb_tally_file(view->tally, entry->path, entry->path_size, 1, entry->size);
 }
 
-/* Derived (archive.h) from whole, the archive of the plan. beside: see sb_temp_directory. */
-static enum sb_code split_view_open(struct sb_archive **out, struct sb_split_plan *plan,
-                                    int64_t part, struct sb_archive *whole, const char *beside)
+static void release_view(struct view *view)
 {
-    struct view view = {0};
-    enum sb_code code = open_tables(&view, beside);
+    sqlite3_finalize(view->add_file);
+    sb_tally_free(view->tally);
+    sb_database_close(view->db);
+}
 
-    *out = NULL;
-    if (!code)
-        code = sb_split_plan_walk(plan, part, SB_BY_ADDRESS, add_to_view, &view);
-    if (!code)
-        code = sb_tally_apply(view.tally, view.db, true);
-    if (!code)
-        code = sb_database_run(view.db, indexes);
-    sqlite3_finalize(view.add_file);
-    sb_tally_free(view.tally);
-    if (!code)
-        return sb_archive_derive(out, view.db, whole, sb_split_plan_generation(plan));
-    sb_database_close(view.db);
-    return code;
+/* Derived (archive.h) from the archive of the plan. */
+static enum sb_code open_view(struct sb_archive **out, struct split *split, int64_t part)
+{
+    CLEANUP(release_view) struct view view = {0};
+
+    TRY(SB_TABLES(
+        &view.db, split->output.data, tables,
+        {&view.add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}));
+    TRY(sb_tally_new(&view.tally, view.db));
+    TRY(sb_split_plan_walk(split->plan, part, SB_BY_ADDRESS, add_to_view, &view));
+    TRY(sb_tally_apply(view.tally, view.db, true));
+    TRY(sb_database_run(view.db, indexes));
+    sqlite3_finalize(TAKE(view.add_file));
+    sb_tally_free(TAKE(view.tally));
+    return sb_archive_derive(out, TAKE(view.db), split->options->archive,
+                             sb_split_plan_generation(split->plan));
 }
 
 static enum sb_code add_link(void *context, const struct sb_entry *entry)
@@ -119,15 +104,10 @@ static enum sb_code add_link(void *context, const struct sb_entry *entry)
     return sb_writer_add_file(link->writer, &linked);
 }
 
-static enum sb_code commit(const struct link *link, const struct sb_split_plan *plan,
-                           const struct sb_archive *whole)
+static void release_link(struct link *link)
 {
-    if (sb_archive_generation(whole) != sb_split_plan_generation(plan))
-        return sb_fail(SB_CHANGED,
-                       "%s: was changed by another process, and its files may lie elsewhere; run "
-                       "again",
-                       sb_archive_path(whole));
-    return sb_writer_commit(link->writer);
+    sb_linker_free(link->linker);
+    sb_writer_free(link->writer);
 }
 
 /*
@@ -135,27 +115,29 @@ static enum sb_code commit(const struct link *link, const struct sb_split_plan *
  * SB_CHANGED if another process changed the archive since the plan was made, so that bytes may have
  * moved.
  */
-static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
-                               const struct sb_split_link_options *options)
+static enum sb_code link_part(struct split *split, int64_t part)
 {
-    struct link link = {.shards = options->shards};
-    struct sb_owner_names names = {0};
-    enum sb_code code = sb_writer_open(&link.writer, options->output, &options->writer);
+    const struct sb_split_options *options = split->options;
+    const struct sb_notify *notify = &split->counter.notify;
+    struct sb_writer_options writer = {
+        .mode = options->existing == SB_EXISTING_REPLACE ? SB_REPLACE : SB_CREATE,
+        .shard_size = options->convert.shard_size,
+        .notify = notify,
+    };
+    CLEANUP(release_link) struct link link = {.shards = split->shards};
+    CLEANUP(sb_owner_names_release) struct sb_owner_names names = {0};
 
-    if (!code)
-        code = sb_linker_new(&link.linker, link.writer, options->kind);
-    if (!code)
-        code = sb_split_plan_walk(plan, part, SB_BY_PATH, add_link, &link);
-    if (!code)
-        code = sb_owner_names_of(&names, options->whole, options->writer.notify);
-    if (!code)
-        code = sb_writer_name_owners(link.writer, &names, options->writer.notify);
-    if (!code)
-        code = commit(&link, plan, options->whole);
-    sb_owner_names_release(&names);
-    sb_linker_free(link.linker);
-    sb_writer_free(link.writer);
-    return code;
+    TRY(sb_writer_open(&link.writer, split->output.data, &writer));
+    TRY(sb_linker_new(&link.linker, link.writer, options->link_kind));
+    TRY(sb_split_plan_walk(split->plan, part, SB_BY_PATH, add_link, &link));
+    TRY(sb_owner_names_of(&names, options->archive, notify));
+    TRY(sb_writer_name_owners(link.writer, &names, notify));
+    if (sb_archive_generation(options->archive) != sb_split_plan_generation(split->plan))
+        return sb_fail(SB_CHANGED,
+                       "%s: was changed by another process, and its files may lie elsewhere; run "
+                       "again",
+                       sb_archive_path(options->archive));
+    return sb_writer_commit(link.writer);
 }
 
 static void progress(void *context, int64_t bytes, int64_t total, int64_t files)
@@ -186,13 +168,11 @@ static enum sb_code name_output(struct split *split, int64_t part)
 
 static bool exists(const char *path, const char *suffix)
 {
-    struct sb_buf whole = {0};
+    CLEANUP(sb_buf_release) struct sb_buf whole = {0};
     struct stat st;
-    bool there = sb_buf_add_text(&whole, path) == SB_OK &&
-                 sb_buf_add_text(&whole, suffix) == SB_OK && lstat(whole.data, &st) == 0;
 
-    sb_buf_release(&whole);
-    return there;
+    return sb_buf_add_text(&whole, path) == SB_OK && sb_buf_add_text(&whole, suffix) == SB_OK &&
+           lstat(whole.data, &st) == 0;
 }
 
 /*
@@ -249,19 +229,14 @@ static enum sb_code check_outputs(struct split *split)
     return SB_OK;
 }
 
-/* A path in the directory of the parts, or where their paths begin to differ. */
-static enum sb_code name_place(const char *output, struct sb_buf *out)
-{
-    return sb_buf_set(out, output, sb_split_output_fixed(output)) || sb_buf_add_char(out, '_')
-               ? sb_fail_memory()
-               : SB_OK;
-}
-
-static enum sb_code convert(struct split *split, struct sb_archive *view,
-                            struct sb_convert_result *done)
+static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written)
 {
     struct sb_convert_options options = split->options->convert;
+    struct sb_convert_result done = {0};
+    CLEANUP(sb_archive_freep) struct sb_archive *view = NULL;
+    enum sb_code code;
 
+    TRY(open_view(&view, split, part));
     options.archive = view;
     options.of_items = sb_split_rules_by_name(split->rules);
     options.inputs = NULL;
@@ -273,34 +248,7 @@ static enum sb_code convert(struct split *split, struct sb_archive *view,
     options.transfer.progress = progress;
     options.transfer.context = split;
     options.lost = lose;
-    return sb_convert(&options, done);
-}
-
-static enum sb_code link_part(struct split *split, int64_t part)
-{
-    const struct sb_split_options *options = split->options;
-    struct sb_split_link_options link = {
-        .whole = options->archive,
-        .shards = split->shards,
-        .output = split->output.data,
-        .kind = options->link_kind,
-        .writer = {.mode = options->existing == SB_EXISTING_REPLACE ? SB_REPLACE : SB_CREATE,
-                   .shard_size = options->convert.shard_size,
-                   .notify = &split->counter.notify},
-    };
-
-    return split_link(split->plan, part, &link);
-}
-
-static enum sb_code convert_part(struct split *split, int64_t part, struct sb_split_part *written)
-{
-    struct sb_convert_result done = {0};
-    struct sb_archive *view;
-    enum sb_code code = SB_OK;
-
-    TRY(split_view_open(&view, split->plan, part, split->options->archive, split->output.data));
-    code = convert(split, view, &done);
-    sb_archive_free(view);
+    code = sb_convert(&options, &done);
     written->files = done.counts.files;
     written->bytes = done.counts.bytes;
     return code;
@@ -309,14 +257,11 @@ static enum sb_code convert_part(struct split *split, int64_t part, struct sb_sp
 static enum sb_code make_part(struct split *split, int64_t part)
 {
     const struct sb_split_options *options = split->options;
-    struct sb_split_part made = {0};
+    struct sb_split_part made;
     int64_t files, bytes;
-    enum sb_code code = name_output(split, part);
 
-    if (!code)
-        code = sb_split_plan_count(split->plan, part, &files, &bytes);
-    if (code)
-        return code;
+    TRY(name_output(split, part));
+    TRY(sb_split_plan_count(split->plan, part, &files, &bytes));
     made = (struct sb_split_part){
         .name = split->name,
         .output = split->output.data,
@@ -325,56 +270,46 @@ static enum sb_code make_part(struct split *split, int64_t part)
         .skipped = options->existing == SB_EXISTING_SKIP && output_exists(split),
     };
     if (made.skipped)
-        code = keep_part(split);
+        TRY(keep_part(split));
     else if (!options->dry_run)
-        code = options->link ? link_part(split, part) : convert_part(split, part, &made);
+        TRY(options->link ? link_part(split, part) : convert_part(split, part, &made));
     split->files_done += files;
     sb_count_up(&split->bytes_done, bytes);
-    if (code)
-        return code;
     split->result->parts++;
     options->part_done(options->context, &made);
     return SB_OK;
 }
 
-static enum sb_code make_parts(struct split *split)
+static void release(struct split *split)
 {
-    int64_t parts = sb_split_rules_parts(split->rules);
-    enum sb_code code = sb_shards_open(&split->shards, split->options->archive);
-
-    for (int64_t part = 0; !code && part < parts; part++)
-        code = make_part(split, part);
     sb_shards_free(split->shards);
-    return code;
+    sb_split_plan_free(split->plan);
+    sb_split_rules_free(split->rules);
+    sb_buf_release(&split->output);
 }
 
 enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_result *result)
 {
-    struct split split = {.options = options, .result = result};
-    struct sb_buf beside = {0};
-    enum sb_code code = name_place(options->output, &beside);
+    CLEANUP(sb_buf_release) struct sb_buf beside = {0};
+    CLEANUP(release) struct split split = {.options = options, .result = result};
+    const struct sb_notify *notify = &split.counter.notify;
+    const char *output = options->output;
 
     *result = (struct sb_split_result){0};
     sb_count_problems(&split.counter, options->notify, &result->problems);
-    if (!code)
-        code = sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data);
-    if (!code)
-        code = sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data,
-                                 &split.counter.notify);
-    if (!code) {
-        split.totals = sb_split_plan_totals(split.plan);
-        result->files_left = split.totals.files_left;
-        if (options->streamed && options->existing == SB_EXISTING_REPLACE &&
-            split.totals.files + split.totals.files_left == 0)
-            code = sb_fail_empty(sb_archive_path(options->archive));
-        else
-            code = check_outputs(&split);
-    }
-    if (!code)
-        code = make_parts(&split);
-    sb_split_plan_free(split.plan);
-    sb_split_rules_free(split.rules);
-    sb_buf_release(&split.output);
-    sb_buf_release(&beside);
-    return code;
+    /* A path in the directory of the parts, or where their paths begin to differ. */
+    if (sb_buf_set(&beside, output, sb_split_output_fixed(output)) || sb_buf_add_char(&beside, '_'))
+        return sb_fail_memory();
+    TRY(sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data));
+    TRY(sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data, notify));
+    split.totals = sb_split_plan_totals(split.plan);
+    result->files_left = split.totals.files_left;
+    if (options->streamed && options->existing == SB_EXISTING_REPLACE &&
+        split.totals.files + split.totals.files_left == 0)
+        return sb_fail_empty(sb_archive_path(options->archive));
+    TRY(check_outputs(&split));
+    TRY(sb_shards_open(&split.shards, options->archive));
+    for (int64_t part = 0; part < sb_split_rules_parts(split.rules); part++)
+        TRY(make_part(&split, part));
+    return SB_OK;
 }

@@ -12,20 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t top_size(const char *path, size_t size)
-{
-    const char *slash = memchr(path, '/', size);
-
-    return slash ? (size_t)(slash - path) : size;
-}
-
 size_t sb_split_unit_size(enum sb_split_unit unit, const char *path, size_t size)
 {
+    const char *slash = memchr(path, '/', size);
     size_t home = sb_parent_size(path, size);
 
     switch (unit) {
     case SB_SPLIT_TOPS:
-        return top_size(path, size);
+        return slash ? (size_t)(slash - path) : size;
     case SB_SPLIT_SAMPLES:
         return sb_sample_name_size(path, size);
     case SB_SPLIT_HOMES:
@@ -89,47 +83,42 @@ enum sb_code sb_split_unit_listed(enum sb_split_unit unit, struct sb_archive *ar
 
 enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const char *path)
 {
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
     struct sb_cache_segment segment;
-    struct sb_cache *cache;
-    enum sb_code code = sb_cache_open(&cache, &path, 1, NULL);
 
     *out = SB_SPLIT_KEYS;
     *lists = false;
-    if (code)
-        return code;
-    for (uint32_t i = 0; !code && i < sb_cache_segment_count(cache); i++) {
-        code = sb_cache_segment(cache, i, &segment);
-        if (!code && !segment.damaged && segment.structure != SB_CACHE_TENSOR &&
+    TRY(sb_cache_open(&cache, &path, 1, NULL));
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        TRY(sb_cache_segment(cache, i, &segment));
+        if (!segment.damaged && segment.structure != SB_CACHE_TENSOR &&
             segment.structure != SB_CACHE_BLOB)
             *out = SB_SPLIT_HOMES;
-        *lists = *lists || (!code && segment.structure == SB_CACHE_LIST);
+        *lists = *lists || segment.structure == SB_CACHE_LIST;
     }
-    sb_cache_free(cache);
-    return code;
+    return SB_OK;
 }
 
 /* Includes links, and rows that cannot be used: they are distributed as well. */
 static enum sb_code count_samples(struct sb_archive *archive, int64_t *count)
 {
-    struct sb_seen *seen;
-    sqlite3_stmt *rows = NULL;
+    CLEANUP(sb_seen_freep) struct sb_seen *seen = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
     bool before;
-    enum sb_code code = sb_seen_new(&seen, ".");
+    enum sb_code code = SB_OK;
 
     *count = 0;
-    if (!code)
-        code = sb_database_prepare(sb_archive_database(archive), &rows,
-                                   "SELECT path FROM main.files ORDER BY path");
+    TRY(sb_seen_new(&seen, "."));
+    TRY(sb_database_prepare(sb_archive_database(archive), &rows,
+                            "SELECT path FROM main.files ORDER BY path"));
     while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
-        code = sb_seen_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
-                           &before);
+        TRY(sb_seen_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
+                        &before));
         *count += !before;
     }
-    sqlite3_finalize(rows);
-    sb_seen_free(seen);
     return code;
 }
 

@@ -31,21 +31,44 @@ struct syncing {
     struct sb_error failure; /* of the notify */
 };
 
+enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, const char *within,
+                                  bool may_miss)
+{
+    struct sb_entry entry;
+    enum sb_code code;
+
+    for (size_t size = strlen(within); size > 0; size = sb_parent_size(within, size)) {
+        code = sb_archive_lookup(archive, within, size, &entry);
+        if (code == SB_NOENT && !may_miss)
+            return sb_fail(SB_NOENT, "%s: has no directory %s", name, within);
+        if (code && code != SB_NOENT)
+            return code;
+        if (!code && entry.type != SB_DIR)
+            return sb_fail(SB_INVALID, "%s: its %.*s is a file, and no directory", name, (int)size,
+                           within);
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_sync_fail_empty(const struct sb_store *from)
+{
+    return sb_fail(SB_INVALID, "%s: is empty, and nothing is removed for that; see --force",
+                   sb_store_name(from));
+}
+
 /* The stored name in the target of what a problem is about; false: it is not known. */
 static bool name_target(const struct syncing *syncing, const char *subject, struct sb_buf *name)
 {
     const char *root = sb_store_path(syncing->from->store);
     size_t size = strlen(root);
-    struct sb_buf normal = {0};
-    bool stripped, known;
+    CLEANUP(sb_buf_release) struct sb_buf normal = {0};
+    bool stripped;
 
     if (syncing->is_tree && strncmp(subject, root, size) == 0 && subject[size] == '/')
         subject += size + 1;
-    known = sb_name_normalize(subject, &normal, &stripped) == SB_OK && !stripped &&
-            sb_name_join(name, syncing->within, strlen(syncing->within), normal.data,
-                         normal.size) == SB_OK;
-    sb_buf_release(&normal);
-    return known;
+    return sb_name_normalize(subject, &normal, &stripped) == SB_OK && !stripped &&
+           sb_name_join(name, syncing->within, strlen(syncing->within), normal.data, normal.size) ==
+               SB_OK;
 }
 
 /* What the source could not read stays in the archive. */
@@ -109,18 +132,13 @@ static const struct sb_notify silent = {0};
 
 static enum sb_code foresee_tree(struct syncing *syncing)
 {
-    struct sb_pack_source *items;
+    CLEANUP(sb_pack_source_freep) struct sb_pack_source *items = NULL;
     struct sb_pack_item item;
-    enum sb_code code = open_items(syncing, &items, &silent);
+    enum sb_code code;
 
-    if (code)
-        return code;
-    while (!code) {
-        code = sb_pack_source_next(items, &item);
-        if (!code)
-            code = sb_unmet_foresee(syncing->unmet, item.name, item.name_size);
-    }
-    sb_pack_source_free(items);
+    TRY(open_items(syncing, &items, &silent));
+    while ((code = sb_pack_source_next(items, &item)) == SB_OK)
+        TRY(sb_unmet_foresee(syncing->unmet, item.name, item.name_size));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -144,19 +162,14 @@ static enum sb_code foresee_member(struct syncing *syncing, const struct sb_memb
 static enum sb_code foresee_container(struct syncing *syncing)
 {
     const struct sb_source_options options = {.threads = syncing->options->threads};
-    struct sb_buf clean = {0}, name = {0};
-    struct sb_source *members = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf clean = {0}, name = {0};
+    CLEANUP(sb_source_freep) struct sb_source *members = NULL;
     struct sb_member member;
-    enum sb_code code = sb_store_source(syncing->from->again, &members, &options, &silent);
+    enum sb_code code;
 
-    while (!code) {
-        code = sb_source_next(members, &member);
-        if (!code)
-            code = foresee_member(syncing, &member, &clean, &name);
-    }
-    sb_source_free(members);
-    sb_buf_release(&clean);
-    sb_buf_release(&name);
+    TRY(sb_store_source(syncing->from->again, &members, &options, &silent));
+    while ((code = sb_source_next(members, &member)) == SB_OK)
+        TRY(foresee_member(syncing, &member, &clean, &name));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -171,19 +184,16 @@ static enum sb_code foresee(void *context)
 /* Both are directories, where that can be known at the beginning. */
 static enum sb_code check_within(struct syncing *syncing)
 {
-    struct sb_archive *from = sb_store_archive(syncing->from->store), *target = NULL;
-    enum sb_code code = SB_OK;
+    struct sb_archive *from = sb_store_archive(syncing->from->store);
+    CLEANUP(sb_archive_freep) struct sb_archive *target = NULL;
 
     if (from)
-        code = sb_sync_check_within(from, sb_store_name(syncing->from->store),
-                                    syncing->from->within, false);
-    if (code || !syncing->exists || !*syncing->within)
-        return code;
-    code = sb_archive_open(&target, syncing->archive);
-    if (!code)
-        code = sb_sync_check_within(target, syncing->archive, syncing->within, true);
-    sb_archive_free(target);
-    return code;
+        TRY(sb_sync_check_within(from, sb_store_name(syncing->from->store), syncing->from->within,
+                                 false));
+    if (!syncing->exists || !*syncing->within)
+        return SB_OK;
+    TRY(sb_archive_open(&target, syncing->archive));
+    return sb_sync_check_within(target, syncing->archive, syncing->within, true);
 }
 
 /* Of a container that is read in sequence it is known at the end. */
@@ -202,33 +212,27 @@ static enum sb_code check_members(const struct syncing *syncing)
 
 static enum sb_code open_container(struct syncing *syncing)
 {
+    struct sb_store *store = syncing->from->store;
     char *paths[] = {(char *)syncing->from->within};
     bool all = !*syncing->from->within;
     struct sb_source_options source = {
         .paths = paths, .path_count = !all, .threads = syncing->options->threads};
-    enum sb_code code =
-        sb_store_source(syncing->from->store, &syncing->members, &source, &syncing->notify);
 
-    if (code || all || sb_store_archive(syncing->from->store))
-        return code;
-    return sb_choice_new(&syncing->choice, paths, 1);
-}
-
-/* What is read in sequence would have to be read twice. */
-static bool finds_renamed(const struct syncing *syncing)
-{
-    return syncing->options->remove && (syncing->is_tree || syncing->from->again);
+    TRY(sb_store_source(store, &syncing->members, &source, &syncing->notify));
+    return all || sb_store_archive(store) ? SB_OK : sb_choice_new(&syncing->choice, paths, 1);
 }
 
 static enum sb_code open_sink(struct syncing *syncing)
 {
     const struct sb_sync_options *options = syncing->options;
+    /* What is read in sequence would have to be read twice. */
+    bool finds_renamed = options->remove && (syncing->is_tree || syncing->from->again);
     const struct sb_unmet_options unmet = {.archive = syncing->archive,
                                            .under = syncing->within,
                                            .filter = options->filter,
                                            .removes = options->remove,
                                            .most = options->most,
-                                           .foresee = finds_renamed(syncing) ? foresee : NULL,
+                                           .foresee = finds_renamed ? foresee : NULL,
                                            .context = syncing};
     struct sb_archive_sink_options sink = {
         .writer = {.mode = syncing->exists ? SB_APPEND : SB_CREATE,
@@ -244,21 +248,13 @@ static enum sb_code open_sink(struct syncing *syncing)
         .dry_run = options->dry_run,
         .notify = &syncing->notify,
     };
-    enum sb_code code = SB_OK;
 
     if (syncing->exists)
-        code = sb_unmet_new(&syncing->unmet, &unmet);
+        TRY(sb_unmet_new(&syncing->unmet, &unmet));
     sink.unmet = syncing->unmet;
-    if (!code)
-        code = sb_sink_open_archive(&syncing->sink, &sink);
-    if (!code)
-        syncing->own_shards = sb_sink_shards(syncing->sink);
-    return code;
-}
-
-static unsigned components_of(const char *name)
-{
-    return *name ? (unsigned)sb_name_depth(name, strlen(name)) + 1 : 0;
+    TRY(sb_sink_open_archive(&syncing->sink, &sink));
+    syncing->own_shards = sb_sink_shards(syncing->sink);
+    return SB_OK;
 }
 
 static enum sb_code transfer(struct syncing *syncing)
@@ -268,7 +264,7 @@ static enum sb_code transfer(struct syncing *syncing)
     const struct sb_transfer_options wanted = {
         .stored_names = syncing->is_tree || sb_store_archive(syncing->from->store),
         .prefix = !syncing->is_tree && *syncing->within ? syncing->within : NULL,
-        .strip = components_of(syncing->from->within),
+        .strip = within ? (unsigned)sb_name_depth(syncing->from->within, within) + 1 : 0,
         .filter = syncing->is_tree ? NULL : options->filter,
         .filter_skip = within ? within + 1 : 0,
         .choice = syncing->choice,
@@ -305,11 +301,6 @@ static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts 
     return SB_OK;
 }
 
-static bool has_changes(const struct sb_sink_counts *stored, const struct sb_sync_counts *counts)
-{
-    return stored->files + stored->dirs + stored->renewed + counts->removed > 0;
-}
-
 static void close_all(struct syncing *syncing)
 {
     sb_sink_free(syncing->sink);
@@ -323,40 +314,29 @@ enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char 
                                 const char *within, const struct sb_sync_options *options,
                                 struct sb_sync_counts *counts)
 {
+    CLEANUP(close_all)
     struct syncing syncing = {
         .from = source, .options = options, .archive = archive, .within = within};
-    struct sb_sink_counts stored;
-    enum sb_code code;
+    const struct sb_sink_counts *stored;
 
     *counts = (struct sb_sync_counts){0};
     syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
     syncing.exists = sb_archive_looks_like(archive) || access(archive, F_OK) == 0;
     syncing.is_tree = sb_store_can(source->store, SB_CAN_WALK);
-    code = check_within(&syncing);
-    if (!code)
-        code = sb_own_files_new(&syncing.own);
-    if (!code)
-        code = sb_own_files_add_output(syncing.own, archive, &syncing.own_shards,
-                                       (struct sb_share){0});
-    if (!code)
-        code = open_sink(&syncing);
-    if (!code)
-        code = syncing.is_tree ? open_tree(&syncing) : open_container(&syncing);
-    if (!code)
-        code = transfer(&syncing);
-    if (!code)
-        code = check_members(&syncing);
-    if (!code)
-        code = remove_unmet(&syncing, counts);
+    TRY(check_within(&syncing));
+    TRY(sb_own_files_new(&syncing.own));
+    TRY(sb_own_files_add_output(syncing.own, archive, &syncing.own_shards, (struct sb_share){0}));
+    TRY(open_sink(&syncing));
+    TRY(syncing.is_tree ? open_tree(&syncing) : open_container(&syncing));
+    TRY(transfer(&syncing));
+    TRY(check_members(&syncing));
+    TRY(remove_unmet(&syncing, counts));
+    stored = &syncing.sink->counts;
     /* A night without changes writes nothing. */
-    if (!code && (!syncing.exists || has_changes(&syncing.sink->counts, counts)))
-        code = sb_sink_commit(syncing.sink);
-    if (!code) {
-        stored = syncing.sink->counts;
-        counts->files = stored.files;
-        counts->bytes = stored.bytes;
-        counts->renewed = stored.renewed;
-    }
-    close_all(&syncing);
-    return code;
+    if (!syncing.exists || stored->files + stored->dirs + stored->renewed + counts->removed > 0)
+        TRY(sb_sink_commit(syncing.sink));
+    counts->files = stored->files;
+    counts->bytes = stored->bytes;
+    counts->renewed = stored->renewed;
+    return SB_OK;
 }

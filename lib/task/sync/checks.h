@@ -1,5 +1,5 @@
 /*
- * What sync refuses in both directions.
+ * What sync refuses in both directions (archive.c).
  */
 #ifndef SB_TASK_SYNC_CHECKS_H
 #define SB_TASK_SYNC_CHECKS_H

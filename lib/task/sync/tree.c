@@ -59,7 +59,7 @@ struct syncing {
     int fd;                        /* of the directory; -1: missing */
     struct batch batch;
     bool has_ways; /* something is in the way: it goes first, with all below it */
-    struct sb_sync_counts counts;
+    struct sb_sync_counts *counts;
 };
 
 /* Looks up what the container has for a name below its root. SB_NOENT: nothing. */
@@ -103,12 +103,12 @@ static enum sb_code add_going(struct syncing *syncing, const char *name, const s
                               bool first)
 {
     bool stays;
-    enum sb_code code = is_protected(syncing, name, found->size, &stays);
 
-    if (!code && !stays && !found->is_dir)
-        code = spare(syncing, name, true, &stays);
-    if (code || stays)
-        return code;
+    TRY(is_protected(syncing, name, found->size, &stays));
+    if (!stays && !found->is_dir)
+        TRY(spare(syncing, name, true, &stays));
+    if (stays)
+        return SB_OK;
     sqlite3_bind_blob64(syncing->add, 1, name, found->size, SQLITE_STATIC);
     sqlite3_bind_int(syncing->add, 2, found->is_dir);
     sqlite3_bind_int(syncing->add, 3, first);
@@ -138,16 +138,15 @@ static enum sb_code find_going(struct syncing *syncing, const char *name, size_t
 static enum sb_code find_way(struct syncing *syncing, const char *name, size_t size,
                              size_t *way_size)
 {
-    bool goes, first = false;
-    enum sb_code code = SB_OK;
+    bool goes, first;
 
-    for (*way_size = syncing->has_ways ? size : 0; !code && *way_size > 0;
+    for (*way_size = syncing->has_ways ? size : 0; *way_size > 0;
          *way_size = sb_parent_size(name, *way_size)) {
-        code = find_going(syncing, name, *way_size, &goes, &first);
+        TRY(find_going(syncing, name, *way_size, &goes, &first));
         if (first)
             break;
     }
-    return code;
+    return SB_OK;
 }
 
 /* Something of the tree: does the container have it, and as a directory if it is one here? */
@@ -159,8 +158,8 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found)
     bool stays;
     enum sb_code code = look_up(syncing, name, found->size, &entry);
 
-    if (code == SB_OK && !found->is_dir && spare(syncing, name, false, &stays))
-        return sb_error()->code;
+    if (code == SB_OK && !found->is_dir)
+        TRY(spare(syncing, name, false, &stays));
     if (code == SB_OK && (entry.type == SB_DIR) == found->is_dir)
         return SB_OK;
     if (code == SB_OK) {
@@ -180,10 +179,9 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found)
 static enum sb_code consider_batch(struct syncing *syncing)
 {
     struct batch *batch = &syncing->batch;
-    enum sb_code code = sb_archive_begin(syncing->catalog);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
+    TRY(sb_archive_begin(syncing->catalog));
     for (size_t i = 0; !code && i < batch->count; i++)
         code = consider(syncing, &batch->found[i]);
     batch->count = 0;
@@ -229,65 +227,62 @@ static enum sb_code walk_tree(struct syncing *syncing)
     return code == SB_END ? consider_batch(syncing) : code;
 }
 
+FREEP(closedir, DIR)
+
 /* Is there something in the directory that does not go? */
 static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, const char *name,
                                size_t size, bool *more)
 {
-    struct sb_buf below = {0};
+    CLEANUP(sb_buf_release) struct sb_buf below = {0};
+    CLEANUP(closedirp) DIR *dir = NULL;
     const struct dirent *found;
     const char *component;
-    enum sb_code code = SB_OK;
-    bool first;
-    DIR *dir = NULL;
-    int dir_fd, fd = -1;
+    bool goes, first;
+    int dir_fd, fd;
 
     *more = false;
     if (sb_walk_to_parent(walk, name, size, SB_WALK_NO_MAKING, &dir_fd, &component))
         return sb_error()->code == SB_NOMEM ? sb_error()->code : SB_OK;
     fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *more = fd < 0 && errno != ENOENT;
-    dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir && fd >= 0)
+    if (fd < 0)
+        return SB_OK;
+    dir = fdopendir(fd);
+    if (!dir)
         close(fd);
-    while (dir && !code && !*more && (found = readdir(dir)) != NULL) {
+    while (dir && !*more && (found = readdir(dir)) != NULL) {
         if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
             continue;
         if (sb_buf_set(&below, name, size) || sb_buf_add_char(&below, '/') ||
             sb_buf_add_text(&below, found->d_name))
-            code = sb_fail_memory();
-        else
-            code = find_going(syncing, below.data, below.size, more, &first);
-        *more = !*more;
+            return sb_fail_memory();
+        TRY(find_going(syncing, below.data, below.size, &goes, &first));
+        *more = !goes;
     }
-    if (dir)
-        closedir(dir);
-    sb_buf_release(&below);
-    return code;
+    return SB_OK;
 }
 
 /* Directories stay that hold something that does, or cannot be read. The deepest are looked at
  * first. */
 static enum sb_code keep_holders(struct syncing *syncing)
 {
-    struct sqlite3_stmt *rows = NULL;
-    struct sb_walk walk;
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *rows = NULL;
+    CLEANUP(sb_walk_release) struct sb_walk walk = {0};
     bool more;
-    enum sb_code code =
-        SB_PREPARE(syncing->db, {&rows, "SELECT name FROM going WHERE is_dir ORDER BY name DESC"});
+    enum sb_code code = SB_OK;
 
     sb_walk_init(&walk, syncing->fd);
+    TRY(sb_database_prepare(syncing->db, &rows,
+                            "SELECT name FROM going WHERE is_dir ORDER BY name DESC"));
     while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
-        code = holds_more(syncing, &walk, name, size, &more);
-        if (!code && more)
-            code = keep(syncing, name, size);
-        if (!code)
-            code = sb_heed_interrupt();
+        TRY(holds_more(syncing, &walk, name, size, &more));
+        if (more)
+            TRY(keep(syncing, name, size));
+        code = sb_heed_interrupt();
     }
-    sqlite3_finalize(rows);
-    sb_walk_release(&walk);
     return code;
 }
 
@@ -304,21 +299,6 @@ static enum sb_code check_limits(struct syncing *syncing)
     if (!full && count > 0)
         return sb_sync_fail_empty(syncing->from->store);
     return sb_change_check_removals(syncing->directory, count, options->most);
-}
-
-static void note_removed(struct syncing *syncing, const struct sb_entry *entry)
-{
-    sb_change_report(&syncing->options->changes, entry, SB_CHANGE_REMOVED);
-    syncing->counts.removed++;
-    sb_count_up(&syncing->counts.removed_bytes, entry->size);
-}
-
-/* That its directory changes by this is no news: it is still compared by the time it had. */
-static void keep_time(int dir_fd, const struct stat *before)
-{
-    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, before->st_mtim};
-
-    (void)utimensat(dir_fd, ".", times, 0);
 }
 
 /* In a directory that its owner may not write to, as rsync does it. */
@@ -355,13 +335,21 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
         return SB_OK;
     entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
     keeps = first && fstat(dir_fd, &parent) == 0;
-    if (syncing->options->dry_run || unlink_at(dir_fd, component, is_dir ? AT_REMOVEDIR : 0))
-        note_removed(syncing, entry);
-    else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST)
+    if (syncing->options->dry_run || unlink_at(dir_fd, component, is_dir ? AT_REMOVEDIR : 0)) {
+        sb_change_report(&syncing->options->changes, entry, SB_CHANGE_REMOVED);
+        syncing->counts->removed++;
+        sb_count_up(&syncing->counts->removed_bytes, entry->size);
+    } else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST) {
         sb_report(syncing->options->notify, SB_PROBLEM, "remove", entry->path,
                   "cannot be removed: %s", strerror(errno));
-    if (keeps && !syncing->options->dry_run)
-        keep_time(dir_fd, &parent);
+    }
+    if (keeps && !syncing->options->dry_run) {
+        /* That its directory changes by this is no news: it is still compared by the time it had.
+         */
+        const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, parent.st_mtim};
+
+        (void)utimensat(dir_fd, ".", times, 0);
+    }
     return SB_OK;
 }
 
@@ -370,11 +358,12 @@ static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *e
 {
     struct sb_entry now;
     bool stays;
-    enum sb_code code = is_protected(syncing, entry->path, entry->path_size, &stays);
+    enum sb_code code;
 
     *goes = false;
-    if (code || stays)
-        return code;
+    TRY(is_protected(syncing, entry->path, entry->path_size, &stays));
+    if (stays)
+        return SB_OK;
     code = look_up(syncing, entry->path, entry->path_size, &now);
     *goes = code == SB_NOENT || (!code && (now.type == SB_DIR) != (entry->type == SB_DIR));
     return code == SB_NOENT ? SB_OK : code;
@@ -383,30 +372,26 @@ static enum sb_code still_goes(struct syncing *syncing, const struct sb_entry *e
 /* What is below a directory goes before it. */
 static enum sb_code remove_going(struct syncing *syncing, bool first)
 {
-    struct sqlite3_stmt *rows = NULL;
-    struct sb_walk walk;
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *rows = NULL;
+    CLEANUP(sb_walk_release) struct sb_walk walk = {0};
     bool goes;
-    enum sb_code code = SB_PREPARE(
-        syncing->db, {&rows, "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"});
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
     sb_walk_init(&walk, syncing->fd);
-    sqlite3_bind_int(rows, 1, first);
+    TRY(sb_database_prepare(syncing->db, &rows,
+                            "SELECT name, is_dir FROM going WHERE first = ?1 ORDER BY name DESC"));
+    SB_BIND(rows, first);
     while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
         struct sb_entry entry = {.path = name ? name : "",
                                  .path_size = (size_t)sqlite3_column_bytes(rows, 0),
                                  .type = sqlite3_column_int(rows, 1) ? SB_DIR : SB_FILE};
 
-        code = still_goes(syncing, &entry, &goes);
-        if (!code && goes)
-            code = remove_one(syncing, &walk, &entry, first);
-        if (!code)
-            code = sb_heed_interrupt();
+        TRY(still_goes(syncing, &entry, &goes));
+        if (goes)
+            TRY(remove_one(syncing, &walk, &entry, first));
+        code = sb_heed_interrupt();
     }
-    sqlite3_finalize(rows);
-    sb_walk_release(&walk);
     return code;
 }
 
@@ -472,48 +457,36 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
               strcmp(kind, "exists") == 0 && !options->remove ? "; --delete removes it" : "");
 }
 
-static enum sb_code open_tables(struct syncing *syncing)
-{
-    return SB_TABLES(&syncing->db, syncing->directory,
-                     "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
-                     " first INTEGER) WITHOUT ROWID",
-                     {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
-                     {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
-                     {&syncing->find, "SELECT first FROM going WHERE name = ?1"});
-}
-
 /* What to remove, and what of it before anything is written. */
 static enum sb_code plan(struct syncing *syncing)
 {
+    struct sb_store *store = syncing->from->store;
     struct sb_source_options source = {.threads = syncing->options->threads};
     struct sb_catalog_options catalog = {.notify = &syncing->notify};
     struct sb_catalog_result result = {0};
-    enum sb_code code = open_tables(syncing);
 
-    if (!code)
-        code =
-            sb_store_catalog(syncing->from->store, &syncing->catalog, &source, &catalog, &result);
-
-    if (!code && result.damage.code) {
+    TRY(SB_TABLES(&syncing->db, syncing->directory,
+                  "BEGIN; CREATE TABLE going (name BLOB PRIMARY KEY, is_dir INTEGER,"
+                  " first INTEGER) WITHOUT ROWID",
+                  {&syncing->add, "INSERT OR IGNORE INTO going VALUES (?1, ?2, ?3)"},
+                  {&syncing->keep, "DELETE FROM going WHERE name = ?1"},
+                  {&syncing->find, "SELECT first FROM going WHERE name = ?1"}));
+    TRY(sb_store_catalog(store, &syncing->catalog, &source, &catalog, &result));
+    if (result.damage.code) {
         *sb_error() = result.damage;
-        code = sb_error()->code;
+        return sb_error()->code;
     }
-    if (!code)
-        code = sb_sync_check_within(syncing->catalog, sb_store_name(syncing->from->store),
-                                    syncing->from->within, false);
-    if (!code)
-        code = sb_own_files_new(&syncing->own);
-    if (!code)
-        code = sb_own_files_add(syncing->own, sb_store_path(syncing->from->store),
-                                sb_store_archive(syncing->from->store));
+    TRY(sb_sync_check_within(syncing->catalog, sb_store_name(store), syncing->from->within, false));
+    TRY(sb_own_files_new(&syncing->own));
+    TRY(sb_own_files_add(syncing->own, sb_store_path(store), sb_store_archive(store)));
     syncing->fd = open(syncing->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (!code && syncing->fd < 0 && errno != ENOENT)
-        code = sb_fail_errno(errno, "%s", syncing->directory);
-    if (!code && syncing->fd >= 0)
-        code = walk_tree(syncing);
-    if (!code && syncing->fd >= 0)
-        code = keep_holders(syncing);
-    return code ? code : check_limits(syncing);
+    if (syncing->fd < 0 && errno != ENOENT)
+        return sb_fail_errno(errno, "%s", syncing->directory);
+    if (syncing->fd >= 0) {
+        TRY(walk_tree(syncing));
+        TRY(keep_holders(syncing));
+    }
+    return check_limits(syncing);
 }
 
 static enum sb_code open_members(struct syncing *syncing)
@@ -523,12 +496,10 @@ static enum sb_code open_members(struct syncing *syncing)
     bool is_archive = sb_store_archive(from->store), all = !*from->within;
     struct sb_source_options source = {
         .paths = paths, .path_count = !all, .threads = syncing->options->threads};
-    enum sb_code code = sb_store_source(is_archive ? from->store : from->again, &syncing->members,
-                                        &source, syncing->options->notify);
 
-    if (code || all || is_archive)
-        return code;
-    return sb_choice_new(&syncing->choice, paths, 1);
+    TRY(sb_store_source(is_archive ? from->store : from->again, &syncing->members, &source,
+                        syncing->options->notify));
+    return all || is_archive ? SB_OK : sb_choice_new(&syncing->choice, paths, 1);
 }
 
 static enum sb_code transfer(struct syncing *syncing, struct sb_sink *sink)
@@ -576,20 +547,18 @@ static enum sb_code write_members(struct syncing *syncing)
         .changes = options->changes,
         .notify = &syncing->notify,
     };
-    struct sb_sink *sink;
-    enum sb_code code = sb_sink_open_tree(&sink, &wanted);
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_sink_open_tree(&sink, &wanted));
     code = transfer(syncing, sink);
     if (!code && syncing->fd >= 0)
         code = remove_going(syncing, false);
     if (!code)
         code = sb_sink_commit(sink);
-    syncing->counts.files = sink->counts.files;
-    syncing->counts.bytes = sink->counts.bytes;
-    syncing->counts.renewed = sink->counts.renewed;
-    sb_sink_free(sink);
+    syncing->counts->files = sink->counts.files;
+    syncing->counts->bytes = sink->counts.bytes;
+    syncing->counts->renewed = sink->counts.renewed;
     return code;
 }
 
@@ -612,18 +581,15 @@ static void close_all(struct syncing *syncing)
 enum sb_code sb_sync_to_tree(const struct sb_sync_source *source, const char *directory,
                              const struct sb_sync_options *options, struct sb_sync_counts *counts)
 {
-    struct syncing syncing = {.from = source, .options = options, .directory = directory, .fd = -1};
-    enum sb_code code;
+    CLEANUP(close_all)
+    struct syncing syncing = {
+        .from = source, .options = options, .directory = directory, .fd = -1, .counts = counts};
 
+    *counts = (struct sb_sync_counts){0};
     syncing.notify = (struct sb_notify){.call = pass_event, .context = &syncing};
-    code = plan(&syncing);
-    if (!code && syncing.fd >= 0)
-        code = remove_going(&syncing, true);
-    if (!code)
-        code = open_members(&syncing);
-    if (!code)
-        code = write_members(&syncing);
-    *counts = syncing.counts;
-    close_all(&syncing);
-    return code;
+    TRY(plan(&syncing));
+    if (syncing.fd >= 0)
+        TRY(remove_going(&syncing, true));
+    TRY(open_members(&syncing));
+    return write_members(&syncing);
 }

@@ -154,18 +154,15 @@ static enum sb_code next_line(struct sb_table_choice *choice, struct sb_record_r
     const char *text, *slash;
     struct sb_slice slice;
     size_t size;
-    enum sb_code code = sb_list_next(choice->options.rows.list, &text, &size);
 
     run->count = -1;
-    if (code)
-        return code;
+    TRY(sb_list_next(choice->options.rows.list, &text, &size));
     slash = choice->table->ops->row_name ? strchr(text, '/') : NULL;
     if (sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size))
         return sb_fail_memory();
-    code = sb_slice_parse(&slice, choice->missing.data);
-    if (!code)
-        code = select_column(choice, slash ? slash + 1 : NULL, text, run);
-    return code ? code : take_slice(choice, &slice, run);
+    TRY(sb_slice_parse(&slice, choice->missing.data));
+    TRY(select_column(choice, slash ? slash + 1 : NULL, text, run));
+    return take_slice(choice, &slice, run);
 }
 
 /* The next slice, of operands and then of the list. */
@@ -213,20 +210,10 @@ static int64_t codes_of_row(const struct sb_table_choice *choice)
     return (int64_t)choice->column_count * 2 + 1;
 }
 
-/* Takes the next code. */
-static void take_counted(struct sb_table_choice *choice)
-{
-    int64_t base = codes_of_row(choice), number = choice->codes.first;
-
-    drop_rows(&choice->codes, 1);
-    choice->rows = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
-    choice->selection = choice->usual;
-    if (number % base > 0)
-        select_only(choice, (number % base - 1) / 2, (number % base - 1) % 2);
-}
-
 static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_run *run)
 {
+    int64_t base = codes_of_row(choice), number;
+
     if (choice->codes.count == 0)
         TRY(next_rows(choice, run));
     if (!choice->counted) {
@@ -235,7 +222,12 @@ static enum sb_code fill_rows(struct sb_table_choice *choice, struct sb_record_r
     }
     if (choice->codes.count == 0)
         choice->codes = *run;
-    take_counted(choice);
+    number = choice->codes.first;
+    drop_rows(&choice->codes, 1);
+    choice->rows = (struct sb_record_run){.first = number / base, .step = 1, .count = 1};
+    choice->selection = choice->usual;
+    if (number % base > 0)
+        select_only(choice, (number % base - 1) / 2, (number % base - 1) % 2);
     return SB_OK;
 }
 
@@ -313,13 +305,14 @@ static enum sb_code count_rows(struct sb_table_choice *choice, const struct sb_n
             sb_report(notify, SB_PROBLEM, "missing", choice->table->name, "%s", sb_error()->text);
         if (code == SB_INVALID)
             continue;
-        if (code || spool_rows(choice, &rows))
-            return sb_error()->code;
+        if (code)
+            return code;
+        TRY(spool_rows(choice, &rows));
     }
     choice->counted = true;
     numbers.numbers.count = sb_limit_spool_count(&choice->numbers);
-    code = sb_record_choice_share(&numbers, choice->options.share, INT64_MAX);
-    return code ? code : sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX);
+    TRY(sb_record_choice_share(&numbers, choice->options.share, INT64_MAX));
+    return sb_record_choice_new(&choice->drawn, &numbers, INT64_MAX);
 }
 
 /* Do all groups name the same column, or none? */
@@ -350,22 +343,10 @@ static enum sb_code draw(struct sb_table_choice *choice, const struct sb_notify 
                        sb_table_cell_word(choice->table), choice->table->varied ? ", cut" : "");
     }
     choice->selection = choice->usual;
-    if (choice->options.group_count > 0 &&
-        select_column(choice, group->column, group->words, &ignored))
-        return sb_error()->code;
+    if (choice->options.group_count > 0)
+        TRY(select_column(choice, group->column, group->words, &ignored));
     TRY(sb_record_choice_share(&rows, choice->options.share, choice->count));
     return sb_record_choice_new(&choice->drawn, &rows, choice->count);
-}
-
-static enum sb_code begin(struct sb_table_choice *choice)
-{
-    struct sb_table *table = choice->table;
-
-    TRY(sb_table_need(table, choice->options.columns, choice->options.column_count));
-    TRY(table->ops->count(table, &choice->count));
-    if (!table->varied)
-        TRY(look_at_columns(choice, 0));
-    return SB_OK;
 }
 
 enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *table,
@@ -381,7 +362,10 @@ enum sb_code sb_table_choice_new(struct sb_table_choice **out, struct sb_table *
     choice->table = table;
     choice->options = *options;
     choice->numbers = SB_LIMIT_SPOOL(".");
-    TRY(begin(choice));
+    TRY(sb_table_need(table, options->columns, options->column_count));
+    TRY(table->ops->count(table, &choice->count));
+    if (!table->varied)
+        TRY(look_at_columns(choice, 0));
     if (rows->sample >= 0 || rows->shuffle || rows->forever || options->share.count > 0)
         TRY(draw(choice, notify));
     *out = TAKE(choice);

@@ -66,8 +66,8 @@ static enum sb_code take_run(struct fetch *f, struct sb_table_slot *slot)
                                      .column = run->columns ? run->columns[f->column] : f->column,
                                      .npy = npy};
 
-        if (f->column < run->column_count && add_cell(f, slot, &cell))
-            return sb_error()->code;
+        if (f->column < run->column_count)
+            TRY(add_cell(f, slot, &cell));
         if (++f->column < run->column_count)
             continue;
         f->column = 0;
@@ -204,12 +204,10 @@ static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_re
     char number[SB_ROW_NUMBER_SIZE];
     struct sb_framed framed;
     int64_t size = -1;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (sb_framing_has_size(slot->options->framing))
-        code = slot->table->ops->size(slot->reader, &request->stored, &size);
-    if (code)
-        return code;
+        TRY(slot->table->ops->size(slot->reader, &request->stored, &size));
     framed = sb_table_slot_framed(slot, request, size, number);
     code = sb_framer_begin(slot->framer, &framed, &slot->out);
     stream->output_failed = code != SB_OK;
@@ -266,8 +264,8 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot)
               subject_of(f, slot, request), cause.text);
     request->state = SB_CELL_DAMAGED;
     sb_buf_clear(&slot->out);
-    code = sb_table_slot_refuse(slot, request);
-    return code ? code : pass_on(&stream);
+    TRY(sb_table_slot_refuse(slot, request));
+    return pass_on(&stream);
 }
 
 /*
@@ -295,8 +293,8 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
         if (slot->failure.code)
             return sb_fail(slot->failure.code, "%s: %s: %s", f->table->name,
                            subject_of(f, slot, &slot->request[slot->next]), slot->failure.text);
-        if (slot->large && give_large(f, slot))
-            return sb_error()->code;
+        if (slot->large)
+            TRY(give_large(f, slot));
         if (slot->next == slot->count)
             return SB_OK;
         TRY(sb_table_slot_read(slot));
@@ -314,24 +312,6 @@ static enum sb_code drain(void *context, void *slot_context)
     return check_silence(f, slot->count, f->counts->bytes > before);
 }
 
-static void plan(struct fetch *f, unsigned *threads)
-{
-    int64_t average = f->table->cell_size, total = f->feed->total(f->feed->context);
-    int64_t cells = (int64_t)SB_TABLE_SLOT_GOAL / average;
-
-    f->slot_cells = cells < 1 ? 1 : cells > FEW ? FEW : (size_t)cells;
-    if (total >= 0 && total <= FEW && total < WORTH_MORE_THREADS / average)
-        *threads = 1;
-}
-
-static enum sb_code finish(struct fetch *f)
-{
-    CLEANUP(sb_buf_release) struct sb_buf out = {0};
-
-    TRY(sb_framing_finish(f->options->framing, &out));
-    return give(f, &out);
-}
-
 enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *feed,
                             const struct sb_table_fetch_options *options,
                             const struct sb_fetch_output *output, const struct sb_notify *notify,
@@ -347,12 +327,17 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
                       .counts = counts,
                       .named = table->names ||
                                (table->ops->row_name && sb_framing_has_names(options->framing))};
+    int64_t average = table->cell_size, total = feed->total(feed->context);
+    int64_t cells = (int64_t)SB_TABLE_SLOT_GOAL / average;
     unsigned threads = options->threads, count;
+    CLEANUP(sb_buf_release) struct sb_buf out = {0};
     struct sb_table_slot *slots;
     enum sb_code code;
 
     *counts = (struct sb_table_fetch_counts){0};
-    plan(&f, &threads);
+    f.slot_cells = cells < 1 ? 1 : cells > FEW ? FEW : (size_t)cells;
+    if (total >= 0 && total <= FEW && total < WORTH_MORE_THREADS / average)
+        threads = 1;
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
     if (count > SLOTS_MOST)
         count = SLOTS_MOST;
@@ -369,5 +354,8 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);
-    return code || options->more_follows ? code : finish(&f);
+    if (code || options->more_follows)
+        return code;
+    TRY(sb_framing_finish(options->framing, &out));
+    return give(&f, &out);
 }

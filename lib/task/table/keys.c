@@ -57,8 +57,8 @@ static enum sb_code grow(struct sb_table_keys *keys)
 
 static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t size)
 {
-    if (keys->count == keys->capacity && grow(keys))
-        return sb_error()->code;
+    if (keys->count == keys->capacity)
+        TRY(grow(keys));
     keys->requests[keys->count++] = (struct request){.name_at = keys->names.size,
                                                      .name_size = size,
                                                      .key_size = size,
@@ -82,12 +82,9 @@ static enum sb_code collect(struct sb_table_keys *keys)
     do {
         code = names->next(names->context, &name, &size);
         keys->ended = code == SB_END;
-        if (keys->ended)
-            return SB_OK;
-        if (!code)
-            code = add(keys, name, size);
         if (code)
-            return code;
+            return keys->ended ? SB_OK : code;
+        TRY(add(keys, name, size));
     } while (keys->count < SB_TABLE_KEYS_MOST && keys->names.size < NAMES_BYTES &&
              names->ready(names->context));
     return SB_OK;
@@ -144,8 +141,8 @@ static enum sb_code find(struct sb_table_keys *keys, bool (*part)(const struct r
             continue;
         request->row = keys->rows[found - 1];
         request->key_size = size;
-        if (is_cut(request) && choose_column(keys, request))
-            return sb_error()->code;
+        if (is_cut(request))
+            TRY(choose_column(keys, request));
     }
     return SB_OK;
 }
@@ -218,13 +215,13 @@ static enum sb_code next_run(void *context, struct sb_cell_run *run)
     const struct request *request;
 
     *run = (struct sb_cell_run){.rows.step = 1};
-    if (keys->next == keys->count && !keys->ended && turn(keys))
-        return sb_error()->code;
+    if (keys->next == keys->count && !keys->ended)
+        TRY(turn(keys));
     if (keys->next == keys->count)
         return sb_error()->code = SB_END;
     request = &keys->requests[keys->next++];
-    if (request->row != SB_NO_ROW && choose_columns(keys, request, run))
-        return sb_error()->code;
+    if (request->row != SB_NO_ROW)
+        TRY(choose_columns(keys, request, run));
     if (request->row == SB_NO_ROW ||
         (run->column_count == 0 && (is_cut(request) || !keys->options.none_is_fine)))
         return fail_missing(keys, request);
@@ -258,20 +255,16 @@ static const char *missing(void *context)
 enum sb_code sb_table_keys_new(struct sb_table_keys **out, struct sb_table *table,
                                const struct sb_table_keys_options *options)
 {
-    struct sb_table_keys *keys = calloc(1, sizeof(*keys));
-    enum sb_code code;
+    CLEANUP(sb_table_keys_freep) struct sb_table_keys *keys = calloc(1, sizeof(*keys));
 
-    *out = keys;
+    *out = NULL;
     if (!keys)
         return sb_fail_memory();
     keys->table = table;
     keys->options = *options;
-    code = turn(keys);
-    if (!code)
-        return SB_OK;
-    sb_table_keys_free(keys);
-    *out = NULL;
-    return code;
+    TRY(turn(keys));
+    *out = TAKE(keys);
+    return SB_OK;
 }
 
 struct sb_cell_feed sb_table_keys_feed(struct sb_table_keys *keys)

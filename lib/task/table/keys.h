@@ -27,6 +27,7 @@ struct sb_table_keys_options {
 enum sb_code sb_table_keys_new(struct sb_table_keys **out, struct sb_table *table,
                                const struct sb_table_keys_options *options) SB_CHECKED;
 void sb_table_keys_free(struct sb_table_keys *keys); /* NULL is allowed */
+FREEP(sb_table_keys_free, struct sb_table_keys)
 
 /* The names as input of sb_table_fetch. */
 struct sb_cell_feed sb_table_keys_feed(struct sb_table_keys *keys);

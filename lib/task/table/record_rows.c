@@ -1,5 +1,6 @@
 #include "task/table/record_rows.h"
 
+#include "core/array.h"
 #include "core/pace.h"
 #include "core/pipeline.h"
 #include "core/time.h"
@@ -106,9 +107,7 @@ static int compare_places(const void *a, const void *b)
 {
     const struct sb_place *x = a, *y = b;
 
-    if (x->shard != y->shard)
-        return x->shard < y->shard ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    return x->shard != y->shard ? COMPARE(x->shard, y->shard) : COMPARE(x->index, y->index);
 }
 
 static int compare_wanted(const void *a, const void *b)
@@ -158,25 +157,24 @@ static enum sb_code note_defect(struct slot *slot, size_t wanted)
 /* Finds the sizes of adjacent records whose extents are known. */
 static enum sb_code measure(const struct run *run, struct slot *slot, size_t first, size_t count)
 {
-    size_t done = 0, taken;
-    enum sb_code code = SB_OK;
-
-    while (!code && done < count) {
+    for (size_t done = 0, taken; done < count; done += taken) {
         taken = sb_record_block_set(&slot->block, run->bag, slot->extents + done, count - done);
-        for (size_t i = 0; !code && i < taken; i++) {
+        for (size_t i = 0; i < taken; i++) {
             struct sb_facts *row = &slot->rows[slot->wanted[first + done + i].row];
+            enum sb_code code;
 
             row->stored = slot->block.extents[i].size;
             row->offset = slot->block.extents[i].offset;
             code = sb_record_block_size(&slot->block, i, &row->size);
-            if (code == SB_DAMAGED) {
+            if (code && code != SB_DAMAGED)
+                return code;
+            if (code) {
                 row->size = -1;
-                code = note_defect(slot, first + done + i);
+                TRY(note_defect(slot, first + done + i));
             }
         }
-        done += taken;
     }
-    return code;
+    return SB_OK;
 }
 
 /* Looks up adjacent records; sets *count to the number of those that were done. */
@@ -189,10 +187,10 @@ static enum sb_code look_at(const struct run *run, struct slot *slot, size_t fir
     if (code && code != SB_DAMAGED)
         return code;
     if (code) {
-        code = note_defect(slot, first + good);
+        TRY(note_defect(slot, first + good));
         *count = good + 1;
     }
-    return code ? code : measure(run, slot, first, good);
+    return measure(run, slot, first, good);
 }
 
 static enum sb_code work(void *context, void *slot_pointer, struct sb_pipeline *turns)

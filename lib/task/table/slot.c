@@ -68,10 +68,10 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
     struct sb_cell_request *request;
     size_t name_at = 0;
 
-    if (slot->count == slot->capacity && grow(slot))
-        return sb_error()->code;
-    if (name && keep_text(slot, name, &name_at))
-        return sb_error()->code;
+    if (slot->count == slot->capacity)
+        TRY(grow(slot));
+    if (name)
+        TRY(keep_text(slot, name, &name_at));
 
     /* Field by field: clearing a struct by `rep stos`, or copying it before the caller's stores
      * have landed, takes as long as all the rest. */
@@ -197,23 +197,18 @@ static enum sb_code locate_stretch(struct sb_table_slot *slot, size_t first, siz
     return SB_OK;
 }
 
-static void locate_nowhere(struct sb_table_slot *slot)
-{
-    for (size_t i = 0; i < slot->count; i++) {
-        if (slot->request[i].state == SB_CELL_REQUESTED)
-            slot->request[i].state = SB_CELL_LOCATED;
-    }
-}
-
 static enum sb_code locate(struct sb_table_slot *slot)
 {
     size_t n;
 
-    if (!slot->reader && slot->table->ops->reader_new(slot->table, &slot->reader))
-        return sb_error()->code;
+    if (!slot->reader)
+        TRY(slot->table->ops->reader_new(slot->table, &slot->reader));
     slot->located = true;
     if (!slot->table->ops->extents) {
-        locate_nowhere(slot);
+        for (size_t i = 0; i < slot->count; i++) {
+            if (slot->request[i].state == SB_CELL_REQUESTED)
+                slot->request[i].state = SB_CELL_LOCATED;
+        }
         return SB_OK;
     }
     sort_by_place(slot);
@@ -420,9 +415,10 @@ static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell
         slot->large = slot->out.size == 0;
         return SB_END;
     }
-    if (code == SB_DAMAGED)
-        return mark_damaged(slot, request, &cause) ? sb_error()->code
-                                                   : sb_table_slot_refuse(slot, request);
+    if (code == SB_DAMAGED) {
+        TRY(mark_damaged(slot, request, &cause));
+        return sb_table_slot_refuse(slot, request);
+    }
     if (code)
         *sb_error() = cause;
     return code || bare ? code : frame(slot, request, to->data, to->size);
@@ -449,11 +445,11 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
 
     sb_buf_clear(&slot->out);
     slot->answer = &slot->out;
-    if (!slot->framer && sb_framer_new(&slot->framer, slot->options->framing))
-        return sb_error()->code;
+    if (!slot->framer)
+        TRY(sb_framer_new(&slot->framer, slot->options->framing));
     sb_framer_set_line_end(slot->framer, slot->options->line_end);
-    if (!slot->located && locate(slot))
-        return sb_error()->code;
+    if (!slot->located)
+        TRY(locate(slot));
     end = end_that_fits(slot, &wanted);
     slot->large = end == slot->next && end < slot->count;
     TRY(read_stored(slot, end, wanted));

@@ -84,22 +84,6 @@ static enum sb_code compare_requested(const struct sb_checkpoint *run, const cha
 
 /* Opening */
 
-static enum sb_code refuse_part(const struct sb_checkpoint *run)
-{
-    return sb_fail(
-        SB_EXISTS,
-        "%s: an interrupted run left it; go on with --resume, or start over with --force",
-        run->path);
-}
-
-/* Locks the archive that the part becomes, and settles what a killed run left of it. */
-static enum sb_code take_guard(struct sb_checkpoint *run)
-{
-    struct sb_writer_options options = {.mode = run->archive.writer.mode};
-
-    return sb_writer_open(&run->guard, run->archive.path, &options);
-}
-
 /* Does the archive exist, without a part beside it? Then an earlier run came to its end. */
 static enum sb_code heed_archive(const struct sb_checkpoint *run)
 {
@@ -133,17 +117,20 @@ static enum sb_code go_on(struct sb_checkpoint *run, const struct sb_checkpoint_
     return SB_OK;
 }
 
-/* Under the lock, because what was read from the part before may be out of date. */
+/*
+ * Locks the archive that the part becomes, and settles what a killed run left of it. Under that
+ * lock, because what was read from the part before may be out of date.
+ */
 static enum sb_code take_part(struct sb_checkpoint *run, const struct sb_checkpoint_wish *wish)
 {
-    enum sb_code code = take_guard(run);
-    bool there = false;
+    struct sb_writer_options options = {.mode = run->archive.writer.mode};
+    bool there;
 
+    TRY(sb_writer_open(&run->guard, run->archive.path, &options));
     sb_progress_release(&run->progress);
-    if (!code)
-        code = sb_part_look(run->path, &there, &run->progress);
-    if (code || !there)
-        return code;
+    TRY(sb_part_look(run->path, &there, &run->progress));
+    if (!there)
+        return SB_OK;
     if (wish->resume && run->progress.state != SB_PROGRESS_DISCARDED)
         return go_on(run, wish);
     sb_progress_release(&run->progress);
@@ -166,7 +153,10 @@ static enum sb_code open_part(struct sb_checkpoint *run, const struct sb_checkpo
     if (code)
         return code;
     if (there && !wish->resume && !replaces && run->progress.state != SB_PROGRESS_DISCARDED)
-        return refuse_part(run);
+        return sb_fail(
+            SB_EXISTS,
+            "%s: an interrupted run left it; go on with --resume, or start over with --force",
+            run->path);
     if (!there && wish->resume && !replaces)
         code = heed_archive(run);
     return code || (!there && !wanted) ? code : take_part(run, wish);
@@ -207,8 +197,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
                                 const struct sb_archive_sink_options *archive,
                                 const struct sb_checkpoint_wish *wish, const int64_t *problems)
 {
-    struct sb_checkpoint *run;
-    enum sb_code code;
+    CLEANUP(sb_checkpoint_freep) struct sb_checkpoint *run = NULL;
 
     *out = NULL;
     if (!wish->requested)
@@ -221,22 +210,19 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     run->archive.writer.kept = &run->hold;
     run->appends = archive->writer.mode == SB_APPEND;
     run->path = run->appends ? sb_hold_path(archive->path) : sb_part_path(archive->path);
-    code = !run->path     ? sb_error()->code
-           : run->appends ? open_appended(run, wish)
-                          : open_part(run, wish);
+    if (!run->path)
+        return sb_error()->code;
+    TRY(run->appends ? open_appended(run, wish) : open_part(run, wish));
     if (wish->size > 0)
         run->progress.checkpoint = wish->size;
     run->left = run->progress.checkpoint;
     run->problems = problems;
     run->problems_before = *problems;
-    if (!code && !run->goes_on &&
+    if (!run->goes_on &&
         sb_buf_set(&run->progress.requested, wish->requested, strlen(wish->requested)))
-        code = sb_fail_memory();
-    if (code || run->left == 0) {
-        sb_checkpoint_free(run);
-        return code;
-    }
-    *out = run;
+        return sb_fail_memory();
+    if (run->left != 0)
+        *out = TAKE(run);
     return SB_OK;
 }
 
@@ -274,21 +260,20 @@ static void heed_changes(struct sb_checkpoint *run)
 static enum sb_code open_stretch(struct sb_checkpoint *run)
 {
     struct sb_archive_sink_options options = run->archive;
-    enum sb_code code;
 
     options.path = run->path;
     options.writer.mode = run->appends || run->begun ? SB_APPEND : SB_CREATE;
     options.progress = &run->progress;
     options.same = &run->same;
-    code = sb_sink_open_archive(&run->sink, &options);
-    if (!code && !run->begun)
+    TRY(sb_sink_open_archive(&run->sink, &options));
+    if (!run->begun)
         run->progress.begin = sb_sink_address(run->sink);
-    if (!code && run->goes_on)
+    if (run->goes_on)
         heed_changes(run);
-    if (!code && run->appends && run->shards)
+    if (run->appends && run->shards)
         *run->shards = sb_sink_shards(run->sink);
     run->left = run->progress.checkpoint;
-    return code;
+    return SB_OK;
 }
 
 static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *more)
@@ -302,23 +287,17 @@ static void add_counts(struct sb_sink_counts *sum, const struct sb_sink_counts *
     sum->unchecked += more->unchecked;
 }
 
-static enum sb_code note_place(struct sb_checkpoint *run)
+static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
 {
     const struct sb_transfer_place *place = &run->place;
-    const struct sb_buf *last = place->until.size > 0 ? &place->until : &place->last;
+    const struct sb_buf *name = place->until.size > 0 ? &place->until : &place->last;
+    uint32_t counter = sb_sink_change_counter(run->sink);
+    enum sb_code code;
 
     run->progress.members = place->members;
     run->progress.bytes = place->bytes;
-    return sb_buf_set(&run->progress.last, last->data, last->size) ? sb_fail_memory() : SB_OK;
-}
-
-static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
-{
-    uint32_t counter = sb_sink_change_counter(run->sink);
-    enum sb_code code = note_place(run);
-
-    if (code)
-        return code;
+    if (sb_buf_set(&run->progress.last, name->data, name->size))
+        return sb_fail_memory();
     run->progress.commit = counter > 0 ? (int64_t)counter + 1 : 0;
     run->progress.problems += *run->problems - run->problems_before;
     run->problems_before = *run->problems;
@@ -342,6 +321,27 @@ bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input)
     return (int64_t)input < run->progress.input;
 }
 
+/* Skips the members that the interrupted run took of a source that was just opened. */
+static enum sb_code pass(struct sb_source *source, const struct sb_transfer_place *place)
+{
+    struct sb_member member = {.entry.path = ""};
+    enum sb_code code = SB_OK;
+    const char *last;
+
+    for (int64_t i = 0; !code && i < place->members; i++)
+        code = sb_source_next(source, &member);
+    if ((code && code != SB_END) || place->members == 0)
+        return code;
+    last = place->last.size > 0 ? place->last.data : "";
+    if (!code && member.entry.path_size == place->last.size &&
+        memcmp(member.entry.path, last, place->last.size) == 0)
+        return SB_OK;
+    return sb_fail(SB_CHANGED,
+                   "%s: not the input that the interrupted run read: its member %" PRId64
+                   " was '%s'; give that one, or start over without --resume",
+                   source->name, place->members, last);
+}
+
 /* The input that was interrupted: its stored members come again, by name, or are skipped. */
 static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct sb_source *source)
 {
@@ -354,28 +354,24 @@ static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct s
     place->members = by_name ? 0 : run->progress.members;
     if (sb_buf_set(name, last->data ? last->data : "", last->size))
         return sb_fail_memory();
-    return by_name ? SB_OK : sb_transfer_pass(source, place);
+    return by_name ? SB_OK : pass(source, place);
 }
 
 /* A tree's bytes are recognised by the address at which they begin, so no member may be pending. */
 static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_name)
 {
-    enum sb_code code = SB_OK;
-
     run->goes_on = false;
     if (by_name && input > 0) {
-        code = close_stretch(run, false);
-        if (!code)
-            code = open_stretch(run);
+        TRY(close_stretch(run, false));
+        TRY(open_stretch(run));
     }
     sb_buf_clear(&run->place.last);
     sb_buf_clear(&run->place.until);
     run->place.members = 0;
     run->place.bytes = 0;
     run->progress.input = (int64_t)input;
-    if (!code)
-        run->progress.input_begin = sb_sink_address(run->sink);
-    return code;
+    run->progress.input_begin = sb_sink_address(run->sink);
+    return SB_OK;
 }
 
 enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
@@ -399,21 +395,20 @@ enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source 
 {
     struct sb_transfer_options stretch = *options;
     struct sb_transfer_place *place = &run->place;
-    enum sb_code code;
 
     stretch.place = place;
-    do {
+    for (;;) {
         int64_t before = place->bytes;
+        enum sb_code code;
 
         place->stretch = run->left;
         code = sb_transfer(source, run->sink, &stretch, members);
         run->left -= place->bytes - before;
-        if (!code && place->more)
-            code = close_stretch(run, false);
-        if (!code && place->more)
-            code = open_stretch(run);
-    } while (!code && place->more);
-    return code;
+        if (code || !place->more)
+            return code;
+        TRY(close_stretch(run, false));
+        TRY(open_stretch(run));
+    }
 }
 
 enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)

@@ -37,6 +37,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
 
 /* Undoes what was not committed. NULL is allowed. */
 void sb_checkpoint_free(struct sb_checkpoint *run);
+FREEP(sb_checkpoint_free, struct sb_checkpoint)
 
 /* Was this input, counted from 0, finished? Then it need not be opened. */
 bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input);

@@ -1,5 +1,4 @@
 #include "task/transfer/impl.h"
-#include "task/transfer/recode_member.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,25 +24,6 @@ static bool takes_holes(const struct sb_transfer_run *transfer)
     return transfer->sink->holds & SB_KEEPS_SPARSE;
 }
 
-static enum sb_code find_block(struct sb_transfer_run *transfer, bool sparse)
-{
-    const void *data = transfer->block;
-    enum sb_code code = SB_OK;
-
-    if (transfer->block_size == 0)
-        code = (sparse ? sb_source_block_sparse : sb_source_block)(transfer->source, &data,
-                                                                   &transfer->block_size);
-    transfer->block = data;
-    return code;
-}
-
-static void copy_block(struct sb_transfer_run *transfer, struct sb_batch *batch, size_t part)
-{
-    memcpy(batch->data + batch->data_size, transfer->block, part);
-    batch->data_size += part;
-    transfer->block += part;
-}
-
 /*
  * Copies what the source has of the current member, at most `capacity` bytes. SB_END after all.
  * hole: what the bytes begin with, if that may be a hole; else NULL.
@@ -52,23 +32,29 @@ static enum sb_code copy_blocks(struct sb_transfer_run *transfer, struct sb_batc
                                 size_t capacity, int64_t *hole)
 {
     const size_t end = batch->data_size + capacity, start = batch->data_size;
-    enum sb_code code = SB_OK;
 
-    while (!code && batch->data_size < end) {
+    while (batch->data_size < end) {
         size_t part, left = end - batch->data_size;
+        const void *data = transfer->block;
 
-        code = find_block(transfer, hole != NULL);
-        if (code || (!transfer->block && batch->data_size > start))
-            return code;
-        part = transfer->block_size < left || !transfer->block ? transfer->block_size : left;
-        if (transfer->block)
-            copy_block(transfer, batch, part);
-        else if (hole)
+        if (transfer->block_size == 0)
+            TRY((hole ? sb_source_block_sparse : sb_source_block)(transfer->source, &data,
+                                                                  &transfer->block_size));
+        transfer->block = data;
+        if (!data && batch->data_size > start)
+            return SB_OK;
+        part = transfer->block_size < left || !data ? transfer->block_size : left;
+        if (data) {
+            memcpy(batch->data + batch->data_size, data, part);
+            batch->data_size += part;
+            transfer->block += part;
+        } else if (hole) {
             *hole += (int64_t)part;
+        }
         transfer->block_size -= part;
-        code = sb_transfer_count(transfer, (int64_t)part);
+        TRY(sb_transfer_count(transfer, (int64_t)part));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t got)
@@ -85,11 +71,10 @@ static enum sb_code expect_size(const struct sb_transfer_run *transfer, int64_t 
 static enum sb_code fill_part(struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
     struct sb_item *item;
-    enum sb_code code = sb_batch_take(batch, &transfer->member, transfer->original, &item);
+    enum sb_code code;
 
-    if (!code)
-        code = copy_blocks(transfer, batch, SB_BATCH_BYTES,
-                           takes_holes(transfer) ? &item->hole : NULL);
+    TRY(sb_batch_take(batch, &transfer->member, transfer->original, &item));
+    code = copy_blocks(transfer, batch, SB_BATCH_BYTES, takes_holes(transfer) ? &item->hole : NULL);
     if (code && code != SB_END)
         return code;
     item->state = SB_ITEM_PART;
@@ -127,16 +112,15 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
                                struct sb_item *item)
 {
     size_t start = batch->data_size;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (goes_by_spool(transfer, item->compares && !item->only_sums) &&
         lacks_space(transfer, batch)) {
         sb_batch_seal(batch);
         if (item->member.entry.size > 0)
-            code = sb_transfer_count(transfer, item->member.entry.size);
-        return code ? code
-                    : sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
-                                         transfer->options->beside);
+            TRY(sb_transfer_count(transfer, item->member.entry.size));
+        return sb_recode_sequence(&transfer->options->recode, transfer->source, batch,
+                                  transfer->options->beside);
     }
     code = copy_blocks(transfer, batch, SB_BATCH_BYTES - start, NULL);
     if (code && code != SB_END)
@@ -147,17 +131,9 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     return expect_size(transfer, (int64_t)item->data_size);
 }
 
-static bool goes_in_parts(const struct sb_transfer_run *transfer, const struct sb_batch *batch,
-                          bool compares)
-{
-    const struct sb_member *member = &transfer->member;
-
-    return lacks_space(transfer, batch) && !goes_by_spool(transfer, compares) &&
-           !member->hard_link && !member->special && member->entry.type != SB_DIR;
-}
-
 static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch)
 {
+    const struct sb_member *member = &transfer->member;
     struct sb_item choice = {.original = transfer->original, .again = transfer->again}, *item;
     enum sb_code code = sb_transfer_admit(transfer, &choice);
 
@@ -176,7 +152,9 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
         sb_transfer_report_lost(transfer, &transfer->member);
         return SB_OK;
     }
-    if (goes_in_parts(transfer, batch, choice.compares && !choice.only_sums)) {
+    if (lacks_space(transfer, batch) &&
+        !goes_by_spool(transfer, choice.compares && !choice.only_sums) && !member->hard_link &&
+        !member->special && member->entry.type != SB_DIR) {
         transfer->in_parts = true;
         transfer->part_offset = 0;
         transfer->part_choice = choice;
@@ -194,26 +172,43 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     return item->counted ? sb_transfer_count(transfer, item->member.entry.size) : SB_OK;
 }
 
+/* Notes the current member as the last one processed, for the next run. */
+static enum sb_code note_place(struct sb_transfer_run *transfer)
+{
+    struct sb_transfer_place *place = transfer->options->place;
+    const struct sb_entry *entry = &transfer->member.entry;
+
+    if (!place)
+        return SB_OK;
+    place->members++;
+    if (sb_buf_set(&place->last, entry->path, entry->path_size))
+        return sb_fail_memory();
+    transfer->again = place->until.size > 0;
+    if (transfer->again && place->until.size == entry->path_size &&
+        memcmp(place->until.data, entry->path, entry->path_size) == 0)
+        sb_buf_clear(&place->until);
+    return SB_OK;
+}
+
 /* The next member that is wanted, with its stored names. */
 static enum sb_code next_member(struct sb_transfer_run *transfer)
 {
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (transfer->waits) {
         transfer->waits = false;
         return SB_OK;
     }
     do {
-        code = sb_transfer_heed(transfer);
-        if (!code)
-            code = sb_source_next(transfer->source, &transfer->member);
-        if (code == SB_END && sb_transfer_heed(transfer))
-            return sb_error()->code;
+        TRY(sb_transfer_heed(transfer));
+        code = sb_source_next(transfer->source, &transfer->member);
+        if (code == SB_END)
+            TRY(sb_transfer_heed(transfer));
         if (code)
             return code;
         transfer->members++;
         transfer->block_size = 0;
-        TRY(sb_transfer_note_place(transfer));
+        TRY(note_place(transfer));
         code = sb_transfer_name(transfer);
     } while (code == SB_END);
     if (!code && transfer->options->local_owners)
@@ -242,7 +237,9 @@ static enum sb_code fill_members(struct sb_transfer_run *transfer, struct sb_bat
         size_t whole = batch->count;
         enum sb_code code;
 
-        if (sb_transfer_ends_stretch(transfer)) {
+        /* Between two members, no other may be begun once the stretch ended. */
+        if (transfer->options->place && !transfer->waits &&
+            transfer->bytes >= transfer->stretch_end) {
             transfer->options->place->more = true;
             return batch->count > 0 ? SB_OK : SB_END;
         }

@@ -1,7 +1,7 @@
 /*
- * Parts of sb_transfer: naming members, filling batches with them, limits, and checkpoints.
+ * Parts of sb_transfer: naming members, filling batches with them, limits, and recoding.
  *
- * Internal to transfer*.c. Belongs to the calling thread.
+ * Internal to this folder. Belongs to the calling thread, unless it says otherwise.
  */
 #ifndef SB_TASK_TRANSFER_IMPL_H
 #define SB_TASK_TRANSFER_IMPL_H
@@ -94,10 +94,19 @@ void sb_transfer_report_lost(const struct sb_transfer_run *transfer,
 #define SB_LONG_LINK_TEXT 96
 void sb_transfer_describe_long_link(char text[SB_LONG_LINK_TEXT]);
 
-/* Records the current member as the last one processed, for the next run. */
-enum sb_code sb_transfer_note_place(struct sb_transfer_run *transfer) SB_CHECKED;
+/*
+ * A worker: compresses or decompresses the items of a batch whose original name is set. Bytes that
+ * are not of the format of their name are an event ("damaged"), and the item is left out.
+ */
+enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
+                             const char *beside) SB_CHECKED;
 
-/* Is it between two members, and no other may be begun? */
-bool sb_transfer_ends_stretch(const struct sb_transfer_run *transfer);
+/*
+ * The calling thread: recodes the member whose bytes come in sequence from the source, and which is
+ * the only item of the batch, into a temporary file; without an original name, stores its bytes and
+ * holes there unchanged.
+ */
+enum sb_code sb_recode_sequence(const struct sb_recode *recode, struct sb_source *source,
+                                struct sb_batch *batch, const char *beside) SB_CHECKED;
 
 #endif

@@ -4,8 +4,6 @@
 #include "core/crc32c.h"
 #include "core/number.h"
 #include "store/name_set.h"
-#include "task/transfer/seen.h"
-#include "task/transfer/transfer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,29 +38,6 @@ static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *
     if (transfer->source->unique)
         return SB_OK;
     return sb_name_set_add(&transfer->conflicts, transfer->options->beside, name, size);
-}
-
-/*
- * Has the target of a hard link, in the earlier source, the bytes that the link has there? And is
- * it the same file in this source?
- */
-static enum sb_code is_same_link(const struct sb_transfer_run *transfer,
-                                 const struct sb_member *member, bool *same)
-{
-    struct sb_seen *seen = transfer->options->seen;
-    const char *target = member->hard_link;
-    struct sb_seen_bytes link = {0}, bytes = {0};
-    bool conflict = false;
-    enum sb_code code =
-        sb_seen_find_bytes(seen, member->entry.path, member->entry.path_size, &link);
-
-    if (!code)
-        code = sb_seen_find_bytes(seen, target, strlen(target), &bytes);
-    if (!code)
-        code = sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict);
-    *same = !code && !conflict && bytes.known && link.known && bytes.size == link.size &&
-            bytes.crc32c == link.crc32c;
-    return code;
 }
 
 /* Names a conflict with the earlier source `first`; SB_OK: the run goes on without this one. */
@@ -116,16 +91,26 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     return refuse_duplicate(transfer, entry, first) ? sb_error()->code : SB_END;
 }
 
-/* A hard link with a rival, once all that comes before it is known. */
+/*
+ * A hard link with a rival, once all that comes before it is known. Has its target, in the earlier
+ * source, the bytes that the link has there? And is it the same file in this source?
+ */
 static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item)
 {
-    bool same;
-    enum sb_code code = is_same_link(transfer, &item->member, &same);
+    struct sb_seen *seen = transfer->options->seen;
+    const struct sb_entry *entry = &item->member.entry;
+    const char *target = item->member.hard_link;
+    struct sb_seen_bytes link, bytes;
+    bool conflict;
 
-    transfer->sink->counts.left += !code && same;
-    if (code || same)
-        return code;
-    return refuse_duplicate(transfer, &item->member.entry, item->rival - 1);
+    TRY(sb_seen_find_bytes(seen, entry->path, entry->path_size, &link));
+    TRY(sb_seen_find_bytes(seen, target, strlen(target), &bytes));
+    TRY(sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict));
+    if (conflict || !bytes.known || !link.known || bytes.size != link.size ||
+        bytes.crc32c != link.crc32c)
+        return refuse_duplicate(transfer, entry, item->rival - 1);
+    transfer->sink->counts.left++;
+    return SB_OK;
 }
 
 /* On a worker: is an item with a rival the same, or a conflict? */
@@ -195,11 +180,9 @@ static enum sb_code note_link(const struct sb_transfer_run *transfer, const stru
     const struct sb_entry *entry = &item->member.entry;
     const char *target = item->member.hard_link;
     struct sb_seen_bytes bytes;
-    enum sb_code code = sb_seen_find_bytes(seen, target, strlen(target), &bytes);
 
-    if (code || !bytes.known)
-        return code;
-    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes);
+    TRY(sb_seen_find_bytes(seen, target, strlen(target), &bytes));
+    return bytes.known ? sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes) : SB_OK;
 }
 
 enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch)
@@ -356,16 +339,6 @@ static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_it
     return SB_OK;
 }
 
-/* What has the target's name, if anything has it, is another file. */
-static enum sb_code leave_link(struct sb_transfer_run *transfer)
-{
-    const struct sb_member *member = &transfer->member;
-
-    sb_report(transfer->options->notify, SB_PROBLEM, "missing", member->entry.path,
-              "hard link to %s, which was left out; left out", transfer->target.data);
-    return sb_transfer_leave(transfer) ? sb_error()->code : SB_END;
-}
-
 enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item *item)
 {
     struct sb_member *member = &transfer->member;
@@ -389,8 +362,13 @@ enum sb_code sb_transfer_admit(struct sb_transfer_run *transfer, struct sb_item 
         return SB_OK;
     if (!item->again && transfer->sink->ops->accept)
         TRY(transfer->sink->ops->accept(transfer->sink, member, item));
-    if (transfer->target_left)
-        TRY(leave_link(transfer));
+    if (transfer->target_left) {
+        /* What has the target's name, if anything has it, is another file. */
+        sb_report(transfer->options->notify, SB_PROBLEM, "missing", member->entry.path,
+                  "hard link to %s, which was left out; left out", transfer->target.data);
+        TRY(sb_transfer_leave(transfer));
+        return SB_END;
+    }
     if (transfer->options->dry_run && item->sums && !item->compares)
         TRY(sum_dry(transfer, item));
     return SB_OK;

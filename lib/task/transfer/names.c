@@ -10,15 +10,6 @@
 
 #include <string.h>
 
-/* A name as it is stored in the source. SB_END: it cannot be stored, which was reported. */
-static enum sb_code clean_name(struct sb_transfer_run *transfer, const char **name, size_t *size,
-                               bool is_dir)
-{
-    if (transfer->options->stored_names)
-        return SB_OK;
-    return sb_naming_map(&transfer->naming, *name, *size, is_dir, name, size);
-}
-
 /* The name of a clean one in the sink. SB_END: it has none. */
 static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name, size_t size,
                              struct sb_buf *out)
@@ -51,53 +42,47 @@ static enum sb_code recode_name(struct sb_transfer_run *transfer, struct sb_buf 
                                 const char **original)
 {
     const struct sb_recode *recode = &transfer->options->recode;
-    struct sb_buf new_name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf new_name = {0};
+    struct sb_buf old_name = *name;
     const char *problem;
     unsigned layers;
-    enum sb_code code;
 
     *original = NULL;
-    code = sb_recode_name(recode, name->data, name->size, &new_name, &layers);
-    problem = code ? NULL : sb_name_problem(new_name.data, new_name.size);
+    TRY(sb_recode_name(recode, name->data, name->size, &new_name, &layers));
+    problem = sb_name_problem(new_name.data, new_name.size);
     if (problem) {
         sb_report(transfer->options->notify, SB_PROBLEM, "name", name->data,
                   "left out: the name, with the suffix of its compression, %s", problem);
-        code = SB_END;
+        return SB_END;
     }
-    if (!code && (layers > 0 || recode->compress != SB_FILTER_NONE)) {
-        sb_buf_release(&transfer->recoded);
-        transfer->recoded = *name;
+    if (layers > 0 || recode->compress != SB_FILTER_NONE) {
         *name = new_name;
-        new_name = (struct sb_buf){0};
+        new_name = transfer->recoded;
+        transfer->recoded = old_name;
         *original = transfer->recoded.data;
     }
-    sb_buf_release(&new_name);
-    return code;
+    return SB_OK;
 }
 
 /*
  * Does the source have something that keeps this name? A file of this name loses its suffix too,
  * unless something keeps the shorter name: so the last name of that sequence decides.
  */
-static enum sb_code stays(struct sb_transfer_run *transfer, struct sb_buf *name, bool *taken)
+static enum sb_code stays(struct sb_transfer_run *transfer, const struct sb_recode *bare,
+                          struct sb_buf *name, bool *taken)
 {
-    struct sb_recode bare = transfer->options->recode;
     enum sb_holding holding = SB_HOLDS_FILE;
-    struct sb_buf shorter = {0};
+    CLEANUP(sb_buf_release) struct sb_buf shorter = {0};
     unsigned layers = 1;
-    enum sb_code code = SB_OK;
 
-    bare.compress = SB_FILTER_NONE;
-    while (!code && holding == SB_HOLDS_FILE && layers > 0) {
-        code = sb_source_holds(transfer->source, name->data, name->size, &holding);
-        if (!code)
-            code = sb_recode_name(&bare, name->data, name->size, &shorter, &layers);
-        if (!code && layers > 0 && sb_buf_set(name, shorter.data, shorter.size))
-            code = sb_fail_memory();
+    while (holding == SB_HOLDS_FILE && layers > 0) {
+        TRY(sb_source_holds(transfer->source, name->data, name->size, &holding));
+        TRY(sb_recode_name(bare, name->data, name->size, &shorter, &layers));
+        if (layers > 0 && sb_buf_set(name, shorter.data, shorter.size))
+            return sb_fail_memory();
     }
     *taken = holding != SB_HOLDS_NOTHING;
-    sb_buf_release(&shorter);
-    return code;
+    return SB_OK;
 }
 
 /*
@@ -109,21 +94,19 @@ static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from,
 {
     const struct sb_transfer_options *options = transfer->options;
     struct sb_recode bare = options->recode;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     unsigned layers;
-    enum sb_code code;
 
     *taken = false;
     bare.compress = SB_FILTER_NONE;
-    code = sb_recode_name(&bare, from, from_size, &name, &layers);
-    *shorter = !code && layers > 0;
+    TRY(sb_recode_name(&bare, from, from_size, &name, &layers));
+    *shorter = layers > 0;
     if (*shorter)
-        code = stays(transfer, &name, taken);
-    if (*shorter && !code && !*taken)
-        code = sb_taken_look(options->taken, transfer->path.data, transfer->path.size, from,
-                             from_size, taken);
-    sb_buf_release(&name);
-    return code;
+        TRY(stays(transfer, &bare, &name, taken));
+    if (!*shorter || *taken)
+        return SB_OK;
+    return sb_taken_look(options->taken, transfer->path.data, transfer->path.size, from, from_size,
+                         taken);
 }
 
 /* The file keeps its name, and its bytes. */
@@ -144,21 +127,19 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
                                bool *comes)
 {
     const struct sb_transfer_options *options = transfer->options;
-    struct sb_buf longer = {0};
-    enum sb_code code = sb_taken_look(options->taken, name->data, name->size, "", 0, comes);
+    CLEANUP(sb_buf_release) struct sb_buf longer = {0};
 
-    for (size_t i = 0; !code && !*comes && !transfer->names && sb_coding_words[i]; i++) {
+    TRY(sb_taken_look(options->taken, name->data, name->size, "", 0, comes));
+    for (size_t i = 0; !*comes && !transfer->names && sb_coding_words[i]; i++) {
         enum sb_holding holding = SB_HOLDS_NOTHING;
 
         if (sb_buf_set(&longer, name->data, name->size) || sb_buf_add_char(&longer, '.') ||
             sb_buf_add_text(&longer, sb_coding_words[i]))
-            code = sb_fail_memory();
-        else
-            code = sb_source_holds(transfer->source, longer.data, longer.size, &holding);
-        *comes = !code && holding == SB_HOLDS_FILE;
+            return sb_fail_memory();
+        TRY(sb_source_holds(transfer->source, longer.data, longer.size, &holding));
+        *comes = holding == SB_HOLDS_FILE;
     }
-    sb_buf_release(&longer);
-    return code;
+    return SB_OK;
 }
 
 /* Reports earlier links to a file that has lost its suffix. */
@@ -200,13 +181,12 @@ static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, 
 {
     const struct sb_transfer_options *options = transfer->options;
     bool shorter, taken;
-    enum sb_code code;
 
     if (!options->taken || !options->recode.decompress || !transfer->original)
         return SB_OK;
-    code = is_taken(transfer, from, from_size, &shorter, &taken);
-    if (code || !shorter)
-        return code;
+    TRY(is_taken(transfer, from, from_size, &shorter, &taken));
+    if (!shorter)
+        return SB_OK;
     if (!taken)
         return note_shortened(transfer);
     return transfer->member.hard_link ? leave_out_taken(transfer, from) : keep_as_stored(transfer);
@@ -218,24 +198,13 @@ static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, si
     const struct sb_transfer_options *options = transfer->options;
     const struct sb_buf *name = &transfer->path;
     bool other;
-    enum sb_code code;
 
     if (!options->taken || name->size == 0)
         return SB_OK;
-    code = sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other);
-    if (code || !other || options->meeting_names || transfer->member.entry.type == SB_DIR)
-        return code;
+    TRY(sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other));
+    if (!other || options->meeting_names || transfer->member.entry.type == SB_DIR)
+        return SB_OK;
     return leave_out_taken(transfer, from);
-}
-
-/* Does a file keep its stored name and bytes? */
-static enum sb_code is_kept(const struct sb_transfer_run *transfer, const struct sb_buf *name,
-                            bool *kept)
-{
-    struct sb_taken *taken = transfer->options->taken;
-
-    *kept = false;
-    return taken ? sb_taken_has(taken, SB_TAKEN_KEPT, name->data, name->size, kept) : SB_OK;
 }
 
 enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer)
@@ -249,31 +218,34 @@ enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer)
 
 /*
  * What the current member links to, as it is called in the sink. SB_END: nothing there can have
- * that name, which was reported. *recodes: are files recoded? Then:
- * was that one?
+ * that name. *recodes: are files recoded? Then: was that one?
  */
-static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes)
+static enum sb_code map_hard_link(struct sb_transfer_run *transfer, bool *recodes)
 {
     const char *target = transfer->member.hard_link, *problem, *ignored;
-    struct sb_buf *clean = &transfer->target;
+    struct sb_buf *clean = &transfer->target, *mapped = &transfer->hard_link;
+    struct sb_taken *taken = transfer->options->taken;
     bool kept = false;
-    enum sb_code code;
 
     if (sb_naming_clean(target, strlen(target), false, clean, &problem))
-        code = sb_fail_memory();
-    else
-        code =
-            problem ? SB_END : map_name(transfer, clean->data, clean->size, &transfer->hard_link);
-    if (!code)
-        code = sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left);
-    if (!code && *recodes)
-        code = is_kept(transfer, &transfer->hard_link, &kept);
+        return sb_fail_memory();
+    if (problem)
+        return SB_END;
+    TRY(map_name(transfer, clean->data, clean->size, mapped));
+    TRY(sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left));
+    if (*recodes && taken)
+        TRY(sb_taken_has(taken, SB_TAKEN_KEPT, mapped->data, mapped->size, &kept));
     *recodes = *recodes && !kept;
-    if (!code && *recodes)
-        code = recode_name(transfer, &transfer->hard_link, &ignored);
+    return *recodes ? recode_name(transfer, mapped, &ignored) : SB_OK;
+}
+
+static enum sb_code name_hard_link(struct sb_transfer_run *transfer, bool *recodes)
+{
+    enum sb_code code = map_hard_link(transfer, recodes);
+
     if (code == SB_END)
         sb_report(transfer->options->notify, SB_PROBLEM, "missing", transfer->path.data,
-                  "hard link to %s, which is not there; left out", target);
+                  "hard link to %s, which is not there; left out", transfer->member.hard_link);
     transfer->member.hard_link = transfer->hard_link.data;
     return code;
 }
@@ -339,11 +311,12 @@ enum sb_code sb_transfer_name(struct sb_transfer_run *transfer)
     bool is_dir = entry->type == SB_DIR;
     const char *name = entry->path;
     size_t size = entry->path_size;
-    enum sb_code code = clean_name(transfer, &name, &size, is_dir);
+    enum sb_code code;
 
     transfer->target_left = false;
-    if (code)
-        return code;
+    /* SB_END: it cannot be stored, which was reported. */
+    if (!transfer->options->stored_names)
+        TRY(sb_naming_map(&transfer->naming, name, size, is_dir, &name, &size));
     if (!transfer->source->unique && !is_dir && sb_buf_set(&transfer->clean, name, size))
         return sb_fail_memory();
     code = name_member(transfer, name, size);

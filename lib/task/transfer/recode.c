@@ -179,19 +179,15 @@ static enum sb_code pass_on(struct sb_recoder *recoder, size_t from, const char 
     struct stage *stage = &recoder->stages[from];
     struct sb_codec_io io = {
         .in = data, .in_size = size, .end = end, .capacity = SB_CODEC_CAPACITY};
-    enum sb_code code;
 
     if (from == recoder->count)
         return size > 0 ? recoder->each(recoder->context, data, size) : SB_OK;
     io.out = stage->out;
     do {
-        code = sb_codec_step(stage->codec, &io);
-        if (code == SB_OK)
-            code = deliver(recoder, from, io.made);
-    } while (code == SB_OK && (io.in_size > 0 || io.more));
-    if (code == SB_OK && end)
-        code = pass_on(recoder, from + 1, NULL, 0, true);
-    return code;
+        TRY(sb_codec_step(stage->codec, &io));
+        TRY(deliver(recoder, from, io.made));
+    } while (io.in_size > 0 || io.more);
+    return end ? pass_on(recoder, from + 1, NULL, 0, true) : SB_OK;
 }
 
 enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size)

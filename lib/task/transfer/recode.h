@@ -50,6 +50,7 @@ struct sb_recoder;
  */
 enum sb_code sb_recoder_new(struct sb_recoder **out) SB_CHECKED;
 void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
+FREEP(sb_recoder_free, struct sb_recoder)
 
 /*
  * name: the file's name before. size: how many bytes will be fed, -1 if unknown. It is written into

@@ -1,6 +1,5 @@
-#include "task/transfer/recode_member.h"
-
 #include "core/io.h"
+#include "task/transfer/impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -167,23 +166,13 @@ static enum sb_code move_items(const struct sb_recode *recode, struct sb_recoder
  * Sizes change, so all bytes move to a second buffer, which replaces the first. Links go first, so
  * that they fit.
  */
-static enum sb_code recode_all(const struct sb_recode *recode, struct sb_recoder *recoder,
-                               struct sb_batch *batch, const struct spool *capacity)
-{
-    size_t used = 0;
-    enum sb_code code = move_items(recode, recoder, batch, true, capacity, &used);
-
-    if (!code)
-        code = move_items(recode, recoder, batch, false, capacity, &used);
-    batch->data_size = used;
-    return code;
-}
-
 enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *batch,
                              const char *beside)
 {
-    struct sb_recoder *recoder = NULL;
-    char *capacity, *old = batch->data;
+    CLEANUP(sb_recoder_freep) struct sb_recoder *recoder = NULL;
+    struct spool spool = {.capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
+    char *old = batch->data;
+    size_t used = 0;
     bool wanted = false;
     enum sb_code code;
 
@@ -191,52 +180,46 @@ enum sb_code sb_recode_batch(const struct sb_recode *recode, struct sb_batch *ba
         wanted = wanted || is_due(&batch->items[i]);
     if (!wanted)
         return SB_OK;
+    TRY(sb_recoder_new(&recoder));
     batch->data = NULL;
     code = sb_batch_allocate(batch);
-    capacity = batch->data;
+    spool.data = batch->data;
     batch->data = old;
+    if (code)
+        return code;
+    code = move_items(recode, recoder, batch, true, &spool, &used);
     if (!code)
-        code = sb_recoder_new(&recoder);
-    if (!code) {
-        struct spool spool = {
-            .data = capacity, .capacity = SB_BATCH_BYTES, .fd = -1, .beside = beside};
-
-        code = recode_all(recode, recoder, batch, &spool);
-        batch->data = capacity;
-        capacity = old;
-    }
-    sb_recoder_free(recoder);
-    free(capacity);
+        code = move_items(recode, recoder, batch, false, &spool, &used);
+    batch->data_size = used;
+    batch->data = spool.data;
+    free(old);
     return code;
 }
 
 static enum sb_code recode_all_blocks(const struct sb_recode *recode, struct sb_source *source,
                                       const struct sb_item *item, struct spool *spool)
 {
-    struct sb_recoder *recoder = NULL;
-    enum sb_code code = sb_recoder_new(&recoder);
+    CLEANUP(sb_recoder_freep) struct sb_recoder *recoder = NULL;
     const void *data;
     size_t size;
+    enum sb_code code;
 
-    if (!code)
-        code = sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
-                                item->member.entry.size, add_to_spool, spool);
-    while (!code && !(code = sb_source_block(source, &data, &size)))
-        code = sb_recoder_feed(recoder, data, size);
-    if (code == SB_END)
-        code = sb_recoder_finish(recoder);
-    sb_recoder_free(recoder);
-    return code;
+    TRY(sb_recoder_new(&recoder));
+    TRY(sb_recoder_begin(recoder, recode, item->original, strlen(item->original),
+                         item->member.entry.size, add_to_spool, spool));
+    while ((code = sb_source_block(source, &data, &size)) == SB_OK)
+        TRY(sb_recoder_feed(recoder, data, size));
+    return code == SB_END ? sb_recoder_finish(recoder) : code;
 }
 
 static enum sb_code keep_all_blocks(struct sb_source *source, struct spool *spool)
 {
-    enum sb_code code = SB_OK;
     const void *data;
     size_t size;
+    enum sb_code code;
 
-    while (!code && !(code = sb_source_block_sparse(source, &data, &size)))
-        code = add_to_spool(spool, data, size);
+    while ((code = sb_source_block_sparse(source, &data, &size)) == SB_OK)
+        TRY(add_to_spool(spool, data, size));
     return code == SB_END ? SB_OK : code;
 }
 

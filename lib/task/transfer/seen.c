@@ -17,24 +17,19 @@ struct sb_seen {
 
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside)
 {
-    struct sb_seen *seen = calloc(1, sizeof(*seen));
-    enum sb_code code;
+    CLEANUP(sb_seen_freep) struct sb_seen *seen = calloc(1, sizeof(*seen));
 
     *out = NULL;
     if (!seen)
         return sb_fail_memory();
-    code = SB_TABLES(
+    TRY(SB_TABLES(
         &seen->db, beside,
         "BEGIN; CREATE TABLE seen (name BLOB PRIMARY KEY, place INTEGER, size INTEGER,"
         " crc32c INTEGER, link INTEGER) WITHOUT ROWID",
         {&seen->add, "INSERT OR IGNORE INTO seen (name, place) VALUES (?1, ?2)"},
         {&seen->find, "SELECT place, size, crc32c, link FROM seen WHERE name = ?1"},
-        {&seen->set_bytes, "UPDATE seen SET size = ?2, crc32c = ?3, link = ?4 WHERE name = ?1"});
-    if (code) {
-        sb_seen_free(seen);
-        return code;
-    }
-    *out = seen;
+        {&seen->set_bytes, "UPDATE seen SET size = ?2, crc32c = ?3, link = ?4 WHERE name = ?1"}));
+    *out = TAKE(seen);
     return SB_OK;
 }
 
@@ -125,31 +120,24 @@ enum sb_code sb_seen_find_bytes(struct sb_seen *seen, const char *name, size_t s
     return code;
 }
 
-static enum sb_code add_entry(struct sb_seen *seen, const struct sb_entry *entry)
-{
-    const struct sb_seen_bytes bytes = {
-        .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
-    bool before;
-    enum sb_code code = sb_seen_add(seen, entry->path, entry->path_size, &before);
-
-    if (code || !(entry->has & SB_HAS_CRC))
-        return code;
-    return sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes);
-}
-
 enum sb_code sb_seen_add_archive(struct sb_seen *seen, const char *path)
 {
     const struct sb_query names = {.order = SB_BY_PATH, .files = true};
-    struct sb_archive *archive = NULL;
-    struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_archive_open(&archive, path);
+    bool before;
+    enum sb_code code;
 
-    if (!code)
-        code = sb_cursor_open(&cursor, archive, &names);
-    while (!code && (code = sb_cursor_next(cursor, &entry)) == SB_OK)
-        code = add_entry(seen, &entry);
-    sb_cursor_free(cursor);
-    sb_archive_free(archive);
+    TRY(sb_archive_open(&archive, path));
+    TRY(sb_cursor_open(&cursor, archive, &names));
+    while ((code = sb_cursor_next(cursor, &entry)) == SB_OK) {
+        const struct sb_seen_bytes bytes = {
+            .size = entry.size, .crc32c = entry.crc32c, .link = entry.type == SB_LINK};
+
+        TRY(sb_seen_add(seen, entry.path, entry.path_size, &before));
+        if (entry.has & SB_HAS_CRC)
+            TRY(sb_seen_set_bytes(seen, entry.path, entry.path_size, &bytes));
+    }
     return code == SB_END ? SB_OK : code;
 }

@@ -31,6 +31,7 @@ struct sb_seen_bytes {
 /* beside: see sb_temp_directory. */
 enum sb_code sb_seen_new(struct sb_seen **out, const char *beside) SB_CHECKED;
 void sb_seen_free(struct sb_seen *seen); /* NULL is allowed */
+FREEP(sb_seen_free, struct sb_seen)
 
 /* Releases memory, when other parts need it. */
 void sb_seen_shrink(struct sb_seen *seen);

@@ -19,17 +19,12 @@ static char *last_component(const char *path)
     return slash ? strndup(slash + 1, (size_t)(path + size - slash - 1)) : strndup(path, size);
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* For "." and ".." the directory's own name. */
 static char *name_of(const char *path)
 {
     char *name = last_component(path), *real;
 
-    if (!name || !is_dots(name))
+    if (!name || (strcmp(name, ".") != 0 && strcmp(name, "..") != 0))
         return name;
     real = realpath(path, NULL);
     if (!real)
@@ -51,7 +46,7 @@ static enum sb_code make_one(char **out, const char *path, const char *prefix)
         return sb_fail(SB_INVALID, "standard input has no name to be a subdirectory's");
     if (sb_name_problem(name, strlen(name)))
         return sb_fail(SB_INVALID, "%s: has no name that a subdirectory could have", path);
-    else if (asprintf(out, "%s%s%s", prefix ? prefix : "", prefix ? "/" : "", name) < 0)
+    if (asprintf(out, "%s%s%s", prefix ? prefix : "", prefix ? "/" : "", name) < 0)
         return sb_fail_memory();
     return SB_OK;
 }

@@ -57,49 +57,45 @@ static int64_t place_of(const struct sb_taken *taken, const char *from, size_t s
 enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size, const char *from,
                            size_t from_size, bool *other)
 {
-    int64_t place = -1;
-    enum sb_code code = mark(taken, OWNED, name, size);
+    int64_t place;
 
-    if (!code)
-        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place);
+    TRY(mark(taken, OWNED, name, size));
+    TRY(sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place));
     *other = place >= 0 && place != place_of(taken, from, from_size);
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t size, const char *from,
                             size_t from_size, bool *other)
 {
-    int64_t mine = place_of(taken, from, from_size), first = mine;
-    enum sb_code code = mark(taken, OWNED, name, size);
+    int64_t mine = place_of(taken, from, from_size), first;
 
-    if (!code)
-        code = sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first);
+    TRY(mark(taken, OWNED, name, size));
+    TRY(sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first));
     *other = first != mine;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const char *name,
                           size_t size)
 {
     bool before;
-    enum sb_code code = mark(taken, marks[note], name, size);
 
-    if (!code)
-        code = sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before);
-    taken->kept += !code && note == SB_TAKEN_KEPT;
-    return code;
+    TRY(mark(taken, marks[note], name, size));
+    TRY(sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before));
+    taken->kept += note == SB_TAKEN_KEPT;
+    return SB_OK;
 }
 
 enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const char *name,
                           size_t size, bool *has)
 {
-    int64_t place = -1;
-    enum sb_code code = mark(taken, marks[note], name, size);
+    int64_t place;
 
-    if (!code)
-        code = sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place);
+    TRY(mark(taken, marks[note], name, size));
+    TRY(sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place));
     *has = place >= 0;
-    return code;
+    return SB_OK;
 }
 
 int64_t sb_taken_kept(const struct sb_taken *taken)

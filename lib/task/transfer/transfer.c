@@ -6,7 +6,6 @@
 #include "store/tree/tree.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
-#include "task/transfer/recode_member.h"
 #include "task/transfer/taken.h"
 
 #include <stdlib.h>
@@ -15,23 +14,18 @@
 /* The first batches, and those of large files, have few items, so that every thread gets some. */
 #define FIRST_BATCH_ITEMS 16
 
-static enum sb_code fail_long_link(struct sb_batch *batch, struct sb_item *item)
-{
-    char text[SB_LONG_LINK_TEXT];
-
-    sb_transfer_describe_long_link(text);
-    return sb_item_fail(batch, item, "link", text);
-}
-
 static enum sb_code load_item(struct sb_batch *batch, struct sb_item *item)
 {
     bool link = item->member.entry.type == SB_LINK;
     size_t capacity = link ? SB_LINK_BYTES_MOST : SB_BATCH_BYTES - batch->data_size;
     enum sb_code code = sb_loader_load(batch->loader, &item->member, batch->data + batch->data_size,
                                        capacity, &batch->events);
+    char text[SB_LONG_LINK_TEXT];
 
-    if (link && code == SB_LIMIT)
-        return fail_long_link(batch, item);
+    if (link && code == SB_LIMIT) {
+        sb_transfer_describe_long_link(text);
+        return sb_item_fail(batch, item, "link", text);
+    }
     item->state = code == SB_OK ? SB_ITEM_READ : code == SB_LIMIT ? SB_ITEM_LARGE : SB_ITEM_FAILED;
     if (code == SB_OK) {
         item->data_at = batch->data_size;
@@ -63,55 +57,29 @@ static bool is_left_out(const struct sb_batch *batch)
 }
 
 /* Links come first, while there is space: sinks want their targets in memory. */
-static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
+static enum sb_code work_on(const struct sb_transfer_run *transfer, struct sb_batch *batch,
+                            struct sb_pipeline *turns)
 {
-    const struct sb_transfer_run *transfer = context;
-    struct sb_batch *batch = slot;
-    enum sb_code code = SB_OK;
+    const struct sb_transfer_options *options = transfer->options;
 
     if (transfer->sink->ops->look)
-        code = transfer->sink->ops->look(transfer->sink, batch);
-    if (!code)
-        code = load_items(batch, true);
-    if (!code)
-        code = load_items(batch, false);
-    if (!code)
-        code = sb_recode_batch(&transfer->options->recode, batch, transfer->options->beside);
-    if (!code)
-        code = sb_transfer_sum(transfer, batch);
-    if (!code && !(transfer->options->dry_run && is_left_out(batch)))
-        code = sb_sink_store(transfer->sink, batch, turns);
+        TRY(transfer->sink->ops->look(transfer->sink, batch));
+    TRY(load_items(batch, true));
+    TRY(load_items(batch, false));
+    TRY(sb_recode_batch(&options->recode, batch, options->beside));
+    TRY(sb_transfer_sum(transfer, batch));
+    if (options->dry_run && is_left_out(batch))
+        return SB_OK;
+    return sb_sink_store(transfer->sink, batch, turns);
+}
+
+static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
+{
+    struct sb_batch *batch = slot;
+    enum sb_code code = work_on(context, batch, turns);
+
     batch->failed = code != SB_OK;
     return code;
-}
-
-/* Counts items whose size only the loader knew. */
-static enum sb_code count_loaded(struct sb_transfer_run *transfer, const struct sb_batch *batch)
-{
-    for (size_t i = 0; transfer->source->loads && i < batch->count; i++) {
-        if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
-            TRY(sb_transfer_count(transfer, batch->items[i].member.entry.size));
-    }
-    return SB_OK;
-}
-
-/*
- * Losses are known once a member was loaded: a file's time is that of its opening. Under strict the
- * first loss ends the run.
- */
-static enum sb_code report_all_lost(const struct sb_transfer_run *transfer,
-                                    const struct sb_batch *batch)
-{
-    TRY(sb_transfer_heed(transfer));
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct sb_item *item = &batch->items[i];
-
-        if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
-            continue;
-        sb_transfer_report_lost(transfer, &item->member);
-        TRY(sb_transfer_heed(transfer));
-    }
-    return SB_OK;
 }
 
 /* Resolves a symbolic link by names alone; false: it leads out of the tree, or to its root. */
@@ -168,19 +136,6 @@ static enum sb_code heed_link(struct sb_transfer_run *transfer, const struct sb_
     return sb_taken_add(options->taken, SB_TAKEN_LINKED, target->data, target->size);
 }
 
-static enum sb_code heed_links(struct sb_transfer_run *transfer, const struct sb_batch *batch)
-{
-    if (!transfer->options->taken || !transfer->options->recode.decompress)
-        return SB_OK;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct sb_item *item = &batch->items[i];
-
-        if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
-            TRY(heed_link(transfer, batch, item));
-    }
-    return SB_OK;
-}
-
 static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     int64_t bytes = 0;
@@ -194,35 +149,60 @@ static void adapt(struct sb_transfer_run *transfer, const struct sb_batch *batch
         transfer->batch_items = SB_BATCH_ITEMS;
 }
 
-static void show_progress(const struct sb_transfer_run *transfer)
+/* What became of a batch, once it was stored. */
+static enum sb_code heed_batch(struct sb_transfer_run *transfer, const struct sb_batch *batch)
 {
     const struct sb_transfer_options *options = transfer->options;
-    const struct sb_source *source = transfer->source;
+    bool heeds_links = options->taken && options->recode.decompress;
 
-    if (options->progress)
-        options->progress(options->context, source->total ? source->done : transfer->bytes,
-                          source->total, transfer->sink->counts.files);
+    for (size_t i = 0; heeds_links && i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->member.entry.type == SB_LINK && item->state != SB_ITEM_FAILED)
+            TRY(heed_link(transfer, batch, item));
+    }
+    TRY(sb_transfer_heed(transfer));
+    /* Losses are known once a member was loaded: a file's time is that of its opening. Under strict
+     * the first loss ends the run. */
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sb_item *item = &batch->items[i];
+
+        if (item->state == SB_ITEM_FAILED || item->part_offset > 0)
+            continue;
+        sb_transfer_report_lost(transfer, &item->member);
+        TRY(sb_transfer_heed(transfer));
+    }
+    return SB_OK;
+}
+
+static enum sb_code finish(struct sb_transfer_run *transfer, struct sb_batch *batch)
+{
+    /* Counts items whose size only the loader knew. */
+    for (size_t i = 0; transfer->source->loads && i < batch->count; i++) {
+        if (!batch->items[i].counted && batch->items[i].member.entry.size > 0)
+            TRY(sb_transfer_count(transfer, batch->items[i].member.entry.size));
+    }
+    TRY(sb_transfer_note_sums(transfer, batch));
+    if (!(transfer->options->dry_run && is_left_out(batch)))
+        TRY(sb_sink_drain(transfer->sink, batch));
+    return heed_batch(transfer, batch);
 }
 
 static enum sb_code drain(void *context, void *slot)
 {
     struct sb_transfer_run *transfer = context;
+    const struct sb_transfer_options *options = transfer->options;
+    const struct sb_source *source = transfer->source;
     struct sb_batch *batch = slot;
     enum sb_code code;
 
-    sb_events_report(&batch->events, transfer->options->notify);
-    code = count_loaded(transfer, batch);
-    if (!code)
-        code = sb_transfer_note_sums(transfer, batch);
-    if (!code && !(transfer->options->dry_run && is_left_out(batch)))
-        code = sb_sink_drain(transfer->sink, batch);
-    if (!code)
-        code = heed_links(transfer, batch);
-    if (!code)
-        code = report_all_lost(transfer, batch);
+    sb_events_report(&batch->events, options->notify);
+    code = finish(transfer, batch);
     adapt(transfer, batch);
     sb_batch_clear(batch);
-    show_progress(transfer);
+    if (options->progress)
+        options->progress(options->context, source->total ? source->done : transfer->bytes,
+                          source->total, transfer->sink->counts.files);
     return code;
 }
 

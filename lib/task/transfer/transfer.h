@@ -26,7 +26,7 @@ struct sb_choice;
 /*
  * The position in a source whose members are taken in several calls, each with a sink of its own.
  * Zeroed at the beginning; the caller releases its names, and may keep it to continue from there
- * with the same input, opened again: see sb_transfer_pass.
+ * with the same input, opened again.
  */
 struct sb_transfer_place {
     int64_t stretch;    /* bytes; no member is begun after so many: set before each call */
@@ -112,13 +112,6 @@ struct sb_transfer_options {
     void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files);
     void *context;
 };
-
-/*
- * Skips the first place->members members of a source that was just opened. SB_CHANGED if the last
- * of them is not place->last.
- */
-enum sb_code sb_transfer_pass(struct sb_source *source,
-                              const struct sb_transfer_place *place) SB_CHECKED;
 
 /*
  * Adds the number of the source's members to *members. SB_OK: the source was read to its end;

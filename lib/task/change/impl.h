@@ -1,11 +1,12 @@
 /*
- * Shared by the parts of upgrade only.
+ * Parts of upgrade and of defrag.
  */
-#ifndef SB_TASK_CHANGE_UPGRADE_IMPL_H
-#define SB_TASK_CHANGE_UPGRADE_IMPL_H
+#ifndef SB_TASK_CHANGE_IMPL_H
+#define SB_TASK_CHANGE_IMPL_H
 
 #include "archive/archive.h"
 #include "archive/own/hold.h"
+#include "task/change/defrag.h"
 #include "task/change/upgrade.h"
 
 #include <sqlite3.h>
@@ -33,5 +34,12 @@ enum sb_code sb_upgrade_rebuild(struct upgrade *upgrade, enum sb_schema schema) 
 
 /* upgrade_sums.c: opens the archive at upgrade->hold.path again. */
 enum sb_code sb_upgrade_sums(struct upgrade *upgrade) SB_CHECKED;
+
+/*
+ * The quick way of defrag.h, on an open mover; the caller frees it, and sets counts->bytes_before.
+ * With dry_run nothing is moved: the counts are those without a time limit.
+ */
+enum sb_code sb_defrag_quick(struct sb_mover *mover, const struct sb_defrag_options *options,
+                             struct sb_defrag_counts *counts) SB_CHECKED;
 
 #endif
