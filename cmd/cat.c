@@ -10,7 +10,6 @@
 #include "open/chosen_records.h"
 #include "open/given_names.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -18,6 +17,7 @@
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -35,20 +35,12 @@
 
 struct settings {
     struct opening opening;
+    struct sb_fetch_options wanted;
     const char *files_from;
     bool nul;
     bool batch;
-    bool no_check;
-    bool decompress;
-    bool decompress_all; /* then decompress is set too */
     int order;
-    int64_t threads;
     bool alone; /* one name: there is nothing to read ahead */
-    int64_t max_size;
-    bool ranged;
-    int64_t range_offset;
-    int64_t range_size;
-    int framing;
     const char *part;
     struct sb_share share;
     bool samples;
@@ -127,29 +119,21 @@ static void wanted_end(struct wanted *wanted)
 static bool wanted_has(void *context, const char *name, size_t size)
 {
     const struct wanted *wanted = context;
-    size_t low = 0, high = wanted->count;
+    size_t at;
 
     for (size_t i = 0; wanted->any_glob && i < wanted->count; i++) {
         if (sb_glob_match(wanted->names[i].text.data, name, size))
             return true;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct sb_buf *text = &wanted->names[middle].text;
-        int order = compare(name, size, text->data, text->size);
-
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    at = FIRST_WHERE(i, wanted->count,
+                     compare(wanted->names[i].text.data, wanted->names[i].text.size, name, size) >=
+                         0);
+    return at < wanted->count &&
+           compare(wanted->names[at].text.data, wanted->names[at].text.size, name, size) == 0;
 }
 
 /* "OFFSET:" is to the end, ":LENGTH" from the beginning. */
-static bool split_range(struct settings *settings, const char *value)
+static bool split_range(struct sb_fetch_options *wanted, const char *value)
 {
     const char *colon = strchr(value, ':');
     char offset[32] = "0";
@@ -161,15 +145,15 @@ static bool split_range(struct settings *settings, const char *value)
         memcpy(offset, value, size);
         offset[size] = '\0';
     }
-    settings->ranged = true;
-    settings->range_size = INT64_MAX;
-    return sb_parse_size(offset, &settings->range_offset) &&
-           (!colon[1] || sb_parse_size(colon + 1, &settings->range_size));
+    wanted->ranged = true;
+    wanted->range_size = INT64_MAX;
+    return sb_parse_size(offset, &wanted->range_offset) &&
+           (!colon[1] || sb_parse_size(colon + 1, &wanted->range_size));
 }
 
 static bool parse_range(void *settings, const char *value)
 {
-    if (split_range(settings, value))
+    if (split_range(&((struct settings *)settings)->wanted, value))
         return true;
     message_usage("--range: '%s' is not OFFSET:LENGTH in bytes", value);
     return false;
@@ -186,15 +170,15 @@ static const struct option options[] = {
                   "'address' reads in the order on disk"),
     OPTION_PART(struct settings, part, "part I of N, from 1, of the names or rows, or 'auto'"),
     OPTION_GROUP("Output"),
-    OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
+    OPTION_CHOICE(0, "frame", struct settings, wanted.framing, "HOW", sb_framing_words,
                   "how files or records are set apart: line, u32, tar"),
-    OPTION_FLAG(0, "decompress", struct settings, decompress,
+    OPTION_FLAG(0, "decompress", struct settings, wanted.decompress,
                 "files called .gz, .bz2, .xz or .zst decompressed"),
     OPTION_FLAG(0, "npy", struct settings, npy, "arrays as .npy files, with their type and shape"),
     OPTION_FLAG(0, "raw", struct settings, raw, "arrays as values alone, not as .npy files"),
     OPTION_MORE("Output"),
     OPTION_FORMAT,
-    OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
+    OPTION_FLAG(0, "decompress-all", struct settings, wanted.decompress_all,
                 "the same, also where several are stacked"),
     OPTION_FLAG(0, "batch", struct settings, batch,
                 "frame answers: a line 'PATH SIZE' (-0: to NUL), bytes, newline"),
@@ -204,7 +188,7 @@ static const struct option options[] = {
     OPTION_ARRAY,
     OPTIONS_CAT_ROWS(struct settings, rows),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads that read ahead"),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that read ahead"),
     OPTION_MORE("Records, items and samples"),
     OPTION_KEEP_CASE,
     OPTION_MORE("Speed"),
@@ -214,8 +198,8 @@ static const struct option options[] = {
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
-    OPTION_MAX_SIZE(struct settings),
-    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTION_MAX_SIZE(struct settings, wanted.max_size),
+    OPTION_FLAG(0, "no-check", struct settings, wanted.no_check, "do not check the bytes' CRC32C"),
     OPTION_END,
 };
 
@@ -229,27 +213,26 @@ static void report_batch(const struct sb_fetch_counts *counts)
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
                                        const struct sb_fetch_names *requested)
 {
-    struct sb_fetch_options wanted = {
-        .threads = settings->alone ? 1 : (unsigned)settings->threads,
-        .by_address = settings->order == ORDER_ADDRESS,
-        .no_check = settings->no_check,
-        .max_size = settings->max_size,
-        .decompress = settings->decompress,
-        .decompress_all = settings->decompress_all,
-        .ranged = settings->ranged,
-        .range_offset = settings->range_offset,
-        .range_size = settings->range_size,
-        .framing = (enum sb_framing)settings->framing,
-        .frame_end = settings->nul ? '\0' : '\n',
-    };
+    struct sb_fetch_options wanted = settings->wanted;
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
 
+    if (settings->alone)
+        wanted.threads = 1;
+    wanted.by_address = settings->order == ORDER_ADDRESS;
+    wanted.frame_end = settings->nul ? '\0' : '\n';
     TRY(sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts));
-    if (settings->framing == SB_FRAMING_BATCH)
+    if (settings->wanted.framing == SB_FRAMING_BATCH)
         report_batch(&counts);
     return SB_OK;
+}
+
+static struct sb_source_options reading(const struct settings *settings)
+{
+    return (struct sb_source_options){.no_check = settings->wanted.no_check,
+                                      .threads = settings->wanted.threads,
+                                      .max_size = settings->wanted.max_size};
 }
 
 static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option)
@@ -263,9 +246,9 @@ static enum sb_code refuse_in_sequence(const struct sb_store *store, const char 
 /* Options that need to know the place or the size of bytes before they come. */
 static const char *clash_with_sequence(const struct settings *settings)
 {
-    if (settings->framing == SB_FRAMING_BATCH)
+    if (settings->wanted.framing == SB_FRAMING_BATCH)
         return "--batch";
-    if (settings->ranged)
+    if (settings->wanted.ranged)
         return "--range";
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
@@ -281,12 +264,10 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       const struct sb_fetch_samples *samples)
 {
     struct sb_fetch_names requested = given_names_of(names);
-    const struct sb_source_options how = {.no_check = settings->no_check,
-                                          .threads = (unsigned)settings->threads,
-                                          .max_size = settings->max_size};
-    const struct sb_fetch_options wanted = {.decompress = settings->decompress,
-                                            .decompress_all = settings->decompress_all,
-                                            .framing = (enum sb_framing)settings->framing,
+    const struct sb_source_options how = reading(settings);
+    const struct sb_fetch_options wanted = {.decompress = settings->wanted.decompress,
+                                            .decompress_all = settings->wanted.decompress_all,
+                                            .framing = settings->wanted.framing,
                                             .glob_count = (size_t)(names->end - names->operands),
                                             .share = &names->share,
                                             .samples = samples};
@@ -315,9 +296,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
                             struct sb_archive **archive, const struct given_names *names,
                             struct sb_catalog_result *result)
 {
-    const struct sb_source_options how = {.no_check = settings->no_check,
-                                          .threads = (unsigned)settings->threads,
-                                          .max_size = settings->max_size};
+    const struct sb_source_options how = reading(settings);
     CLEANUP(wanted_end) struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
 
@@ -325,7 +304,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
         return catalog_store(store, archive, &how, &selection, result);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
-    selection.metadata = settings->framing == SB_FRAMING_TAR;
+    selection.metadata = settings->wanted.framing == SB_FRAMING_TAR;
     return catalog_store(store, archive, &how, &selection, result);
 }
 
@@ -408,6 +387,14 @@ static enum sb_code fetch_samples(const struct settings *settings,
     return code;
 }
 
+static const struct option_rule rules[] = {
+    {RULE_WITH, "decompress decompress-all", "range",
+     "--decompress and --range cannot be given together"},
+    {RULE_WITH, "decompress decompress-all", "batch",
+     "--decompress and --batch cannot be given together"},
+    {0},
+};
+
 /* What does not go with what, of an archive. */
 static int check_files(const struct settings *settings, const struct cat_request *request)
 {
@@ -420,14 +407,13 @@ static int check_files(const struct settings *settings, const struct cat_request
         return message_usage("%s: --%s goes with rows, or with --samples", request->spec, of_rows);
     if (wrong)
         return message_usage("%s", wrong);
-    if (settings->decompress && settings->ranged)
-        return message_usage("--decompress and --range cannot be given together");
-    if (settings->decompress && settings->batch)
-        return message_usage("--decompress and --batch cannot be given together");
-    if (settings->decompress && sb_framing_has_size((enum sb_framing)settings->framing))
+    wrong = options_misused(rules);
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (settings->wanted.decompress && sb_framing_has_size(settings->wanted.framing))
         return message_usage("--decompress and --frame=%s cannot be given together: it writes "
                              "lengths before they are known",
-                             sb_framing_words[settings->framing]);
+                             sb_framing_words[settings->wanted.framing]);
     return STATUS_CLEAN;
 }
 
@@ -457,11 +443,11 @@ static int cat_files(const struct settings *settings, const struct cat_request *
 /* What only files of archives have. */
 static const char *clash_with_table(const struct settings *settings)
 {
-    if (settings->ranged)
+    if (settings->wanted.ranged)
         return "--range";
-    if (settings->decompress)
+    if (settings->wanted.decompress)
         return "--decompress";
-    if (settings->no_check)
+    if (settings->wanted.no_check)
         return "--no-check";
     if (settings->samples)
         return "--samples";
@@ -498,7 +484,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
         .operand_count = count,
         .files_from = settings->files_from,
         .nul = settings->nul,
-        .framing = (enum sb_framing)settings->framing,
+        .framing = settings->wanted.framing,
         .as = array_form(settings),
         .share = settings->share,
     };
@@ -513,7 +499,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
     if (status)
         return status;
     settings->alone = !table && !settings->samples && !settings->files_from && count == 1;
-    request.threads = settings->alone ? 1 : (unsigned)settings->threads;
+    request.threads = settings->alone ? 1 : settings->wanted.threads;
     return table ? cat_table(settings, &request) : cat_files(settings, &request);
 }
 
@@ -523,14 +509,14 @@ static int run(void *context, char **operands, int count)
     struct sb_store *store;
     int status;
 
-    settings->decompress |= settings->decompress_all;
-    output_allow(settings->max_size);
-    if (format_is_given() && settings->framing != SB_FRAMING_TAR)
+    settings->wanted.decompress |= settings->wanted.decompress_all;
+    output_allow(settings->wanted.max_size);
+    if (option_is_given("format") && settings->wanted.framing != SB_FRAMING_TAR)
         return message_usage("--format goes with --frame=tar");
-    if (settings->batch && settings->framing)
+    if (settings->batch && settings->wanted.framing)
         return message_usage("--batch and --frame cannot be given together");
     if (settings->batch)
-        settings->framing = SB_FRAMING_BATCH;
+        settings->wanted.framing = SB_FRAMING_BATCH;
     if (!part_parse(settings->part, &settings->share))
         return message_status();
     settings->opening.once = count == 2 && !settings->files_from && !settings->samples;

@@ -5,7 +5,6 @@
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -68,8 +67,8 @@ static const struct option options[] = {
     OPTION_MORE("What is done"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_FORCE(struct settings, "shards after the last file are the archive's"),
-    OPTION_FOLLOW(struct settings),
+    OPTION_FORCE(struct settings, force, "shards after the last file are the archive's"),
+    OPTION_FOLLOW(struct settings, follow),
     OPTION_BWLIMIT,
     OPTION_GROUP("Output"),
     OPTION_HUMAN(struct settings, human),

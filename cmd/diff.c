@@ -4,7 +4,6 @@
  */
 #include "open/bag_opening.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -28,14 +27,11 @@
 
 struct settings {
     struct opening opening;
+    struct sb_diff_options wanted;
     const char *directory;
-    int64_t threads;
-    const char *prefix;
-    unsigned ignored; /* SB_DIFF_BITs */
     bool owner;
     bool recursive; /* as it is anyway */
     bool quick;
-    bool brief;
     int json; /* enum json_form */
 };
 
@@ -68,7 +64,7 @@ static bool ignore_kinds(void *context, const char *value)
                           (int)size, value);
             return false;
         }
-        settings->ignored |= SB_DIFF_BIT(kind);
+        settings->wanted.ignored |= SB_DIFF_BIT(kind);
     }
     return true;
 }
@@ -76,18 +72,18 @@ static bool ignore_kinds(void *context, const char *value)
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "compare with DIR or another container (default: .)", OPERAND_FILE),
-    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "compare what ARCHIVE holds below DIR",
-                OPERAND_ANY),
+    OPTION_TEXT(0, "prefix", struct settings, wanted.prefix, "DIR",
+                "compare what ARCHIVE holds below DIR", OPERAND_ANY),
     OPTION_CALL(0, "ignore", "WHAT,...", ignore_kinds, "do not report these, such as time,mode",
                 OPERAND_NONE),
     OPTION_FLAG(0, "owner", struct settings, owner, "compare numbers of users and groups too"),
     OPTION_FLAG('r', "recursive", struct settings, recursive,
                 "no effect: directories are always entered"),
-    OPTION_FLAG('q', "brief", struct settings, brief, "only report which names differ"),
+    OPTION_FLAG('q', "brief", struct settings, wanted.brief, "only report which names differ"),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
-    OPTION_JSON(struct settings, "print each difference as a line of JSON"),
-    OPTION_CSV(struct settings),
-    OPTION_THREADS(struct settings, "threads that read"),
+    OPTION_JSON(struct settings, json, "print each difference as a line of JSON"),
+    OPTION_CSV(struct settings, json),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that read"),
     OPTION_MORE("Input"),
     OPTION_BWLIMIT,
     OPTION_FROM,
@@ -187,7 +183,7 @@ static void print_sides(const struct report *report, const char *ours, const cha
 static void print_line(const struct report *report, const struct sb_difference *difference)
 {
     bool missing = difference->kind == SB_DIFF_MISSING, extra = difference->kind == SB_DIFF_EXTRA;
-    bool brief = report->settings->brief && difference->kind != SB_DIFF_DAMAGED;
+    bool brief = report->settings->wanted.brief && difference->kind != SB_DIFF_DAMAGED;
     char ours[96], theirs[96], text[256];
 
     if (missing || extra)
@@ -344,7 +340,7 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     const struct sb_catalog_options catalog = {.checksums = !settings->quick,
                                                .notify = &message_notify,
                                                .progress = message_progress_call};
-    const struct sb_source_options source = {.threads = (unsigned)settings->threads};
+    const struct sb_source_options source = {.threads = settings->wanted.threads};
     struct sb_catalog_result result;
 
     TRY(open_store(&side->store, path, opening));
@@ -455,21 +451,16 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
 {
     const struct settings *settings = report->settings;
     struct sb_notify counting = {.call = notify, .context = report};
-    struct sb_diff_options wanted = {
-        .paths = paths,
-        .path_count = path_count,
-        .ignored = settings->ignored,
-        .brief = settings->brief,
-        .prefix = settings->prefix,
-        .threads = (unsigned)settings->threads,
-        .report = report_difference,
-        .progress = progress,
-        .context = report,
-        .notify = &counting,
-    };
+    struct sb_diff_options wanted = settings->wanted;
     int64_t our_grain = sb_store_time_grain(ours->store);
     int64_t their_grain = sb_store_time_grain(theirs->store);
 
+    wanted.paths = paths;
+    wanted.path_count = path_count;
+    wanted.report = report_difference;
+    wanted.progress = progress;
+    wanted.context = report;
+    wanted.notify = &counting;
     if (!settings->owner)
         wanted.ignored |= SB_DIFF_BIT(SB_DIFF_OWNER);
     if (settings->quick)
@@ -492,9 +483,8 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
     struct sb_entry entry;
     bool stripped, held = false;
 
-    if (path_count != 1 || options_given_of((const char *const[]){"directory", NULL}) ||
-        strcmp(paths[0], ".") == 0 || access(paths[0], F_OK) != 0 ||
-        !sb_store_abilities(paths[0], by_content))
+    if (path_count != 1 || option_is_given("directory") || strcmp(paths[0], ".") == 0 ||
+        access(paths[0], F_OK) != 0 || !sb_store_abilities(paths[0], by_content))
         return false;
     if (ours->archive && !sb_name_normalize(paths[0], &name, &stripped))
         held = name.size > 0 &&
@@ -532,7 +522,7 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     message_progress_end();
     if (!code)
         summarize(&report, &theirs, path);
-    if (!code && path_count == 0 && !settings->prefix)
+    if (!code && path_count == 0 && !settings->wanted.prefix)
         suggest_prefix(&report, &ours, &theirs);
     close_side(&ours);
     close_side(&theirs);

@@ -8,7 +8,6 @@
 #include "open/bag_opening.h"
 #include "open/cache_opening.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/local_time.h"
@@ -82,12 +81,12 @@ static const struct option options[] = {
     OPTION_HUMAN(struct settings, sizes.human),
     OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
                   "by name, or the largest first"),
-    OPTION_JSON(struct settings, "an object a line"),
-    OPTION_CSV(struct settings),
+    OPTION_JSON(struct settings, json, "an object a line"),
+    OPTION_CSV(struct settings, json),
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads that read a bag"),
+    OPTION_THREADS(struct settings, threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_MORE("What is counted"),
     OPTION_KEEP_CASE,

@@ -7,7 +7,6 @@
 #include "find/walk.h"
 #include "find/words.h"
 #include "open/bag_opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
@@ -128,7 +127,7 @@ static const struct option options[] = {
                 "only what was modified after FILE was, or DATE", OPERAND_FILE),
     OPTION_INTEGER(0, "max-depth", struct find_settings, expression.max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH, or the top"),
-    OPTIONS_FILTER(struct find_settings, "take"),
+    OPTIONS_FILTER(struct find_settings, filter, "take"),
     OPTION_TEXT('T', "files-from", struct find_settings, files_from, "FILE",
                 "only the names in FILE, one a line; - is stdin", OPERAND_FILE),
     OPTION_FLAG(0, "missing", struct find_settings, missing,
@@ -140,10 +139,10 @@ static const struct option options[] = {
                   "'size': largest first; 'address': as they lie on disk"),
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, as find's; no newline is added", OPERAND_ANY),
-    OPTION_JSON(struct find_settings, "an object a line, with all that is known"),
-    OPTION_CSV(struct find_settings),
+    OPTION_JSON(struct find_settings, json, "an object a line, with all that is known"),
+    OPTION_CSV(struct find_settings, json),
     OPTION_MORE("Input"),
-    OPTION_THREADS(struct find_settings, "threads that look up the names of -T"),
+    OPTION_THREADS(struct find_settings, threads, "threads that look up the names of -T"),
     OPTION_BWLIMIT,
     OPTION_FROM,
     OPTION_ICONV,

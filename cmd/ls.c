@@ -9,7 +9,6 @@
 #include "open/bag_opening.h"
 #include "open/cache_opening.h"
 #include "open/chosen_records.h"
-#include "ui/bandwidth.h"
 #include "ui/colour.h"
 #include "ui/command.h"
 #include "ui/json.h"
@@ -83,8 +82,8 @@ static const struct option options[] = {
      .implied = "always",
      .choices = colour_choices,
      .help = "colour names by LS_COLORS"},
-    OPTION_JSON(struct ls_settings, "an object a line, with all that is known"),
-    OPTION_CSV(struct ls_settings),
+    OPTION_JSON(struct ls_settings, json, "an object a line, with all that is known"),
+    OPTION_CSV(struct ls_settings, json),
     OPTION_MORE("What is listed"),
     OPTION_KEEP_CASE,
     OPTION_FLAG('a', "all", struct ls_settings, all,
@@ -112,7 +111,7 @@ static const struct option options[] = {
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
-    OPTION_THREADS(struct ls_settings, "threads that read a bag"),
+    OPTION_THREADS(struct ls_settings, threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_END,
 };

@@ -4,9 +4,8 @@
  */
 #include "complete.h"
 #include "ui/command.h"
+#include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/nearest.h"
-#include "ui/other_words.h"
 #include "ui/output.h"
 #include "ui/typed_paths.h"
 #include "ui/version.h"

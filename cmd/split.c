@@ -10,12 +10,12 @@
 #include "store/catalog.h"
 #include "task/split/bag.h"
 #include "task/split/reshard.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -152,14 +152,15 @@ static const struct option options[] = {
     OPTION_SIZE(0, "shard-size", struct split_settings, shard_size, "SIZE",
                 "shards of at most SIZE; without -o: cut ARCHIVE"),
     OPTION_GROUP("Output"),
-    OPTION_OUTPUT(struct split_settings,
+    OPTION_OUTPUT(struct split_settings, output,
                   "what parts are called; {}: a part's name, or number from 0"),
-    OPTION_TO(struct split_settings, "what parts become (default: by the suffix)"),
+    OPTION_TO(struct split_settings, to, "what parts become (default: by the suffix)"),
     OPTION_FORMAT,
     OPTION_FLAG(0, "symlink", struct split_settings, symlink,
                 "copy nothing: parts are links to the shards"),
-    OPTION_FORCE(struct split_settings, "replace parts that exist; without -o, see the manual"),
-    OPTION_EXISTING(struct split_settings, "parts that exist already (default: fail)"),
+    OPTION_FORCE(struct split_settings, force,
+                 "replace parts that exist; without -o, see the manual"),
+    OPTION_EXISTING(struct split_settings, existing, "parts that exist already (default: fail)"),
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct split_settings, dry_run),
     OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),
@@ -170,12 +171,12 @@ static const struct option options[] = {
     OPTION_MORE("Output"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_ABSOLUTE(struct split_settings),
-    OPTION_FOLLOW(struct split_settings),
-    OPTION_LEVEL(struct split_settings),
+    OPTION_ABSOLUTE(struct split_settings, absolute),
+    OPTION_FOLLOW(struct split_settings, follow),
+    OPTION_LEVEL(struct split_settings, level),
     OPTIONS_OF_BAGS(struct split_settings, records),
     OPTION_MORE("Speed"),
-    OPTION_THREADS(struct split_settings, "threads to use"),
+    OPTION_THREADS(struct split_settings, threads, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
     OPTION_FROM,

@@ -11,11 +11,11 @@
 #include "store/syrah/set.h"
 #include "task/verify/container.h"
 #include "task/verify/syrah.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/shared_options.h"
 #include "verify/defect.h"
 #include "verify/run.h"
 #include "verify/summary.h"
@@ -25,11 +25,11 @@
 
 static const struct option options[] = {
     OPTION_GROUP("What is checked"),
-    OPTION_FLAG('Q', "quick", struct verify_settings, quick,
+    OPTION_FLAG('Q', "quick", struct verify_settings, wanted.quick,
                 "the index and the shards' sizes, no file's bytes"),
-    OPTION_FLAG(0, "strict", struct verify_settings, strict,
+    OPTION_FLAG(0, "strict", struct verify_settings, wanted.strict,
                 "a file without a checksum is a defect"),
-    OPTION_FLAG(0, "present", struct verify_settings, present,
+    OPTION_FLAG(0, "present", struct verify_settings, wanted.present,
                 "shards that have arrived; list the others"),
     OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
     OPTION_GROUP("Reports"),
@@ -40,11 +40,11 @@ static const struct option options[] = {
                 "write metrics for Prometheus to FILE", OPERAND_FILE),
     OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct verify_settings, "read with N threads"),
+    OPTION_THREADS(struct verify_settings, wanted.threads, "read with N threads"),
     OPTION_BWLIMIT,
     OPTIONS_VERIFY_REPAIR_MORE(struct verify_settings, repair),
     OPTION_MORE("Input"),
-    OPTION_MAX_SIZE(struct verify_settings),
+    OPTION_MAX_SIZE(struct verify_settings, wanted.max_size),
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
@@ -148,18 +148,12 @@ static void add_damage(struct verify_run *run, const struct sb_error *err)
 
 static struct sb_verify_options options_of(const struct verify_run *run)
 {
-    const struct verify_settings *settings = run->settings;
+    struct sb_verify_options wanted = run->settings->wanted;
 
-    return (struct sb_verify_options){
-        .quick = settings->quick,
-        .strict = settings->strict,
-        .present = settings->present,
-        .threads = (unsigned)settings->threads,
-        .max_size = settings->max_size,
-        .paths = run->names,
-        .path_count = run->name_count,
-        .choice = run->choice,
-    };
+    wanted.paths = run->names;
+    wanted.path_count = run->name_count;
+    wanted.choice = run->choice;
+    return wanted;
 }
 
 static enum sb_code end_archive(struct verify_run *run, enum sb_code code,
@@ -220,7 +214,7 @@ static enum sb_code verify_members(struct verify_run *run, struct sb_store *stor
 
 static enum sb_code refuse_present(const struct verify_run *run)
 {
-    if (!run->settings->present)
+    if (!run->settings->wanted.present)
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
 }
@@ -249,7 +243,7 @@ static enum sb_code choose(struct verify_run *run)
 
     if (code || !given)
         return code;
-    if (run->settings->quick)
+    if (run->settings->wanted.quick)
         return sb_fail(SB_INVALID,
                        "--quick reads no file's bytes, and --%s says which are read; give one",
                        given);

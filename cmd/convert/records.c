@@ -14,7 +14,7 @@ bool writes_frames(const struct record_settings *settings, const struct record_u
     return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
 }
 
-static bool has_words(const struct bag_words *words)
+static bool has_words(const struct sb_bag_words *words)
 {
     return words->compression || words->limits || words->layout || words->dictionary;
 }
@@ -76,10 +76,10 @@ const char *misused_records(const struct record_settings *settings, const struct
 }
 
 /* Options of INPUTs; those without from- are too, if no bag is written. */
-static struct bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
+static struct sb_bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
 {
-    struct bag_words words = settings->from_bag;
-    const struct bag_words *other = &settings->bag;
+    struct sb_bag_words words = settings->from_bag;
+    const struct sb_bag_words *other = &settings->bag;
 
     if (to_bag)
         return words;
@@ -95,7 +95,7 @@ static enum sb_compression compression_of(const struct record_settings *settings
                                           const struct record_use *use)
 {
     if (settings->bag.compression != SB_COMPRESSION_AUTO || !use->to_given)
-        return (enum sb_compression)settings->bag.compression;
+        return settings->bag.compression;
     return use->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
 }
 
@@ -111,8 +111,8 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
 {
     wanted->write = (struct sb_bag_writer_options){
         .compression = compression_of(settings, use),
-        .limits = (enum sb_limits_placement)settings->bag.limits,
-        .layout = (enum sb_bag_layout)settings->bag.layout,
+        .limits = settings->bag.limits,
+        .layout = settings->bag.layout,
         .shard_records = settings->count,
         .shard_bytes = use->shard_size,
         .total = -1,
@@ -125,7 +125,7 @@ enum sb_code records_open(struct records *records, const struct record_settings 
                           const struct record_use *use)
 {
     bool to_bag = writes_bag(use);
-    struct bag_words words = words_of_inputs(settings, to_bag);
+    struct sb_bag_words words = words_of_inputs(settings, to_bag);
 
     *records = (struct records){
         .wanted = {.name_format = settings->name_format, .keys = settings->keys},

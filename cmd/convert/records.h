@@ -11,10 +11,10 @@
 #define NOT_FRAMED (-1)
 
 struct record_settings {
-    int framing;               /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
-    struct bag_words bag;      /* of a bag that is written, else of those that are read */
-    struct bag_words from_bag; /* of those that are read */
-    const char *files_from;    /* numbers of records, besides --records */
+    int framing;             /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
+    struct sb_bag_words bag; /* of a bag that is written, else of those that are read */
+    struct sb_bag_words from_bag; /* of those that are read */
+    const char *files_from;       /* numbers of records, besides --records */
     const char *name_format;
     const char *keys;
     int64_t count; /* records a shard; 0: any number */

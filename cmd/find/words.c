@@ -2,9 +2,8 @@
 #include "find/print.h"
 #include "find/tests.h"
 #include "ui/local_time.h"
+#include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/nearest.h"
-#include "ui/other_options.h"
 #include "ui/printf_format.h"
 
 #include "archive/accounts.h"

@@ -53,7 +53,7 @@ static int check_bag(const struct ls_settings *settings, const struct given_keys
                      const char *path, size_t operands)
 {
     bool finds = keys->find || keys->find_all;
-    bool chosen = options_given_of((const char *const[]){"records", NULL}) != NULL;
+    bool chosen = option_is_given("records");
 
     if (operands > 0)
         return message_usage("%s: is a bag, and has records, not files: choose some with --records",

@@ -9,13 +9,13 @@ const char *const compression_words[] = {"auto", "none", "zstd", NULL};
 const char *const limits_words[] = {"auto", "tail", "separate", NULL};
 const char *const layout_words[] = {"concatenated", "interleaved", NULL};
 
-enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
+enum sb_code bag_options_of(const struct sb_bag_words *words, struct sb_container_type from,
                             struct sb_bag_options *out)
 {
     *out = (struct sb_bag_options){
-        .compression = (enum sb_compression)words->compression,
-        .limits = (enum sb_limits_placement)words->limits,
-        .layout = (enum sb_bag_layout)words->layout,
+        .compression = words->compression,
+        .limits = words->limits,
+        .layout = words->layout,
         .otherwise = sb_container_can(from.kind) & SB_CAN_RECORDS && from.filter == SB_FILTER_ZSTD
                          ? SB_COMPRESSION_ZSTD
                          : SB_COMPRESSION_NONE,

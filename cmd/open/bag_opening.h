@@ -12,7 +12,8 @@ extern const char *const compression_words[]; /* auto, none, zstd */
 extern const char *const limits_words[];      /* auto, tail, separate */
 extern const char *const layout_words[];      /* concatenated, interleaved */
 
-/* The four options, for a settings struct with a struct bag_words `field`; PREFIX is "" or "from-".
+/* The four options, for a settings struct with a struct sb_bag_words `field`; PREFIX is "" or
+ * "from-".
  */
 #define OPTIONS_BAG(settings, field)                                                               \
     OPTION_MORE("Bags"),                                                                           \
@@ -27,7 +28,7 @@ extern const char *const layout_words[];      /* concatenated, interleaved */
 
 /* from: the value of --from; "bagz" means that files without such a suffix are compressed. Reads
  * the dictionary, which the caller frees. */
-enum sb_code bag_options_of(const struct bag_words *words, struct sb_container_type from,
+enum sb_code bag_options_of(const struct sb_bag_words *words, struct sb_container_type from,
                             struct sb_bag_options *out) SB_CHECKED;
 
 /*

@@ -35,18 +35,23 @@ bool parse_from(void *settings, const char *value)
     return false;
 }
 
-bool parse_iconv(void *settings, const char *value)
+bool charset_is_known(const char *name)
 {
     struct sb_charset *charset;
 
-    (void)settings;
-    if (sb_charset_open(&charset, value)) {
+    if (sb_charset_open(&charset, name)) {
         message_usage("--iconv: %s", sb_error()->text);
         return false;
     }
     sb_charset_free(charset);
-    sb_context_now->charset = value;
     return true;
+}
+
+bool parse_iconv(void *settings, const char *value)
+{
+    (void)settings;
+    sb_context_now->charset = value;
+    return charset_is_known(value);
 }
 
 bool parse_ignore_zeros(void *settings, const char *value)
@@ -99,13 +104,9 @@ static void explain_path(const char *path)
 enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
                              const struct sb_notify *notify)
 {
-    const struct bag_words *words = &opening->bag;
     const struct sb_store_options options = {
         .from = opening->from,
-        .bag = {.compression = (enum sb_compression)words->compression,
-                .limits = (enum sb_limits_placement)words->limits,
-                .layout = (enum sb_bag_layout)words->layout,
-                .dictionary = words->dictionary},
+        .bag = opening->bag,
         .notify = notify,
         .once = opening->once,
     };

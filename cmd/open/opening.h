@@ -12,19 +12,10 @@
 #include "core/buf.h"
 #include "store/store.h"
 
-/* How bags are read, as options (bag_opening.h); the first choices are the defaults: in the order
- * of the enums of bag.h. */
-struct bag_words {
-    int compression;
-    int limits;
-    int layout;
-    const char *dictionary; /* a file; NULL: none */
-};
-
 /* What the settings of a command with OPTION_FROM begin with. */
 struct opening {
     struct sb_container_type from; /* SB_UNKNOWN: recognised by content */
-    struct bag_words bag;          /* of commands that read any container alike */
+    struct sb_bag_words bag;       /* of commands that read any container alike */
     bool places;                   /* of bytes in the container are shown; set by the command */
     bool once;                     /* see store.h; set by the command */
 };
@@ -44,6 +35,7 @@ bool parse_from(void *settings, const char *value);
 
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
+bool charset_is_known(const char *name); /* false after a message */
 
 /* Of every command that reads tars. */
 #define OPTION_IGNORE_ZEROS                                                                        \
@@ -69,9 +61,9 @@ bool parse_keep_case(void *settings, const char *value);
 /* Sets decoder_memory of core/context.h. settings is not used. */
 bool parse_memlimit(void *settings, const char *value);
 
-/* The field is called max_size; 0: any number. */
-#define OPTION_MAX_SIZE(s)                                                                         \
-    OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")
+/* 0: any number. */
+#define OPTION_MAX_SIZE(s, f)                                                                      \
+    OPTION_SIZE(0, "max-size", s, f, "SIZE", "give up when more than SIZE bytes come out")
 
 /* Opens the container at a path, as the opening says; prints what it reports. */
 enum sb_code open_store(struct sb_store **out, const char *path,

@@ -1,5 +1,5 @@
 #include "pack/meant.h"
-#include "ui/line_to_type.h"
+#include "ui/meant.h"
 
 #include "archive/archive.h"
 #include "store/container.h"

@@ -2,11 +2,10 @@
 #include "open/opening.h"
 #include "ui/cells.h"
 #include "ui/colour.h"
+#include "ui/entry_text.h"
 #include "ui/json.h"
 #include "ui/local_time.h"
-#include "ui/mode_text.h"
 #include "ui/output.h"
-#include "ui/owners.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,9 @@
 #include "ui/printf_format.h"
 #include "open/opening.h"
+#include "ui/entry_text.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
-#include "ui/mode_text.h"
 #include "ui/output.h"
-#include "ui/owners.h"
 
 #include "core/name.h"
 #include "core/time.h"

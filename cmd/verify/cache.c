@@ -53,8 +53,8 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
 
     TRY(check_options(run));
     *out = (struct sb_verify_cache_options){
-        .quick = settings->quick,
-        .strict = settings->strict,
+        .quick = settings->wanted.quick,
+        .strict = settings->wanted.strict,
         .threads = threads,
         .repair = settings->repair.repair,
         .dry_run = settings->repair.dry_run,
@@ -127,7 +127,7 @@ static void summarize_sound(struct verify_run *run)
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(cache->bytes, size);
-    if (run->settings->quick)
+    if (run->settings->wanted.quick)
         verify_run_quick(run, "keys, schema and index are sound; --quick has read no "
                               "values");
     else if (cache->keys > 0)
@@ -155,7 +155,8 @@ static void summarize(struct verify_run *run)
         message_problem("%s: %" PRId64 " defect%s%s%s%s%s; %s", run->name, left, plural(left),
                         repaired ? (left == 1 ? " remains" : " remain") : "", verify_run_named(run),
                         verify_run_report(run),
-                        run->settings->quick ? "; no values were read (--quick)" : "", advice(run));
+                        run->settings->wanted.quick ? "; no values were read (--quick)" : "",
+                        advice(run));
 }
 
 /* One cache of the run, which may be one of several. */

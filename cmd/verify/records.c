@@ -66,7 +66,7 @@ static void summarize_repair(const struct verify_records_settings *settings,
 static void summarize_sound(struct verify_run *run)
 {
     const struct sb_verify_bag_result *result = &run->bag;
-    bool quick = run->settings->quick;
+    bool quick = run->settings->wanted.quick;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes_read, size);
@@ -93,7 +93,7 @@ static void summarize_defects(const struct verify_run *run)
     else
         message_problem("%s: %" PRId64 " defect%s%s%s%s; %s", run->name, result->defects,
                         plural(result->defects, "s"), verify_run_named(run), verify_run_report(run),
-                        run->settings->quick ? "; no records were read" : "",
+                        run->settings->wanted.quick ? "; no records were read" : "",
                         advice(settings, result));
 }
 
@@ -137,7 +137,7 @@ static void note_result(struct verify_run *run)
         .remedies = bag->remedies,
         .files = bag->records,
         .bytes = bag->bytes_read,
-        .files_read = run->settings->quick ? 0 : bag->records,
+        .files_read = run->settings->wanted.quick ? 0 : bag->records,
         .bytes_read = bag->bytes_read,
         .unchecked = bag->unchecked,
         .selected = bag->selected,
@@ -184,8 +184,8 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
     };
     struct sb_verify_bag_options options = {
         .choice = verify_choice_given(&run->settings->choice) ? &run->choice : NULL,
-        .quick = run->settings->quick,
-        .strict = run->settings->strict,
+        .quick = run->settings->wanted.quick,
+        .strict = run->settings->wanted.strict,
         .threads = threads,
         .repair_to = settings->repair_to ? &repair_to : NULL,
         .keep_numbers = settings->keep_numbers,

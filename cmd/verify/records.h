@@ -9,7 +9,7 @@
 #include "task/verify/verify.h"
 
 struct verify_records_settings {
-    struct bag_words bag;
+    struct sb_bag_words bag;
     const char *files_from;
     const char *repair_to;
     bool keep_numbers;

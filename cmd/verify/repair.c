@@ -20,7 +20,7 @@ enum sb_code verify_repair_check(const struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
 
-    if (verify_repair_wanted(run) && run->settings->quick)
+    if (verify_repair_wanted(run) && run->settings->wanted.quick)
         return sb_fail(SB_INVALID,
                        "--repair%s: what is damaged is found by reading it; leave out --quick",
                        settings->from ? "-from" : "");
@@ -45,7 +45,7 @@ enum sb_code verify_repair_begin(struct verify_run *run)
     const struct sb_protect_options options = {
         .act = SB_PROTECT_REPAIR,
         .parity_dir = run->settings->repair.parity_dir,
-        .threads = run->settings->threads ? (unsigned)run->settings->threads : sb_default_threads(),
+        .threads = run->settings->wanted.threads,
         .trust = run->settings->repair.trust,
         .dry_run = run->settings->repair.dry_run,
         .result = &run->protect,
@@ -53,7 +53,7 @@ enum sb_code verify_repair_begin(struct verify_run *run)
     };
     struct stat st;
 
-    if (!run->settings->repair.repair || run->settings->quick ||
+    if (!run->settings->repair.repair || run->settings->wanted.quick ||
         (stat(run->path, &st) == 0 && S_ISDIR(st.st_mode)))
         return SB_OK;
     if (strcmp(run->path, "-") == 0)

@@ -12,12 +12,8 @@
 
 struct verify_settings {
     struct opening opening;
-    bool quick;
-    bool strict;
-    bool present;
+    struct sb_verify_options wanted;
     bool json;
-    int64_t threads;
-    int64_t max_size;
     const char *report;  /* NULL, or where verify/report.h writes */
     const char *metrics; /* NULL, or where verify/metrics.h writes */
     struct verify_choice_settings choice;

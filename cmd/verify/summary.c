@@ -149,7 +149,7 @@ static void summarize_sound(struct verify_run *run)
     const struct sb_verify_result *result = &run->result;
     const char *path = run->path;
 
-    if (run->settings->quick)
+    if (run->settings->wanted.quick)
         verify_run_quick(run,
                          "the index%s is sound; --quick has read no file's bytes: 'shardbox "
                          "verify' without it does",
@@ -171,7 +171,7 @@ void verify_summarize_archive(struct verify_run *run)
     const char *path = run->path;
     struct sb_buf line = {0};
 
-    if (result->unchecked > 0 && !settings->strict)
+    if (result->unchecked > 0 && !settings->wanted.strict)
         verify_run_warn(run, "unchecked",
                         "%" PRId64 " of %" PRId64
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
@@ -188,9 +188,10 @@ void verify_summarize_archive(struct verify_run *run)
         return;
     }
     add_count(&line, result->defects, "defect", "defects");
-    if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
+    if (result->absent > 0 && settings->wanted.present && sb_buf_add_text(&line, "; ") == SB_OK)
         add_count(&line, result->absent, "file was passed over", "files were passed over");
-    if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
+    if (settings->wanted.quick &&
+        sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
         message_error("out of memory");
     message_problem("%s: %s%s%s; %s", path, line.data ? line.data : "", verify_run_named(run),
                     verify_run_report(run), advice(result->remedies));
@@ -200,7 +201,7 @@ void verify_summarize_archive(struct verify_run *run)
 void verify_summarize_container(struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
-    bool quick = run->settings->quick;
+    bool quick = run->settings->wanted.quick;
 
     verify_repair_warn(run);
     if (result->defects > 0)
