@@ -3,17 +3,15 @@
  * whose answers another program waits for; or records of a bag, or arrays of items of a Syrah file,
  * by number; or arrays of a cache by their keys.
  */
-#include "cat/rows.h"
-#include "cat/samples.h"
-#include "open/arrays_given.h"
+#include "cat/cat.h"
 #include "open/cache_opening.h"
-#include "open/chosen_records.h"
-#include "open/given_names.h"
+#include "open/chosen.h"
+#include "open/given.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/part.h"
+#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
@@ -186,7 +184,20 @@ static const struct option options[] = {
     OPTION_FLAG(0, "samples", struct settings, samples,
                 "files of one name up to its first dot, numbered"),
     OPTION_ARRAY,
-    OPTIONS_CAT_ROWS(struct settings, rows),
+    OPTION_INTEGER(0, "sample", struct settings, rows.sample, "N", 0, INT64_MAX,
+                   "N records, items or keys, at random"),
+    OPTION_FLAG(0, "shuffle", struct settings, rows.shuffle, "all of them, in a random order"),
+    OPTION_INTEGER(0, "seed", struct settings, rows.seed, "N", 0, INT64_MAX,
+                   "which order that is (default: 0)"),
+    OPTION_FIND,
+    OPTION_MORE("Records, items and samples"),
+    OPTION_FLAG(0, "replace", struct settings, rows.replace,
+                "--sample may draw one more than once"),
+    OPTION_FLAG(0, "forever", struct settings, rows.forever,
+                "again and again, without end; --shuffle each time anew"),
+    OPTION_TEXT(0, "keys", struct settings, rows.keys, "BAG",
+                "records by names, which are the records of BAG", OPERAND_FILE),
+    OPTIONS_BAG(struct settings, opening.bag),
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct settings, wanted.threads, "threads that read ahead"),
     OPTION_MORE("Records, items and samples"),
@@ -540,6 +551,6 @@ const struct command cat_command = {
     .operands = OPERAND_ARCHIVE_ROWS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,
-    .defaults = &(const struct settings){.rows = CAT_ROWS_DEFAULTS},
+    .defaults = &(const struct settings){.rows = {.sample = -1}},
     .run = run,
 };

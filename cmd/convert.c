@@ -2,13 +2,12 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert/convert.h"
-#include "convert/report.h"
 #include "convert/settings.h"
 #include "core/array.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "open/arrays_given.h"
+#include "open/given.h"
 #include "open/opening.h"
 #include "store/cache/cache.h"
 #include "store/store.h"
@@ -21,7 +20,7 @@
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "ui/part.h"
+#include "ui/report.h"
 #include "ui/resume.h"
 #include "ui/shared_options.h"
 
@@ -93,7 +92,20 @@ static const struct option options[] = {
     OPTION_NO_CHECK(struct convert_settings, wanted.no_check),
     OPTION_MORE("Owners in a directory"),
     OPTIONS_OWNERS(struct convert_settings, owners),
-    OPTIONS_OF_RECORDS(struct convert_settings, records),
+    OPTIONS_OF_BAGS(struct convert_settings, records),
+    OPTION_GROUP("Records"),
+    OPTION_CHOICE(0, "frame", struct convert_settings, records.framing, "HOW", sb_framing_words,
+                  "how records in a file or pipe are split: line, u32"),
+    OPTION_MORE("Records"),
+    OPTION_TEXT(0, "name-format", struct convert_settings, records.name_format, "FORMAT",
+                "names of records that become files (default: %08d)", OPERAND_ANY),
+    OPTION_TEXT(0, "keys", struct convert_settings, records.keys, "BAG",
+                "names of records: read from BAG, or written there", OPERAND_FILE),
+    OPTION_MORE("Bags"),
+    OPTION_INTEGER(0, "count", struct convert_settings, records.count, "N", 1, INT64_MAX,
+                   "of a bag of several shards: N records a shard"),
+    OPTION_FLAG(0, "limits-only", struct convert_settings, records.limits_only,
+                "make a bag of each shard of ARCHIVE, by its limits"),
     OPTION_MORE("Arrays"),
     OPTION_ARRAY,
     {.kind = OPTION_KIND_CHOICE,

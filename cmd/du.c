@@ -2,11 +2,10 @@
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
  * keeps, so that no file need be counted. Of tables: du/table.h.
  */
-#include "du/table.h"
-#include "du/total.h"
-#include "open/arrays_given.h"
+#include "du/du.h"
 #include "open/bag_opening.h"
 #include "open/cache_opening.h"
+#include "open/given.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/json.h"

@@ -1,16 +1,11 @@
 /*
  * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
  */
-#include "find/print.h"
-#include "find/settings.h"
-#include "find/tests.h"
-#include "find/walk.h"
-#include "find/words.h"
+#include "find/find.h"
 #include "open/bag_opening.h"
 #include "ui/command.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
-#include "ui/printf_format.h"
 #include "ui/shared_options.h"
 
 #include "core/glob.h"

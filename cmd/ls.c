@@ -2,14 +2,11 @@
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
  * tree, and seen from its shards. Of tables: ls/table.h.
  */
-#include "ls/entries.h"
-#include "ls/settings.h"
-#include "ls/table.h"
-#include "open/arrays_given.h"
+#include "ls/ls.h"
 #include "open/bag_opening.h"
 #include "open/cache_opening.h"
-#include "open/chosen_records.h"
-#include "ui/colour.h"
+#include "open/chosen.h"
+#include "open/given.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"

@@ -1,7 +1,6 @@
 /*
  * shardbox merge: containers of any kind become one archive, or are added to one.
  */
-#include "convert/report.h"
 #include "core/glob.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -11,6 +10,7 @@
 #include "task/transfer/subdirs.h"
 #include "ui/command.h"
 #include "ui/message.h"
+#include "ui/report.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>

@@ -1,13 +1,10 @@
 /*
  * shardbox mount: containers as a directory that any program reads.
  */
+#include "mount/mount.h"
 #include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
-#include "mount/background.h"
-#include "mount/child.h"
-#include "mount/logging.h"
-#include "mount/settings.h"
 #include "open/bag_opening.h"
 #include "store/bag/record_names.h"
 #include "ui/command.h"

@@ -2,8 +2,8 @@
  * shardbox pack: files of the file system become an archive, or are added to one.
  */
 #include "task/pack/pack.h"
-#include "convert/report.h"
 #include "pack/meant.h"
+#include "ui/report.h"
 
 #include "core/glob.h"
 #include "core/io.h"
@@ -12,7 +12,6 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "ui/part.h"
 #include "ui/resume.h"
 #include "ui/shared_options.h"
 

@@ -2,7 +2,6 @@
  * shardbox split: one container becomes several, or the shards of an archive others of a new size.
  */
 #include "task/split/split.h"
-#include "convert/report.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
@@ -15,6 +14,7 @@
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/report.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>

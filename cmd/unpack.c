@@ -2,13 +2,13 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
-#include "convert/report.h"
 #include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/output.h"
+#include "ui/report.h"
 #include "ui/shared_options.h"
 
 #include "core/choice.h"

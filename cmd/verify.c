@@ -1,6 +1,7 @@
 /*
  * shardbox verify: is an archive, or another container, sound?
  */
+#include "verify/verify.h"
 #include "archive/archive.h"
 #include "core/array.h"
 #include "core/file.h"
@@ -16,9 +17,6 @@
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
-#include "verify/defect.h"
-#include "verify/run.h"
-#include "verify/summary.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,26 +29,60 @@ static const struct option options[] = {
                 "a file without a checksum is a defect"),
     OPTION_FLAG(0, "present", struct verify_settings, wanted.present,
                 "shards that have arrived; list the others"),
-    OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
+    OPTION_TEXT(0, "subset", struct verify_settings, choice.subset, "I/N|P%|SIZE",
+                "share I of N, P percent or SIZE (the same each run)", OPERAND_NONE),
+    OPTION_TEXT(0, "part", struct verify_settings, choice.part, "I/N",
+                "as --subset=I/N; 'auto': by the job array, or MPI", OPERAND_NONE),
+    OPTION_TEXT(0, "shards", struct verify_settings, choice.shards, "A-B",
+                "read only files in these shards", OPERAND_NONE),
+    OPTION_TEXT(0, "max-time", struct verify_settings, choice.max_time, "TIME",
+                "end after so long (2h, 90m, 1d)", OPERAND_NONE),
+    OPTION_TEXT(0, "state", struct verify_settings, choice.state, "FILE",
+                "remember what was read; each run reads what is due", OPERAND_FILE),
+    OPTION_TEXT(0, "max-age", struct verify_settings, choice.max_age, "TIME",
+                "leave out what --state has sound since (30d)", OPERAND_NONE),
     OPTION_GROUP("Reports"),
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
     OPTION_TEXT(0, "report", struct verify_settings, report, "FILE",
                 "write defects to FILE, as JSON Lines, print none", OPERAND_FILE),
     OPTION_TEXT(0, "prom", struct verify_settings, metrics, "FILE",
                 "write metrics for Prometheus to FILE", OPERAND_FILE),
-    OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
+    OPTION_GROUP("Repair"),
+    OPTION_FLAG(0, "repair", struct verify_settings, repair.repair,
+                "repair by parity files, or the index of a cache"),
+    OPTION_TEXT(0, "repair-from", struct verify_settings, repair.from, "COPY",
+                "restore files from an archive, directory, tar or zip", OPERAND_FILE),
+    OPTION_FLAG(0, "undo-repair", struct verify_settings, repair.undo,
+                "put back what repairs have replaced"),
+    OPTION_DRY_RUN(struct verify_settings, repair.dry_run),
+    OPTION_WAIT,
     OPTION_GROUP("Speed"),
     OPTION_THREADS(struct verify_settings, wanted.threads, "read with N threads"),
     OPTION_BWLIMIT,
-    OPTIONS_VERIFY_REPAIR_MORE(struct verify_settings, repair),
+    OPTION_MORE("Repair, in detail"),
+    OPTION_TEXT(0, "parity-dir", struct verify_settings, repair.parity_dir, "DIR",
+                "where parity files are, if not beside their files", OPERAND_FILE),
+    OPTION_FLAG(0, "trust-parity", struct verify_settings, repair.trust,
+                "what nothing else confirms is right as it was protected"),
+    OPTION_TEXT(0, "repair-prefix", struct verify_settings, repair.prefix, "DIR",
+                "the directory of COPY that has the files", OPERAND_ANY),
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct verify_settings, wanted.max_size),
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
     OPTION_MEMLIMIT,
-    OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
-    OPTIONS_VERIFY_CACHE(struct verify_settings, cache),
+    OPTIONS_BAG(struct verify_settings, records.bag),
+    OPTIONS_RECORDS(struct verify_settings, records.files_from),
+    OPTION_TEXT(0, "repair-to", struct verify_settings, records.repair_to, "BAG",
+                "write the sound records to BAG", OPERAND_FILE),
+    OPTION_FLAG(0, "keep-numbers", struct verify_settings, records.keep_numbers,
+                "with it: damaged records are written as empty ones"),
+    OPTION_FLAG('f', "force", struct verify_settings, records.force,
+                "replace BAG; --repair: however young the cache is"),
+    OPTION_MORE("Caches"),
+    OPTION_TEXT(0, "min-age", struct verify_settings, cache.min_age, "TIME",
+                "no --repair where a file was written since (default: 10m)", OPERAND_NONE),
     OPTION_END,
 };
 

@@ -5,7 +5,7 @@
 #define SB_CMD_CONVERT_RECORDS_H
 
 #include "open/bag_opening.h"
-#include "open/chosen_records.h"
+#include "open/chosen.h"
 #include "task/convert/convert.h"
 
 #define NOT_FRAMED (-1)
@@ -33,22 +33,6 @@ struct record_settings {
                       "where their limits are"),                                                   \
         OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
                       "how records lie in their shards")
-
-/* All the other options of records. */
-#define OPTIONS_OF_RECORDS(settings, field)                                                        \
-    OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
-        OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
-                      "how records in a file or pipe are split: line, u32"),                       \
-        OPTION_MORE("Records"),                                                                    \
-        OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
-                    "names of records that become files (default: %08d)", OPERAND_ANY),            \
-        OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
-                    "names of records: read from BAG, or written there", OPERAND_FILE),            \
-        OPTION_MORE("Bags"),                                                                       \
-        OPTION_INTEGER(0, "count", settings, field.count, "N", 1, INT64_MAX,                       \
-                       "of a bag of several shards: N records a shard"),                           \
-        OPTION_FLAG(0, "limits-only", settings, field.limits_only,                                 \
-                    "make a bag of each shard of ARCHIVE, by its limits")
 
 /* What they must agree with. */
 struct record_use {

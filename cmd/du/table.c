@@ -1,12 +1,12 @@
-#include "du/table.h"
+#include "du/du.h"
 
-#include "open/arrays_given.h"
 #include "open/cache_opening.h"
-#include "ui/cells.h"
+#include "open/given.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/rows.h"
 
 #include "core/io.h"
 #include "store/usage.h"

@@ -1,4 +1,4 @@
-#include "du/total.h"
+#include "du/du.h"
 
 #include "ui/output.h"
 

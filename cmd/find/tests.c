@@ -1,4 +1,4 @@
-#include "find/tests.h"
+#include "find/find.h"
 #include "ui/output.h"
 
 #include "core/glob.h"

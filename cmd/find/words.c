@@ -1,10 +1,7 @@
-#include "find/words.h"
-#include "find/print.h"
-#include "find/tests.h"
+#include "find/find.h"
 #include "ui/local_time.h"
 #include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/printf_format.h"
 
 #include "archive/accounts.h"
 #include "core/array.h"

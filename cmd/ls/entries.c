@@ -1,12 +1,8 @@
-#include "ls/entries.h"
+#include "ls/ls.h"
 
-#include "ls/settings.h"
 #include "open/opening.h"
-#include "ui/colour.h"
-#include "ui/listing.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/shard_table.h"
 
 #include "archive/descent.h"
 #include "core/glob.h"

@@ -1,16 +1,13 @@
 /*
  * The files that tables are made of, and the caches of a directory, a row each.
  */
-#include "ls/settings.h"
-#include "ls/table.h"
+#include "ls/ls.h"
 #include "open/cache_opening.h"
-#include "ui/cells.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/rows.h"
-#include "ui/shard_table.h"
 
 #include "core/number.h"
 #include "store/shard_spec.h"

@@ -3,11 +3,9 @@
  * is to be listed (store/facts.h).
  */
 #include "ui/rows.h"
-#include "ls/settings.h"
-#include "ls/table.h"
+#include "ls/ls.h"
 #include "open/cache_opening.h"
-#include "open/chosen_rows.h"
-#include "ui/cells.h"
+#include "open/chosen.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"

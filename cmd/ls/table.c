@@ -1,6 +1,5 @@
-#include "ls/table.h"
+#include "ls/ls.h"
 
-#include "ls/settings.h"
 #include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"

@@ -1,4 +1,4 @@
-#include "mount/logging.h"
+#include "mount/mount.h"
 
 #include "core/io.h"
 #include "core/name.h"

@@ -1,12 +1,10 @@
-#include "verify/cache.h"
-#include "verify/defect.h"
+#include "verify/verify.h"
 
 #include "core/number.h"
 #include "store/cache/cache.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <string.h>

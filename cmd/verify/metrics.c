@@ -1,4 +1,4 @@
-#include "verify/metrics.h"
+#include "verify/verify.h"
 
 #include "core/buf.h"
 #include "core/io.h"
@@ -6,7 +6,6 @@
 #include "core/number.h"
 #include "store/out/out_file.h"
 #include "ui/message.h"
-#include "verify/run.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,9 @@
-#include "verify/records.h"
 #include "core/file.h"
-#include "verify/defect.h"
+#include "verify/verify.h"
 
 #include "core/number.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "verify/repair.h"
+#include "verify/verify.h"
 
 #include "archive/archive.h"
 #include "core/io.h"
@@ -8,7 +8,6 @@
 #include "task/protect/lost.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

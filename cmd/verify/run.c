@@ -1,4 +1,4 @@
-#include "verify/run.h"
+#include "verify/verify.h"
 
 #include "core/array.h"
 #include "core/error.h"
@@ -6,8 +6,6 @@
 #include "task/convert/paths.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "verify/metrics.h"
-#include "verify/settings.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,9 +1,8 @@
-#include "verify/summary.h"
+#include "verify/verify.h"
 
 #include "core/buf.h"
 #include "core/number.h"
 #include "ui/message.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 
