@@ -47,16 +47,6 @@ struct settings {
     bool raw;
 };
 
-static const char *const synopsis[] = {
-    "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
-    "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
-    "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
-    "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
-    "--keys=KEYS BAG NAME...",
-    "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
-    NULL,
-};
-
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
 
@@ -205,10 +195,7 @@ static const struct option options[] = {
     OPTION_MORE("Speed"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTION_MAX_SIZE(struct settings, wanted.max_size),
     OPTION_FLAG(0, "no-check", struct settings, wanted.no_check, "do not check the bytes' CRC32C"),
     OPTION_END,
@@ -541,7 +528,16 @@ static int run(void *context, char **operands, int count)
 const struct command cat_command = {
     .name = "cat",
     .summary = "write files of an archive, records of a bag, or arrays to standard output",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
+            "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
+            "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+            "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
+            "--keys=KEYS BAG NAME...",
+            "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
+            NULL,
+        },
     .examples = {"shardbox cat train.barecat images/0017.jpg >0017.jpg",
                  "shardbox cat --frame=line -T numbers text.bagz >some.jsonl"},
     .options = options,

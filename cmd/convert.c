@@ -132,21 +132,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-    "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
-    "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
-    "--compact CACHE... CACHE",
-    "--from=extents LIST ARCHIVE",
-    "--limits-only [--keys=BAG] ARCHIVE",
-    NULL,
-};
-
-static const char notes[] =
-    "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip, a bag, a Syrah file "
-    "or a torchcachex cache; '-' is standard input.\n"
-    "OUTPUT is one of these, but no cpio; '-' with --to is standard output.";
-
 static const char *misuse_of_limits(int count)
 {
     static const char goes_with_it[] =
@@ -305,9 +290,7 @@ static struct sb_container_type output_type(const struct convert_settings *setti
 /* What decides what is stored: a run can only be resumed if this is the same. */
 static enum sb_code describe(const struct sb_convert_options *wanted, struct sb_buf *out)
 {
-    static const char *const except[] = {"part", NULL};
-
-    TRY(resume_add_options(out, except));
+    TRY(resume_add_options(out, "part"));
     TRY(part_add_line(out, wanted->share));
     for (size_t i = 0; i < wanted->input_count; i++)
         TRY(resume_add_line(out, NULL, wanted->inputs[i]));
@@ -481,12 +464,24 @@ static int run(void *context, char **operands, int count)
 const struct command convert_command = {
     .name = "convert",
     .summary = "turn tars, zips, bags, arrays, directories and archives into one another",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
+            "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
+            "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
+            "--compact CACHE... CACHE",
+            "--from=extents LIST ARCHIVE",
+            "--limits-only [--keys=BAG] ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox convert photos.tar.gz photos.barecat",
                  "tar -cC data . | shardbox convert - data.bagz"},
     .options = options,
     .exit_status = "0 all was converted, 1 in part or damaged, 2 error",
-    .notes = notes,
+    .notes = "INPUT is an archive, a directory, a tar or cpio (also compressed), a zip, a bag, a "
+             "Syrah file "
+             "or a torchcachex cache; '-' is standard input.\n"
+             "OUTPUT is one of these, but no cpio; '-' with --to is standard output.",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct convert_settings),
     .defaults =

@@ -76,8 +76,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE", NULL};
-
 static void check(enum sb_code code)
 {
     if (code)
@@ -238,7 +236,7 @@ static int run(void *context, char **operands, int count)
 const struct command defrag_command = {
     .name = "defrag",
     .summary = "give back the space of files that were removed",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE", NULL},
     .examples = {"shardbox defrag -n train.barecat", "shardbox defrag --quick train.barecat"},
     .options = options,
     .exit_status = "0 done, 1 done, but there are damaged files, 2 error",

@@ -35,12 +35,6 @@ struct settings {
     int json; /* enum json_form */
 };
 
-static const char *const synopsis[] = {
-    "[-C DIR] ARCHIVE [PATH|GLOB...]",
-    "ARCHIVE DIR|CONTAINER",
-    NULL,
-};
-
 /* In the order of enum sb_difference_kind; also what --json and --ignore call them. */
 static const char *const kinds[] = {
     "missing", "extra", "type", "size", "mode", "owner", "time", "bytes", "target", "damaged",
@@ -86,10 +80,7 @@ static const struct option options[] = {
     OPTION_THREADS(struct settings, wanted.threads, "threads that read"),
     OPTION_MORE("Input"),
     OPTION_BWLIMIT,
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -544,7 +535,12 @@ static int run(void *settings, char **operands, int count)
 const struct command diff_command = {
     .name = "diff",
     .summary = "compare an archive with a directory or another archive",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-C DIR] ARCHIVE [PATH|GLOB...]",
+            "ARCHIVE DIR|CONTAINER",
+            NULL,
+        },
     .examples = {"shardbox diff -C /data/train train.barecat",
                  "shardbox diff -Q -C old.barecat new.barecat"},
     .options = options,

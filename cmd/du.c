@@ -51,16 +51,6 @@ struct settings {
     int64_t threads; /* of tables */
 };
 
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]...",
-    "--export=ncdu ARCHIVE [PATH]",
-    "--gaps ARCHIVE",
-    "[-s] BAG|SYRAH",
-    "[-s] CACHE",
-    "--samples [-s] ARCHIVE",
-    NULL,
-};
-
 static const char *const sort_choices[] = {"name", "size", NULL};
 static const char *const export_choices[] = {"ncdu", NULL};
 
@@ -100,10 +90,7 @@ static const struct option options[] = {
     OPTION_RIVAL('m', "mib", struct settings, sizes.unit, DU_MIB,
                  "sizes in units of 1,048,576 bytes"),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -179,12 +166,11 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
 {
     struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
     const char *path = *top ? top : sb_archive_path(archive);
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
-    enum sb_code code = sb_descent_open(&descent, archive, top, &below);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_descent_open(&descent, archive, top, &below));
     output_format("[1,0,{\"progname\":\"shardbox\",\"progver\":\"1\",\"timestamp\":%" PRId64
                   "},\n[",
                   (int64_t)time(NULL));
@@ -197,7 +183,6 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
             write_step(&step);
     }
     output_text("]]\n");
-    sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -288,18 +273,17 @@ static enum sb_code measure_below(struct usage *usage, const char *path)
     const struct settings *settings = usage->settings;
     struct sb_descent_options below = {
         .files = settings->all, .recorded = true, .max_depth = SIZE_MAX};
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
     enum sb_code code;
 
     if (settings->max_depth > 0)
         below.max_depth = (size_t)settings->max_depth - 1;
-    code = sb_descent_open(&descent, usage->archive, path, &below);
-    while (!code && !(code = sb_descent_next(descent, &step))) {
+    TRY(sb_descent_open(&descent, usage->archive, path, &below));
+    while (!(code = sb_descent_next(descent, &step))) {
         if (step.visit != SB_VISIT_ENTER)
-            code = take(usage, &step.entry);
+            TRY(take(usage, &step.entry));
     }
-    sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -308,41 +292,38 @@ static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path
                                   struct sb_entry entry)
 {
     const struct settings *settings = usage->settings;
-    enum sb_code code = SB_OK;
 
     if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
-        code = measure_below(usage, path->data);
+        TRY(measure_below(usage, path->data));
     entry.path = path->data;
-    if (!code)
-        code = take(usage, &entry);
-    if (!code && settings->total && !entry.defect)
+    TRY(take(usage, &entry));
+    if (settings->total && !entry.defect)
         du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
-    return code;
+    return SB_OK;
 }
 
 /* SB_NOENT: nothing matches. */
 static enum sb_code measure_matches(struct usage *usage, const char *glob)
 {
     char *const arguments[] = {(char *)glob};
-    struct sb_buf name = {0};
-    struct sb_select *select;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF);
+    enum sb_code code;
 
-    while (!code && !(code = sb_select_next(select, &entry))) {
+    TRY(sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF));
+    while (!(code = sb_select_next(select, &entry))) {
         output_need(sb_buf_set(&name, entry.path, entry.path_size));
-        code = measure_entry(usage, &name, entry);
+        TRY(measure_entry(usage, &name, entry));
     }
-    if (code == SB_END)
-        code = sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
-    sb_select_free(select);
-    sb_buf_release(&name);
-    return code;
+    if (code != SB_END)
+        return code;
+    return sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
 }
 
 static enum sb_code measure(struct usage *usage, const char *argument)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry = {0};
     enum sb_code code = SB_NOENT;
     bool stripped;
@@ -354,7 +335,6 @@ static enum sb_code measure(struct usage *usage, const char *argument)
         code = measure_entry(usage, &name, entry);
     else if (code == SB_NOENT && sb_is_glob(argument))
         code = measure_matches(usage, argument);
-    sb_buf_release(&name);
     if (code != SB_NOENT)
         return code;
     message_problem("cannot access '%s': no such file or directory in the archive%s", argument,
@@ -367,32 +347,30 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
     static const char *const columns[] = {"path", "type", "size", "files", NULL},
                              *const with_total[] = {"path", "type", "size", "files", "total", NULL};
     struct sb_entry entry;
-    enum sb_code code = SB_OK;
-    size_t i;
+    enum sb_code code = SB_END;
 
     json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
     if (usage->settings->sort >= 0) {
-        code = sb_entry_sort_new(&usage->sort, false);
-        if (!code)
-            code = sb_entry_sort_begin(usage->sort);
+        TRY(sb_entry_sort_new(&usage->sort, false));
+        TRY(sb_entry_sort_begin(usage->sort));
     }
-    if (!code && count == 0)
-        code = measure(usage, ".");
-    for (i = 0; i < count && !code; i++)
-        code = measure(usage, paths[i]);
-    while (!code && usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry)))
+    if (count == 0)
+        TRY(measure(usage, "."));
+    for (size_t i = 0; i < count; i++)
+        TRY(measure(usage, paths[i]));
+    while (usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry)))
         print(usage, &entry);
-    if (code == SB_END)
-        code = SB_OK;
-    if (!code && usage->settings->total)
+    if (code != SB_END)
+        return code;
+    if (usage->settings->total)
         print_total(usage);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code export_one(struct usage *usage, char **paths, size_t count)
 {
     const char *path = count ? paths[0] : ".";
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry;
     enum sb_code code;
     bool stripped;
@@ -402,12 +380,9 @@ static enum sb_code export_one(struct usage *usage, char **paths, size_t count)
     code = *path ? sb_archive_lookup(usage->archive, name.data, name.size, &entry) : SB_NOENT;
     if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
         message_problem("cannot access '%s': no such directory in the archive", path);
-        code = SB_OK;
-    } else if (!code) {
-        code = export_ncdu(usage->archive, name.data, &usage->left_out);
+        return SB_OK;
     }
-    sb_buf_release(&name);
-    return code;
+    return code ? code : export_ncdu(usage->archive, name.data, &usage->left_out);
 }
 
 struct gaps {
@@ -436,14 +411,10 @@ static enum sb_code measure_gaps(struct usage *usage)
 {
     const char *path = sb_archive_path(usage->archive);
     struct gaps gaps = {.usage = usage};
-    struct sb_shards *shards;
-    enum sb_code code = sb_shards_open(&shards, usage->archive);
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
 
-    if (!code)
-        code = sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps);
-    sb_shards_free(shards);
-    if (code)
-        return code;
+    TRY(sb_shards_open(&shards, usage->archive));
+    TRY(sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps));
     if (gaps.absent)
         message_problem("%s: missing shards: %" PRId64 "; what they hold after their last file is "
                         "not counted",
@@ -463,21 +434,14 @@ static enum sb_code measure_gaps(struct usage *usage)
 static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char **paths,
                                size_t count)
 {
-    enum sb_code code = catalog_whole(store, &usage->archive, &usage->settings->opening);
-
-    if (!code && usage->settings->gaps)
-        code = need_shards(usage->archive, "shards with gaps");
-    if (!code && usage->settings->gaps)
-        code = measure_gaps(usage);
-    else if (!code && usage->settings->export == EXPORT_NCDU)
-        code = export_one(usage, paths, count);
-    else if (!code)
-        code = measure_all(usage, paths, count);
-    complain_of_left_out(&usage->left_out);
-    sb_entry_sort_free(usage->sort);
-    du_total_release(&usage->total);
-    json_release(&usage->line);
-    return code;
+    TRY(catalog_whole(store, &usage->archive, &usage->settings->opening));
+    if (usage->settings->gaps) {
+        TRY(need_shards(usage->archive, "shards with gaps"));
+        return measure_gaps(usage);
+    }
+    if (usage->settings->export == EXPORT_NCDU)
+        return export_one(usage, paths, count);
+    return measure_all(usage, paths, count);
 }
 
 /* The first option given that an export, which has a form of its own, cannot follow; or NULL. */
@@ -540,6 +504,7 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
     int status = STATUS_CLEAN;
+    enum sb_code code;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
         status = refuse_arrays(sb_store_path(store), settings->samples);
@@ -550,7 +515,12 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     status = check_usage(settings, count + 1);
     if (status)
         return status;
-    if (show_usage(&usage, store, paths, (size_t)count))
+    code = show_usage(&usage, store, paths, (size_t)count);
+    complain_of_left_out(&usage.left_out);
+    sb_entry_sort_free(usage.sort);
+    du_total_release(&usage.total);
+    json_release(&usage.line);
+    if (code)
         message_failure();
     return message_status();
 }
@@ -574,7 +544,16 @@ static int run(void *context, char **operands, int count)
 const struct command du_command = {
     .name = "du",
     .summary = "show how much is below each directory of an archive, or in another container",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]...",
+            "--export=ncdu ARCHIVE [PATH]",
+            "--gaps ARCHIVE",
+            "[-s] BAG|SYRAH",
+            "[-s] CACHE",
+            "--samples [-s] ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox du -h -d 1 train.barecat",
                  "shardbox du --export=ncdu train.barecat | ncdu -f-"},
     .options = options,

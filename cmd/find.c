@@ -15,12 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]... [EXPRESSION]",
-    "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]",
-    NULL,
-};
-
 /* The test of an option; of one that is given again it is the same, which says something else then.
  */
 static struct find_node *test_of(struct find_settings *settings, struct find_node **test)
@@ -139,31 +133,21 @@ static const struct option options[] = {
     OPTION_MORE("Input"),
     OPTION_THREADS(struct find_settings, threads, "threads that look up the names of -T"),
     OPTION_BWLIMIT,
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct find_settings, opening.bag),
     OPTION_END,
 };
 
-static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count)
+static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count,
+                         struct sb_store **store)
 {
     const struct find_settings *settings = finding->settings;
-    struct sb_store *store = NULL;
-    enum sb_code code = open_catalog(&store, &finding->archive, path, &settings->opening);
 
-    if (!code && settings->expression.needs & FIND_CONTENT)
-        code = sb_content_open(&finding->printer.content, finding->archive, NULL);
-    if (!code)
-        json_rows(&finding->printer.json, settings->json, json_entry_columns);
-    if (!code && settings->files_from)
-        code = find_listed(finding);
-    else if (!code)
-        code = find_selected(finding, paths, count);
-    finding_release(finding);
-    sb_store_free(store);
-    return code;
+    TRY(open_catalog(store, &finding->archive, path, &settings->opening));
+    if (settings->expression.needs & FIND_CONTENT)
+        TRY(sb_content_open(&finding->printer.content, finding->archive, NULL));
+    json_rows(&finding->printer.json, settings->json, json_entry_columns);
+    return settings->files_from ? find_listed(finding) : find_selected(finding, paths, count);
 }
 
 static int check_list(const struct find_settings *settings, int operands)
@@ -245,6 +229,8 @@ static int run(void *context, char **operands, int count)
 {
     struct find_settings *settings = context;
     struct finding finding = {.settings = settings};
+    struct sb_store *store = NULL;
+    enum sb_code code;
     int status = check_usage(settings, count);
 
     if (status)
@@ -255,7 +241,10 @@ static int run(void *context, char **operands, int count)
     finding.printer = (struct find_printer){
         .nul = settings->nul, .as_json = settings->json, .format = settings->format};
     finding.visit.printer = &finding.printer;
-    if (find(&finding, operands[0], operands + 1, (size_t)count - 1))
+    code = find(&finding, operands[0], operands + 1, (size_t)count - 1, &store);
+    finding_release(&finding);
+    sb_store_free(store);
+    if (code)
         message_failure();
     return message_status();
 }
@@ -270,7 +259,12 @@ static const char words_help[] =
 const struct command find_command = {
     .name = "find",
     .summary = "print paths of an archive that pass tests, one a line",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]... [EXPRESSION]",
+            "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]",
+            NULL,
+        },
     .examples = {"shardbox find train.barecat -name '*.jpg' -size +1M",
                  "shardbox find --sort=size train.barecat sub | head"},
     .options = options,

@@ -16,19 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]...",
-    "[--records=SLICES | --find=KEY]... BAG",
-    "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
-    "[-l|--count] CACHE [KEY[/NAME]]...",
-    "--count BAG|SYRAH",
-    "--shards ARCHIVE",
-    "--rsync-list ARCHIVE",
-    "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
-    "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
-    NULL,
-};
-
 static const char *const sort_choices[] = {"name", "size", "time", "address", NULL};
 
 static bool parse_at(void *context, const char *value)
@@ -104,10 +91,7 @@ static const struct option options[] = {
                 "numbers in FILE, a line each; keys with --find", OPERAND_FILE),
     OPTIONS_BAG(struct ls_settings, opening.bag),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTION_THREADS(struct ls_settings, threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_END,
@@ -115,10 +99,9 @@ static const struct option options[] = {
 
 static int check_usage(const struct ls_settings *settings, const char *path, int operands)
 {
-    static const char *const of_bags[] = {
-        "count",      "records", "find",   "find-all", "files-from", "compression",
-        "dictionary", "limits",  "layout", "threads",  NULL,
-    };
+    static const char of_bags[] =
+        "count records find find-all files-from compression dictionary limits layout "
+        "threads";
     const char *other = options_given_of(of_bags);
 
     /* That there is no such file is what to say of it. */
@@ -198,7 +181,19 @@ static int run(void *context, char **operands, int count)
 const struct command ls_command = {
     .name = "ls",
     .summary = "list a directory of an archive, the records of a bag, or arrays",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]...",
+            "[--records=SLICES | --find=KEY]... BAG",
+            "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
+            "[-l|--count] CACHE [KEY[/NAME]]...",
+            "--count BAG|SYRAH",
+            "--shards ARCHIVE",
+            "--rsync-list ARCHIVE",
+            "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
+            "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
+            NULL,
+        },
     .examples = {"shardbox ls -lh train.barecat images", "shardbox ls --shards train.barecat"},
     .options = options,
     .exit_status = "0 all was listed, 1 in part, 2 error",

@@ -51,12 +51,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "INPUT... OUTPUT",
-    "[--append] -o OUTPUT INPUT...",
-    NULL,
-};
-
 static bool is_called_otherwise(const char *output)
 {
     enum sb_container_kind kind = sb_container_by_suffix(output).kind;
@@ -170,7 +164,12 @@ static int run(void *context, char **operands, int count)
 const struct command merge_command = {
     .name = "merge",
     .summary = "make one archive of several archives, tars, zips, bags and directories",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "INPUT... OUTPUT",
+            "[--append] -o OUTPUT INPUT...",
+            NULL,
+        },
     .examples = {"shardbox merge -o all.barecat day1.barecat day2.tar.gz",
                  "shardbox merge --as-subdirs -o all.barecat train.zip val.zip"},
     .options = options,

@@ -39,8 +39,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL};
-
 static const struct option_rule rules[] = {
     {RULE_WITH, "append", "force", "--append and --force exclude each other"},
     {RULE_MANY, "absolute hardlink reflink", NULL,
@@ -101,7 +99,7 @@ static int run(void *context, char **operands, int count)
 const struct command merge_symlink_command = {
     .name = "merge-symlink",
     .summary = "join archives under one index, over links to their shards",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL},
     .examples = {"shardbox merge-symlink -o all.barecat part-*.barecat",
                  "shardbox merge-symlink --as-subdirs -o all.barecat a.barecat b.barecat"},
     .options = options,

@@ -21,12 +21,6 @@
 
 #define THREADS 16 /* a request on a network file system mostly waits */
 
-static const char *const synopsis[] = {
-    "CONTAINER... DIR",
-    "CONTAINER... [--at=DIR] -- COMMAND...",
-    NULL,
-};
-
 static const char *const check_words[] = {"read", "open", NULL};
 
 static bool parse_idle(void *context, const char *value)
@@ -334,7 +328,12 @@ static int run(void *context, char **operands, int count)
 const struct command mount_command = {
     .name = "mount",
     .summary = "show containers as a directory of files that any program reads",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "CONTAINER... DIR",
+            "CONTAINER... [--at=DIR] -- COMMAND...",
+            NULL,
+        },
     .examples = {"shardbox mount train.barecat /mnt/train",
                  "shardbox mount train.barecat -- sh -c 'python train.py \"$SHARDBOX_MOUNT\"'"},
     .options = options,

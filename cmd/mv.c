@@ -42,13 +42,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "[-T] ARCHIVE SOURCE DEST",
-    "ARCHIVE SOURCE|GLOB... DIRECTORY",
-    "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
-    NULL,
-};
-
 static void print_moved(void *context, const char *from, const char *to)
 {
     const struct settings *settings = context;
@@ -208,7 +201,13 @@ static int run(void *settings, char **operands, int count)
 const struct command mv_command = {
     .name = "mv",
     .summary = "rename files and directories of an archive",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-T] ARCHIVE SOURCE DEST",
+            "ARCHIVE SOURCE|GLOB... DIRECTORY",
+            "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
+            NULL,
+        },
     .examples = {"shardbox mv train.barecat old.txt new.txt",
                  "shardbox mv train.barecat a.jpg b.jpg images"},
     .options = options,

@@ -41,12 +41,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "[--redundancy=PERCENT] [--update] FILE...",
-    "--check|--repair|--remove FILE...",
-    NULL,
-};
-
 static enum sb_protect_act act_of(const struct settings *settings)
 {
     if (settings->update)
@@ -102,7 +96,12 @@ static int run(void *context, char **operands, int count)
 const struct command protect_command = {
     .name = "protect",
     .summary = "make parity files, by which damaged files are repaired",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[--redundancy=PERCENT] [--update] FILE...",
+            "--check|--repair|--remove FILE...",
+            NULL,
+        },
     .examples = {"shardbox protect --update train.barecat", "shardbox protect --repair train.tar"},
     .options = options,
     .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",

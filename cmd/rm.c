@@ -34,12 +34,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "[-r|-d] ARCHIVE PATH|GLOB...",
-    "[-r|-d] [-0] -T FILE ARCHIVE",
-    NULL,
-};
-
 static void print_removed(void *context, const char *path, size_t size)
 {
     const struct settings *settings = context;
@@ -99,7 +93,12 @@ static int run(void *context, char **operands, int count)
 const struct command rm_command = {
     .name = "rm",
     .summary = "remove files from an archive's index",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-r|-d] ARCHIVE PATH|GLOB...",
+            "[-r|-d] [-0] -T FILE ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox rm train.barecat 'images/*.tmp'",
                  "shardbox rm -n -r train.barecat drafts"},
     .options = options,

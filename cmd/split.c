@@ -186,20 +186,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {
-    "--parts=N -o OUTPUT CONTAINER",
-    "--size=SIZE -o OUTPUT CONTAINER",
-    "--count=N -o OUTPUT BAG",
-    "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
-    "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
-    "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
-    "--shard-size=SIZE ARCHIVE",
-    NULL,
-};
-
-static const char notes[] =
-    "CONTAINER is an archive, a tar, a zip, a bag, a Syrah file or a cache.";
-
 static struct sb_container_type output_type(const struct split_settings *settings)
 {
     struct sb_container_type type;
@@ -469,12 +455,22 @@ static int run(void *context, char **operands, int count)
 const struct command split_command = {
     .name = "split",
     .summary = "cut a container into several, or an archive into smaller shards",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "--parts=N -o OUTPUT CONTAINER",
+            "--size=SIZE -o OUTPUT CONTAINER",
+            "--count=N -o OUTPUT BAG",
+            "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
+            "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
+            "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
+            "--shard-size=SIZE ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox split --parts=8 -o train-{}.barecat train.barecat",
                  "shardbox split --ratio=train=0.9,val=0.1 -o {}.barecat all.barecat"},
     .options = options,
     .exit_status = "0 all is in parts, 1 in part or damaged, 2 error",
-    .notes = notes,
+    .notes = "CONTAINER is an archive, a tar, a zip, a bag, a Syrah file or a cache.",
     .operands = OPERAND_ARCHIVE,
     .settings_size = sizeof(struct split_settings),
     .defaults =

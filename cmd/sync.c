@@ -34,12 +34,6 @@ struct settings {
     int json;
 };
 
-static const char *const synopsis[] = {
-    "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
-    "[--delete] CONTAINER[:PATH] DIR",
-    NULL,
-};
-
 static const struct option options[] = {
     OPTION_GROUP("What is done"),
     OPTION_FLAG(0, "delete", struct settings, wanted.remove, "remove what SOURCE does not have"),
@@ -75,10 +69,7 @@ static const struct option options[] = {
     OPTIONS_OWNERS(struct settings, owners),
     OPTION_FLAG(0, "sync", struct settings, wanted.sync, "have everything on disk before the end"),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -495,7 +486,12 @@ static int run(void *context, char **operands, int count)
 const struct command sync_command = {
     .name = "sync",
     .summary = "make an archive equal to a directory or container, or a directory to one",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
+            "[--delete] CONTAINER[:PATH] DIR",
+            NULL,
+        },
     .examples = {"shardbox sync --delete /data/train train.barecat",
                  "shardbox sync -n train.barecat:images /tmp/images"},
     .options = options,

@@ -37,11 +37,6 @@ struct settings {
     struct sb_recode recode;
 };
 
-static const char *const synopsis[] = {
-    "[-C DIR] ARCHIVE [PATH|GLOB...]",
-    NULL,
-};
-
 static const struct option options[] = {
     OPTION_GROUP("What is taken"),
     OPTIONS_FILTER(struct settings, filter, "take"),
@@ -293,7 +288,11 @@ static int run(void *context, char **operands, int count)
 const struct command unpack_command = {
     .name = "unpack",
     .summary = "write the files of an archive, tar or zip to a directory",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-C DIR] ARCHIVE [PATH|GLOB...]",
+            NULL,
+        },
     .examples = {"shardbox unpack -C /tmp/train train.barecat",
                  "shardbox unpack train.barecat 'images/00*.jpg'"},
     .options = options,

@@ -33,8 +33,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE", NULL};
-
 static void show_progress(void *context, int64_t done, int64_t files)
 {
     (void)context;
@@ -141,7 +139,7 @@ static int run(void *context, char **operands, int count)
 const struct command upgrade_command = {
     .name = "upgrade",
     .summary = "bring an archive's index to the present schema, and repair it",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE", NULL},
     .examples = {"shardbox upgrade -n train.barecat", "shardbox upgrade --checksums train.barecat"},
     .options = options,
     .exit_status = "0 done or nothing to do, 1 done in part, 2 error",

@@ -68,10 +68,7 @@ static const struct option options[] = {
                 "the directory of COPY that has the files", OPERAND_ANY),
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct verify_settings, wanted.max_size),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct verify_settings, records.bag),
     OPTIONS_RECORDS(struct verify_settings, records.files_from),
     OPTION_TEXT(0, "repair-to", struct verify_settings, records.repair_to, "BAG",
@@ -86,31 +83,6 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL};
-
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_summary(const struct verify_run *run, const struct sb_verify_syrah_result *counts)
-{
-    verify_print_summary("Syrah file", counts->unproved,
-                         (const struct verify_count[]){{"defects", run->result.defects},
-                                                       {"items", counts->items},
-                                                       {"arrays", counts->arrays},
-                                                       {"bytes_read", run->result.bytes_read},
-                                                       {"unchecked", run->result.unchecked},
-                                                       {NULL, 0}});
-}
-
-static void add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
-{
-    sum->defects += one->defects;
-    sum->remedies |= one->remedies;
-    sum->files += one->files;
-    sb_count_up(&sum->bytes, one->bytes);
-    sum->files_read += one->files_read;
-    sb_count_up(&sum->bytes_read, one->bytes_read);
-    sum->unchecked += one->unchecked;
-}
-
 static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
                                 const struct sb_verify_options *wanted,
                                 struct sb_verify_syrah_result *sum)
@@ -119,7 +91,7 @@ static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
     struct sb_verify_result result;
     enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts);
 
-    add_result(&run->result, &result);
+    verify_add_result(&run->result, &result);
     sum->items += counts.items;
     sum->arrays = counts.arrays;
     sum->unproved = counts.unproved;
@@ -159,7 +131,13 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
     message_progress_end();
     run->unproved = counts.unproved;
     if (!code && run->settings->json)
-        print_summary(run, &counts);
+        verify_print_summary("Syrah file", counts.unproved,
+                             (const struct verify_count[]){{"defects", run->result.defects},
+                                                           {"items", counts.items},
+                                                           {"arrays", counts.arrays},
+                                                           {"bytes_read", run->result.bytes_read},
+                                                           {"unchecked", run->result.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         verify_summarize_container(run);
@@ -215,20 +193,6 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_store *stor
     return end_archive(run, code, sb_error());
 }
 
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_container_summary(const struct verify_run *run)
-{
-    const struct sb_verify_result *result = &run->result;
-
-    verify_print_summary(run->word, run->unproved,
-                         (const struct verify_count[]){{"defects", result->defects},
-                                                       {"files", result->files},
-                                                       {"dirs", result->dirs},
-                                                       {"bytes_read", result->bytes_read},
-                                                       {"unchecked", result->unchecked},
-                                                       {NULL, 0}});
-}
-
 static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,
                                    const struct sb_verify_options *wanted)
 {
@@ -237,19 +201,20 @@ static enum sb_code verify_members(struct verify_run *run, struct sb_store *stor
 
     message_progress_end();
     if (!code && run->settings->json)
-        print_container_summary(run);
+        verify_print_summary(run->word, run->unproved,
+                             (const struct verify_count[]){{"defects", run->result.defects},
+                                                           {"files", run->result.files},
+                                                           {"dirs", run->result.dirs},
+                                                           {"bytes_read", run->result.bytes_read},
+                                                           {"unchecked", run->result.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         verify_summarize_container(run);
     return code;
 }
 
-static enum sb_code refuse_present(const struct verify_run *run)
-{
-    if (!run->settings->wanted.present)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
-}
+#define NO_SHARDS_ARRIVE "%s: is no archive, whose shards arrive one by one"
 
 static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
 {
@@ -263,7 +228,8 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
                        run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
         return sb_fail(SB_INVALID, "%s: has records, not names; --records chooses them", run->path);
-    TRY(refuse_present(run));
+    if (run->settings->wanted.present)
+        return sb_fail(SB_INVALID, NO_SHARDS_ARRIVE, run->name);
     return verify_records(run, store, options_of(run).threads);
 }
 
@@ -284,40 +250,23 @@ static enum sb_code choose(struct verify_run *run)
     return SB_OK;
 }
 
-static enum sb_code refuse_choice(const struct verify_run *run)
-{
-    const char *given = verify_choice_given(&run->settings->choice);
-
-    if (!given)
-        return SB_OK;
-    return sb_fail(
-        SB_INVALID,
-        "%s: is no archive, and read from its beginning to its end: --%s is for archives "
-        "and bags ('shardbox convert --wrap' makes an archive over a plain tar or zip "
-        "without copying it)",
-        run->path, given);
-}
-
 /* A container that is read from its beginning to its end. */
 static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store)
 {
+    const char *given = verify_choice_given(&run->settings->choice);
     struct sb_verify_options wanted = options_of(run);
 
-    TRY(refuse_choice(run));
+    if (given)
+        return sb_fail(SB_INVALID,
+                       "%s: is no archive, and read from its beginning to its end: --%s is for "
+                       "archives and bags ('shardbox convert --wrap' makes an archive over a plain "
+                       "tar or zip without copying it)",
+                       run->path, given);
     TRY(verify_repair_refuse(run, false));
-    TRY(refuse_present(run));
-    if (run->rows == SB_CAN_ITEMS)
-        return verify_items(run, store, &wanted);
-    return verify_members(run, store, &wanted);
-}
-
-static enum sb_code refuse_records(const struct verify_run *run)
-{
-    const char *misused = option_of_verify_records();
-
-    if (!misused || run->rows == SB_CAN_BAGS)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
+    if (run->settings->wanted.present)
+        return sb_fail(SB_INVALID, NO_SHARDS_ARRIVE, run->name);
+    return run->rows == SB_CAN_ITEMS ? verify_items(run, store, &wanted)
+                                     : verify_members(run, store, &wanted);
 }
 
 static enum sb_store_ability rows_of(const struct sb_store *store)
@@ -333,6 +282,8 @@ static enum sb_store_ability rows_of(const struct sb_store *store)
 
 static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
 {
+    const char *misused;
+
     if (holds_caches(store))
         return verify_cache(run, true, options_of(run).threads);
     TRY(sb_store_refuse_tree(store));
@@ -343,7 +294,9 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
     TRY(verify_cache_refuse(run));
     TRY(choose(run));
     TRY(verify_repair_check(run));
-    TRY(refuse_records(run));
+    misused = option_of_verify_records();
+    if (misused && run->rows != SB_CAN_BAGS)
+        return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
     if (sb_store_archive(store))
         return verify_archive(run, store);
     return run->rows == SB_CAN_BAGS ? verify_bag(run, store) : verify_whole(run, store);
@@ -386,35 +339,24 @@ static enum sb_code verify(struct verify_run *run)
     return SB_OK;
 }
 
-/* What is wrong with the options, or NULL. */
-static const char *misuse_of(const struct verify_settings *settings)
+static int run(void *context, char **operands, int count)
 {
-    if (settings->report && settings->json)
-        return "--report writes what --json would; leave one out";
-    if (settings->metrics && strcmp(settings->metrics, "-") == 0)
-        return "--prom writes a file, which the collector reads; give it a name";
-    return NULL;
-}
-
-static int run(void *settings, char **operands, int count)
-{
-    const char *misused = misuse_of(settings);
+    const struct verify_settings *settings = context;
     struct verify_run run;
-    enum sb_code code;
 
-    if (misused)
-        return message_usage("%s", misused);
-    code = verify_run_begin(&run, settings, operands, (size_t)count);
-    if (code)
+    if (settings->report && settings->json)
+        return message_usage("--report writes what --json would; leave one out");
+    if (settings->metrics && strcmp(settings->metrics, "-") == 0)
+        return message_usage("--prom writes a file, which the collector reads; give it a name");
+    if (verify_run_begin(&run, settings, operands, (size_t)count))
         return message_failure();
-    code = verify(&run);
-    return verify_run_end(&run, code);
+    return verify_run_end(&run, verify(&run));
 }
 
 const struct command verify_command = {
     .name = "verify",
     .summary = "check an archive: its index, its shards and every byte",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL},
     .examples = {"shardbox verify --repair train.barecat",
                  "shardbox verify --repair-from=/backup/train.barecat train.barecat"},
     .options = options,

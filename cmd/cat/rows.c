@@ -16,38 +16,16 @@ struct keyed {
     struct cat_job *job;
     struct sb_fetch_names names;
     int64_t found[KEYED_AT_ONCE];
-    size_t count, next;
+    size_t count;
 };
-
-static enum sb_code next_found(void *context, struct sb_cell_run *run)
-{
-    struct keyed *keyed = context;
-
-    if (keyed->next == keyed->count)
-        return sb_error()->code = SB_END;
-    *run = (struct sb_cell_run){
-        .rows = {.first = keyed->found[keyed->next++], .step = 1, .count = 1}, .column_count = 1};
-    return SB_OK;
-}
-
-static bool are_found(void *context)
-{
-    (void)context;
-    return true;
-}
-
-static int64_t count_found(void *context)
-{
-    return (int64_t)((const struct keyed *)context)->count;
-}
 
 static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last)
 {
-    const struct sb_cell_feed feed = {
-        .next = next_found, .ready = are_found, .total = count_found, .context = keyed};
+    struct found_records found = {.records = keyed->found, .count = keyed->count};
+    const struct sb_cell_feed feed = found_records_feed(&found);
     enum sb_code code = cat_fetch(keyed->job, &feed, is_last);
 
-    keyed->count = keyed->next = 0;
+    keyed->count = 0;
     return code;
 }
 
@@ -129,13 +107,9 @@ enum sb_code cat_by_key(struct cat_job *job)
     return code;
 }
 
-static const char *const options_of_bags[] = {
-    "keys", "find", "compression", "dictionary", "limits", "layout", NULL,
-};
+static const char options_of_bags[] = "keys find compression dictionary limits layout";
 
-static const char *const options_of_draws[] = {
-    "sample", "replace", "shuffle", "seed", "forever", NULL,
-};
+static const char options_of_draws[] = "sample replace shuffle seed forever";
 
 const char *cat_rows_given(bool drawn)
 {

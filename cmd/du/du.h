@@ -39,8 +39,8 @@ struct du_table {
     int64_t threads;
 };
 
-/* Options that say nothing where there is no bag: long names, the last followed by NULL. */
-extern const char *const du_options_of_bags[];
+/* Options that say nothing where there is no bag. */
+extern const char du_options_of_bags[];
 
 /* The command, for a store that has rows, or samples, or, `several`, a directory that holds caches.
  * operands: how many follow the store. Returns the exit status. */

@@ -197,9 +197,7 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
     end_writing(&writing);
 }
 
-const char *const du_options_of_bags[] = {
-    "compression", "dictionary", "limits", "layout", "threads", NULL,
-};
+const char du_options_of_bags[] = "compression dictionary limits layout threads";
 
 static enum sb_code measure(const struct du_table *wanted, struct sb_table *table,
                             struct sb_usage *usage)
@@ -289,9 +287,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path)
 
 static int check_usage(const struct sb_store *store, bool samples, bool several, int operands)
 {
-    static const char *const of_trees[] = {
-        "all", "max-depth", "count", "sort", "export", "gaps", "null", NULL,
-    };
+    static const char of_trees[] = "all max-depth count sort export gaps null";
     const char *path = sb_store_path(store), *other = options_given_of(of_trees);
     bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);
 

@@ -193,9 +193,6 @@ const char *find_fold_pattern(struct find_node *node, const char *pattern);
 /* Size of files and links, in units that are begun; directories do not pass. */
 void find_test_size(struct find_node *node, struct find_number units, int64_t unit);
 
-/* A file of no bytes, or a directory with nothing in it. */
-void find_test_empty(struct find_node *node);
-
 /* Modified after one time and before another, in nanoseconds. */
 void find_test_time(struct find_node *node, int64_t after, int64_t before);
 
@@ -208,6 +205,7 @@ void find_test_gid(struct find_node *node, struct find_number id);
 void find_test_filter(struct find_node *node, const struct sb_filter *filter);
 
 find_passes find_true, find_false;
+find_passes find_empty; /* a file of no bytes, or a directory with nothing in it; by FIND_ROWS */
 find_passes find_prune, find_quit; /* both set what is in the visit */
 
 /* The words of GNU find's expressions. */

@@ -97,7 +97,7 @@ static enum sb_code find_by_path(struct finding *finding)
 static enum sb_code find_by_address(struct finding *finding)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code = SB_OK;
 
@@ -106,7 +106,6 @@ static enum sb_code find_by_address(struct finding *finding)
         if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
             find_consider(finding, &entry);
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -114,29 +113,28 @@ static enum sb_code find_by_address(struct finding *finding)
 static enum sb_code sort_files(struct finding *finding, struct sb_entry_sort *sort)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_begin(sort);
+    enum sb_code code;
 
-    while (!code && !(code = sb_select_next(finding->select, &entry))) {
+    TRY(sb_entry_sort_begin(sort));
+    while (!(code = sb_select_next(finding->select, &entry))) {
         if (entry.defect)
             leave_out(&finding->left_out, &entry);
         else if (entry.type != SB_DIR)
-            code = sb_entry_sort_add(sort, ~entry.size, 0, &entry);
+            TRY(sb_entry_sort_add(sort, ~entry.size, 0, &entry));
     }
     return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code find_by_size(struct finding *finding)
 {
-    struct sb_entry_sort *sort;
+    CLEANUP(sb_entry_sort_freep) struct sb_entry_sort *sort = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_new(&sort, false);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
-    code = sort_files(finding, sort);
-    while (!code && !finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
+    TRY(sb_entry_sort_new(&sort, false));
+    TRY(sort_files(finding, sort));
+    while (!finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
         find_consider(finding, &entry);
-    sb_entry_sort_free(sort);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -202,15 +200,10 @@ static enum sb_code consider_batches(struct finding *finding, struct sb_listed *
 enum sb_code find_listed(struct finding *finding)
 {
     const struct find_settings *settings = finding->settings;
-    struct sb_listed *listed = NULL;
-    struct sb_list *list;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_list_freep) struct sb_list *list = NULL;
+    CLEANUP(sb_listed_freep) struct sb_listed *listed = NULL;
 
     TRY(sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n'));
-    code = sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads);
-    if (!code)
-        code = consider_batches(finding, listed);
-    sb_listed_free(listed);
-    sb_list_free(list);
-    return code;
+    TRY(sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads));
+    return consider_batches(finding, listed);
 }

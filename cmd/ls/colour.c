@@ -84,11 +84,6 @@ void colour_begin(enum colour_when when)
         read_settings(ls_colors);
 }
 
-bool colour_is_on(void)
-{
-    return enabled;
-}
-
 static enum kind kind_of_dir(uint32_t mode)
 {
     if ((mode & S_ISVTX) && (mode & S_IWOTH))

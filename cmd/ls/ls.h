@@ -91,8 +91,6 @@ extern const char *const colour_choices[];
  */
 void colour_begin(enum colour_when when);
 
-bool colour_is_on(void);
-
 /* The sequence to write before a name, "" for none; colour_end() of it goes after the name. */
 const char *colour_of(const struct sb_entry *entry);
 const char *colour_end(const char *begun);

@@ -215,8 +215,7 @@ static enum sb_code list_one(void *context, struct sb_table *table, const char *
 
 int ls_caches(const struct ls_settings *settings, const struct sb_store *store, size_t operands)
 {
-    static const char *const of_one[] = {"long", "all",   "count", "files-from",
-                                         "null", "array", NULL};
+    static const char of_one[] = "long all count files-from null array";
     static const char *const columns[] = {"cache", "keys", "segments", "bytes", "structure", NULL};
     const char *path = sb_store_path(store), *other = ls_clash(store);
     struct files files = {.wanted = settings};

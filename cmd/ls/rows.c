@@ -452,25 +452,8 @@ struct found {
     int64_t records[FOUND_MOST];
     struct sb_row_key key[FOUND_MOST]; /* of each record; text is set when the keys stay */
     size_t key_at[FOUND_MOST];
-    size_t count, next, shown;
+    size_t count, shown;
 };
-
-static enum sb_code next_found(void *context, struct sb_cell_run *run)
-{
-    struct found *found = context;
-
-    if (found->next == found->count)
-        return sb_error()->code = SB_END;
-    *run = (struct sb_cell_run){
-        .rows = {.first = found->records[found->next++], .step = 1, .count = 1}, .column_count = 1};
-    return SB_OK;
-}
-
-static bool are_found(void *context)
-{
-    (void)context;
-    return true;
-}
 
 static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count)
 {
@@ -502,7 +485,8 @@ static enum sb_code show_singly(struct found *found)
 
 static enum sb_code show_pending(struct found *found)
 {
-    const struct sb_cell_feed feed = {.next = next_found, .ready = are_found, .context = found};
+    struct found_records records = {.records = found->records, .count = found->count};
+    const struct sb_cell_feed feed = found_records_feed(&records);
     const struct sb_record_rows_options options = {
         .threads = (unsigned)found->list->wanted->threads,
         .each = show_found_rows,
@@ -511,7 +495,7 @@ static enum sb_code show_pending(struct found *found)
     };
     enum sb_code code;
 
-    found->next = found->shown = 0;
+    found->shown = 0;
     for (size_t i = 0; i < found->count; i++)
         found->key[i].text = found->keys.data + found->key_at[i];
     code = found->count <= FOUND_FEW ? show_singly(found)

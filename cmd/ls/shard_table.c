@@ -168,17 +168,15 @@ static enum sb_code find_protected(struct table *table, struct sb_archive *archi
 {
     struct sb_protect_status status;
     uint32_t count;
-    enum sb_code code = sb_protect_look(sb_archive_index_path(archive), NULL, &status);
 
-    table->protected = !code && status.state != SB_PROTECT_NONE;
-    if (!code)
-        code = sb_archive_shard_count(archive, &count);
-    for (uint32_t i = 0; !code && !table->protected && i < count; i++) {
+    TRY(sb_protect_look(sb_archive_index_path(archive), NULL, &status));
+    TRY(sb_archive_shard_count(archive, &count));
+    for (uint32_t i = 0; i < count && status.state == SB_PROTECT_NONE; i++) {
         output_need(sb_shards_path(table->shards, i, &table->path));
-        code = sb_protect_look(table->path.data, NULL, &status);
-        table->protected = !code && status.state != SB_PROTECT_NONE;
+        TRY(sb_protect_look(table->path.data, NULL, &status));
     }
-    return code;
+    table->protected = status.state != SB_PROTECT_NONE;
+    return SB_OK;
 }
 
 static void show_defect(void *context, const struct sb_entry *entry)
@@ -188,28 +186,30 @@ static void show_defect(void *context, const struct sb_entry *entry)
     leave_out(table->left_out, entry);
 }
 
+static void release_table(struct table *table)
+{
+    sb_shards_free(table->shards);
+    sb_buf_release(&table->path);
+    sb_buf_release(&table->line);
+    json_release(&table->object);
+}
+
 enum sb_code show_shards(struct sb_archive *archive, bool human, int json,
                          struct left_out *left_out)
 {
     static const char *const columns[] = {
         "shard", "path",   "target",           "size", "used", "gaps",
         "files", "parity", "parity_per_mille", NULL};
+    CLEANUP(release_table)
     struct table table = {.left_out = left_out, .human = human, .json = json};
-    enum sb_code code = sb_shards_open(&table.shards, archive);
 
-    if (!code)
-        json_rows(&table.object, json, columns);
-    if (!code)
-        code = find_protected(&table, archive);
-    if (!code)
-        code = sb_occupancy(archive, table.shards, show_shard, show_defect, &table);
-    if (!code && table.protected)
+    TRY(sb_shards_open(&table.shards, archive));
+    json_rows(&table.object, json, columns);
+    TRY(find_protected(&table, archive));
+    TRY(sb_occupancy(archive, table.shards, show_shard, show_defect, &table));
+    if (table.protected)
         show_index(&table, archive);
-    sb_shards_free(table.shards);
-    sb_buf_release(&table.path);
-    sb_buf_release(&table.line);
-    json_release(&table.object);
-    return code;
+    return SB_OK;
 }
 
 void show_file(const char *path, size_t skip, bool parity, bool nul)
@@ -281,9 +281,9 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
                              .files = true,
                              .shard_first = place->shard,
                              .shard_last = place->shard};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     TRY(sb_cursor_open(&cursor, archive, &query));
     while (!(code = sb_cursor_next(cursor, &entry))) {
@@ -294,6 +294,5 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
         else if (entry.offset > place->offset && entry.size > 0)
             break;
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }

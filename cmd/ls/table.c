@@ -9,14 +9,11 @@
 #include <string.h>
 
 /* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
-static const char *const of_trees[] = {
-    "recursive", "directory", "sort",      "by-size", "by-time",         "reverse",
-    "tree",      "max-depth", "full-time", "at",      "numeric-uid-gid", NULL,
-};
-static const char *const of_bags[] = {
-    "shards", "find", "find-all", "compression", "dictionary", "limits", "layout", "threads", NULL,
-};
-static const char *const of_numbers[] = {"rsync-list", "records", NULL};
+static const char of_trees[] =
+    "recursive directory sort by-size by-time reverse tree max-depth full-time at "
+    "numeric-uid-gid";
+static const char of_bags[] = "shards find find-all compression dictionary limits layout threads";
+static const char of_numbers[] = "rsync-list records";
 
 static const char *row_word(const struct sb_store *store)
 {
@@ -70,7 +67,7 @@ static int check_bag(const struct ls_settings *settings, const struct given_keys
 
 static int check_syrah(const struct ls_settings *settings, size_t operands)
 {
-    static const char *const choosing[] = {"records", "array", "files-from", NULL};
+    static const char choosing[] = "records array files-from";
     const char *chosen = options_given_of(choosing);
 
     if (settings->rsync_list && settings->count)

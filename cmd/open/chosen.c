@@ -191,3 +191,32 @@ void chosen_rows_close(struct chosen_rows *rows)
     free(rows->arrays);
     *rows = (struct chosen_rows){0};
 }
+
+static enum sb_code next_found(void *context, struct sb_cell_run *run)
+{
+    struct found_records *found = context;
+
+    if (found->next == found->count)
+        return sb_error()->code = SB_END;
+    *run = (struct sb_cell_run){
+        .rows = {.first = found->records[found->next++], .step = 1, .count = 1}, .column_count = 1};
+    return SB_OK;
+}
+
+static bool are_found(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static int64_t count_found(void *context)
+{
+    return (int64_t)((const struct found_records *)context)->count;
+}
+
+struct sb_cell_feed found_records_feed(struct found_records *found)
+{
+    found->next = 0;
+    return (struct sb_cell_feed){
+        .next = next_found, .ready = are_found, .total = count_found, .context = found};
+}

@@ -83,4 +83,13 @@ void chosen_rows_close(struct chosen_rows *rows);
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
                               struct sb_cell_feed *out) SB_CHECKED;
 
+/* Records that were found, as whole rows to be read. */
+struct found_records {
+    const int64_t *records;
+    size_t count, next;
+};
+
+/* Each of them, once more; found must live as long. */
+struct sb_cell_feed found_records_feed(struct found_records *found);
+
 #endif

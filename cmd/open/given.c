@@ -165,8 +165,7 @@ size_t arrays_given(const char ***names)
 
 int refuse_arrays(const char *path, bool samples)
 {
-    static const char *const names[] = {"array", "npy", "raw", NULL};
-    const char *given = options_given_of(names + samples);
+    const char *given = options_given_of(samples ? "npy raw" : "array npy raw");
 
     if (given)
         return message_usage("%s: is no Syrah file and no cache, and --%s is for these", path,

@@ -61,6 +61,9 @@ bool parse_keep_case(void *settings, const char *value);
 /* Sets decoder_memory of core/context.h. settings is not used. */
 bool parse_memlimit(void *settings, const char *value);
 
+/* Of commands that read any container. */
+#define OPTIONS_INPUT OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_MEMLIMIT
+
 /* 0: any number. */
 #define OPTION_MAX_SIZE(s, f)                                                                      \
     OPTION_SIZE(0, "max-size", s, f, "SIZE", "give up when more than SIZE bytes come out")

@@ -336,20 +336,18 @@ size_t options_given(const struct given_option **out)
     return given_count;
 }
 
-const char *options_given_of(const char *const *names)
+const char *options_given_of(const char *names)
 {
     for (size_t i = 0; i < given_count; i++) {
-        for (const char *const *name = names; *name; name++) {
-            if (strcmp(given[i].name, *name) == 0)
-                return *name;
-        }
+        if (word_is_among(names, given[i].name, strlen(given[i].name)))
+            return given[i].name;
     }
     return NULL;
 }
 
 bool option_is_given(const char *name)
 {
-    return options_given_of((const char *const[]){name, NULL});
+    return options_given_of(name);
 }
 
 /* The command that runs. */

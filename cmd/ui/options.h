@@ -104,8 +104,8 @@ struct given_option {
 /* All of them, in their order; returns how many. */
 size_t options_given(const struct given_option **out);
 
-/* The first of them whose name is among these, the last followed by NULL; or NULL. */
-const char *options_given_of(const char *const *names);
+/* The first of them whose name is among these, which have a space between them; or NULL. */
+const char *options_given_of(const char *names);
 
 /* Is this one among them? */
 bool option_is_given(const char *name);

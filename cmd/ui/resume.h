@@ -43,9 +43,9 @@ enum sb_code part_add_line(struct sb_buf *out, struct sb_share share) SB_CHECKED
 
 /*
  * Appends the options of the command line, in their order, without those that do not change what is
- * stored, and those named in `except`, which ends with NULL.
+ * stored, and those named in `except`.
  */
-enum sb_code resume_add_options(struct sb_buf *out, const char *const *except) SB_CHECKED;
+enum sb_code resume_add_options(struct sb_buf *out, const char *except) SB_CHECKED;
 
 /* Appends one more: "OPTION=value", or just the value if option is NULL. */
 enum sb_code resume_add_line(struct sb_buf *out, const char *option, const char *value) SB_CHECKED;

@@ -12,11 +12,8 @@
 
 const char *option_of_verify_records(void)
 {
-    static const char *const words[] = {"compression", "dictionary", "limits",    "layout",
-                                        "records",     "files-from", "repair-to", "keep-numbers",
-                                        "force",       NULL};
-
-    return options_given_of(words);
+    return options_given_of("compression dictionary limits layout records files-from repair-to "
+                            "keep-numbers force");
 }
 
 static const char *plural(int64_t count, const char *many)
@@ -69,10 +66,11 @@ static void summarize_sound(struct verify_run *run)
 
     sb_format_human(result->bytes_read, size);
     if (quick)
-        verify_run_quick(run, "limits are sound; --quick has read no records");
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "limits are sound; --quick has read no records");
     else if (result->unchecked > 0)
-        verify_run_warn(run, "unproved", "limits are sound, and all records can be read; %s",
-                        result->unproved);
+        verify_run_warn(run, LOUD_ONCE, "unproved",
+                        "limits are sound, and all records can be read; %s", result->unproved);
     message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", run->name,
                  result->records, plural(result->records, "s"), size, result->shards,
                  plural(result->shards, "s"), !quick && result->unchecked == 0 ? "; sound" : "",
@@ -111,19 +109,6 @@ static void summarize(struct verify_run *run)
         summarize_defects(run);
 }
 
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_summary(const struct sb_verify_bag_result *result)
-{
-    verify_print_summary("bag", result->unproved,
-                         (const struct verify_count[]){{"defects", result->defects},
-                                                       {"shards", result->shards},
-                                                       {"records", result->records},
-                                                       {"damaged", result->damaged},
-                                                       {"bytes_read", result->bytes_read},
-                                                       {"unchecked", result->unchecked},
-                                                       {NULL, 0}});
-}
-
 /* Sets the counts that all containers have; records count as files. */
 static void note_result(struct verify_run *run)
 {
@@ -152,7 +137,14 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
     message_progress_end();
     note_result(run);
     if (!code && run->settings->json)
-        print_summary(&run->bag);
+        verify_print_summary("bag", run->bag.unproved,
+                             (const struct verify_count[]){{"defects", run->bag.defects},
+                                                           {"shards", run->bag.shards},
+                                                           {"records", run->bag.records},
+                                                           {"damaged", run->bag.damaged},
+                                                           {"bytes_read", run->bag.bytes_read},
+                                                           {"unchecked", run->bag.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         summarize(run);

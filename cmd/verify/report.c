@@ -5,6 +5,7 @@
 #include "verify/verify.h"
 
 #include "core/name.h"
+#include "core/number.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,6 +54,23 @@ void verify_defect_json(struct json *line, const struct sb_defect *defect)
     json_escaped(line, "text", defect->text);
 }
 
+void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
+{
+    sum->defects += one->defects;
+    sum->remedies |= one->remedies;
+    sum->files += one->files;
+    sb_count_up(&sum->bytes, one->bytes);
+    sum->files_read += one->files_read;
+    sb_count_up(&sum->bytes_read, one->bytes_read);
+    sum->unchecked += one->unchecked;
+}
+
+static void add_numbers(struct json *line, const struct verify_count *counts)
+{
+    for (; counts->key; counts++)
+        json_number(line, counts->key, counts->value);
+}
+
 void verify_print_summary(const char *container, const char *unproved,
                           const struct verify_count *counts)
 {
@@ -61,8 +79,7 @@ void verify_print_summary(const char *container, const char *unproved,
     json_begin(&line);
     json_text(&line, "kind", "summary");
     json_text(&line, "container", container);
-    for (; counts->key; counts++)
-        json_number(&line, counts->key, counts->value);
+    add_numbers(&line, counts);
     json_text(&line, "unproved", unproved);
     json_print(&line);
     json_release(&line);
@@ -152,22 +169,6 @@ static void add_errors(struct json *line, const struct verify_run *run)
     json_close(line, '}');
 }
 
-static void add_counts_of_bag(struct json *line, const struct sb_verify_bag_result *bag)
-{
-    json_number(line, "shards", bag->shards);
-    json_number(line, "records", bag->records);
-    json_number(line, "damaged", bag->damaged);
-}
-
-static void add_counts_of_cache(struct json *line, const struct sb_verify_cache_result *cache)
-{
-    json_number(line, "segments", cache->segments);
-    json_number(line, "rows", cache->rows);
-    json_number(line, "keys", cache->keys);
-    json_number(line, "bytes", cache->bytes);
-    json_number(line, "repaired", cache->repaired);
-}
-
 static void add_counts(struct json *line, const struct sb_verify_result *result)
 {
     json_number(line, "files", result->files);
@@ -193,9 +194,17 @@ static void add_outcome(struct json *line, const struct verify_run *run)
     add_errors(line, run);
     json_number(line, "problems", run->problems);
     if (run->rows == SB_CAN_BAGS)
-        add_counts_of_bag(line, &run->bag);
+        add_numbers(line, (const struct verify_count[]){{"shards", run->bag.shards},
+                                                        {"records", run->bag.records},
+                                                        {"damaged", run->bag.damaged},
+                                                        {NULL, 0}});
     else if (run->rows == SB_CAN_KEYS)
-        add_counts_of_cache(line, &run->cache);
+        add_numbers(line, (const struct verify_count[]){{"segments", run->cache.segments},
+                                                        {"rows", run->cache.rows},
+                                                        {"keys", run->cache.keys},
+                                                        {"bytes", run->cache.bytes},
+                                                        {"repaired", run->cache.repaired},
+                                                        {NULL, 0}});
     else
         add_counts(line, &run->result);
 }

@@ -75,16 +75,16 @@ static void verify_summarize_progress(struct verify_run *run)
     note_read(run);
     note_time(run);
     if (run->result.index_unfinished)
-        verify_run_alert(run, "time",
-                         "the time was over before the index was checked to its end%s: that takes "
-                         "longer than --max-time=%s",
-                         progress->units_read == 0 ? ", and no file was read" : "",
-                         run->settings->choice.max_time);
+        verify_run_warn(run, LOUD_ALWAYS, "time",
+                        "the time was over before the index was checked to its end%s: that takes "
+                        "longer than --max-time=%s",
+                        progress->units_read == 0 ? ", and no file was read" : "",
+                        run->settings->choice.max_time);
     else if (progress->out_of_time && progress->units_read == 0)
-        verify_run_alert(run, "time",
-                         "the time was over before a file was read: looking through the index "
-                         "takes longer than --max-time=%s",
-                         run->settings->choice.max_time);
+        verify_run_warn(run, LOUD_ALWAYS, "time",
+                        "the time was over before a file was read: looking through the index "
+                        "takes longer than --max-time=%s",
+                        run->settings->choice.max_time);
     if (progress->out_of_time && progress->units_read > 0)
         message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
                      progress->units_due - progress->units_read);
@@ -149,10 +149,10 @@ static void summarize_sound(struct verify_run *run)
     const char *path = run->path;
 
     if (run->settings->wanted.quick)
-        verify_run_quick(run,
-                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
-                         "verify' without it does",
-                         result->selected ? ", where selected," : "");
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                        "verify' without it does",
+                        result->selected ? ", where selected," : "");
     else if (run->choice.share.index > 0 && !result->index_unfinished)
         verify_note_sound_share(run);
     else
@@ -171,7 +171,7 @@ void verify_summarize_archive(struct verify_run *run)
     struct sb_buf line = {0};
 
     if (result->unchecked > 0 && !settings->wanted.strict)
-        verify_run_warn(run, "unchecked",
+        verify_run_warn(run, LOUD_ONCE, "unchecked",
                         "%" PRId64 " of %" PRId64
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
                         "upgrade --checksums' computes them",
@@ -213,10 +213,11 @@ void verify_summarize_container(struct verify_run *run)
                             : "take it from another copy, or keep what is sound with 'shardbox "
                               "unpack'");
     else if (quick)
-        verify_run_quick(run, "the structure is sound; --quick has read no file's bytes");
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "the structure is sound; --quick has read no file's bytes");
     else if (result->unchecked > 0)
-        verify_run_warn(run, "unproved", "the structure is sound, and all can be read; %s",
-                        run->unproved);
+        verify_run_warn(run, LOUD_ONCE, "unproved",
+                        "the structure is sound, and all can be read; %s", run->unproved);
     else
         message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", run->name,
                      result->files, result->dirs, run->unproved);

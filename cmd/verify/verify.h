@@ -160,6 +160,9 @@ size_t verify_kind(const char *word);
 /* "kind: path: text", escaped, without a newline. */
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
 
+/* Of one of several files, added to those of all. */
+void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one);
+
 /* What was counted, by its key; NULL ends a list. */
 struct verify_count {
     const char *key;
@@ -218,18 +221,14 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
 /* Says that a defect was found; this is events.found. */
 void verify_run_found(void *context, const struct sb_defect *defect);
 
-/* A warning of verify itself, of the container as a whole. kind is a word for the report. */
-void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
-    SB_PRINTF(3, 4);
-
-/* What --quick has not looked at: a note, and a warning of the report, because a run without
- * defects is silent. */
-void verify_run_quick(struct verify_run *run, const char *format, ...) SB_PRINTF(2, 3);
-
-/* As verify_run_warn, but printed even if there is a report: nobody may miss it although the status
- * is 0. */
-void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
-    SB_PRINTF(3, 4);
+/*
+ * A warning of verify itself, of the container as a whole; kind is a word for the report. Where
+ * that is written, it is printed only if nobody may miss it although the status is 0. What --quick
+ * has not looked at is a note, because a run without defects is silent.
+ */
+enum verify_loudness { LOUD_IN_REPORT, LOUD_ONCE, LOUD_ALWAYS };
+void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
+                     const char *format, ...) SB_PRINTF(4, 5);
 
 /* To print after a number of defects: the two halves of ", named in FILE", both empty without a
  * report. */

@@ -213,6 +213,7 @@ struct sb_cursor;
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
                             const struct sb_query *query) SB_CHECKED;
 void sb_cursor_free(struct sb_cursor *cursor);
+FREEP(sb_cursor_free, struct sb_cursor)
 
 /* Is there anything below this directory? "": in the archive. */
 enum sb_code sb_archive_has_below(struct sb_archive *archive, const char *dir,

@@ -38,6 +38,7 @@ struct sb_descent;
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
                              const struct sb_descent_options *options) SB_CHECKED;
 void sb_descent_free(struct sb_descent *descent);
+FREEP(sb_descent_free, struct sb_descent)
 
 /* SB_END after the last. The step's strings live until the next call. */
 enum sb_code sb_descent_next(struct sb_descent *descent, struct sb_step *step) SB_CHECKED;

@@ -33,6 +33,7 @@ enum sb_reach {
 enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
                            size_t count, enum sb_reach reach) SB_CHECKED;
 void sb_select_free(struct sb_select *select);
+FREEP(sb_select_free, struct sb_select)
 
 /* Does it select the whole archive? Then a caller may use a cursor of its own. */
 bool sb_select_everything(const struct sb_select *select);

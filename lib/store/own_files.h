@@ -26,6 +26,7 @@ struct sb_own_files;
 
 enum sb_code sb_own_files_new(struct sb_own_files **out) SB_CHECKED;
 void sb_own_files_free(struct sb_own_files *files); /* NULL is allowed */
+FREEP(sb_own_files_free, struct sb_own_files)
 
 /*
  * An input of any kind, as it was typed: a path, "-", or a spec of several files (shard_spec.h). Of

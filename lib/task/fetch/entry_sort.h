@@ -16,6 +16,7 @@ struct sb_entry_sort;
 /* Ascending by key, then second key, then bytewise by path; all three descending when reversed. */
 enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed) SB_CHECKED;
 void sb_entry_sort_free(struct sb_entry_sort *sort);
+FREEP(sb_entry_sort_free, struct sb_entry_sort)
 
 /* Drops the entries of the previous round. */
 enum sb_code sb_entry_sort_begin(struct sb_entry_sort *sort) SB_CHECKED;
