@@ -4,7 +4,6 @@
  * by number; or arrays of a cache by their keys.
  */
 #include "cat/cat.h"
-#include "open/cache_opening.h"
 #include "open/chosen.h"
 #include "open/given.h"
 #include "open/opening.h"

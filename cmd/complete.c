@@ -1,5 +1,4 @@
 #include "complete.h"
-#include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/message.h"

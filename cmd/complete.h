@@ -1,5 +1,5 @@
 /*
- * Completion in shells: the scripts for them, and what these ask for while somebody types.
+ * Completion in shells: the scripts for them, and what these need to know while somebody types.
  */
 #ifndef SB_CMD_COMPLETE_H
 #define SB_CMD_COMPLETE_H

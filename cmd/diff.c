@@ -2,7 +2,6 @@
  * shardbox diff: an archive, or any other container, against a tree of files or another one. What
  * one runs before deleting the tree.
  */
-#include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/json.h"

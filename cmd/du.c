@@ -3,8 +3,6 @@
  * keeps, so that no file need be counted. Of tables: du/table.h.
  */
 #include "du/du.h"
-#include "open/bag_opening.h"
-#include "open/cache_opening.h"
 #include "open/given.h"
 #include "open/opening.h"
 #include "ui/command.h"

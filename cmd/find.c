@@ -2,7 +2,7 @@
  * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
  */
 #include "find/find.h"
-#include "open/bag_opening.h"
+#include "open/opening.h"
 #include "ui/command.h"
 #include "ui/local_time.h"
 #include "ui/message.h"

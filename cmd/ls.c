@@ -3,10 +3,9 @@
  * tree, and seen from its shards. Of tables: ls/table.h.
  */
 #include "ls/ls.h"
-#include "open/bag_opening.h"
-#include "open/cache_opening.h"
 #include "open/chosen.h"
 #include "open/given.h"
+#include "open/opening.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"

@@ -5,7 +5,7 @@
 #include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
-#include "open/bag_opening.h"
+#include "open/opening.h"
 #include "store/bag/record_names.h"
 #include "ui/command.h"
 #include "ui/message.h"

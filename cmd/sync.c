@@ -2,7 +2,6 @@
  * shardbox sync: makes an archive equal to a tree or another container, or a tree equal to one.
  */
 #include "task/sync/sync.h"
-#include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/json.h"

@@ -2,7 +2,6 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
-#include "open/bag_opening.h"
 #include "open/opening.h"
 #include "ui/command.h"
 #include "ui/meant.h"

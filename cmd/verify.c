@@ -7,7 +7,6 @@
 #include "core/file.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "open/cache_opening.h"
 #include "open/opening.h"
 #include "store/syrah/set.h"
 #include "task/verify/container.h"

@@ -4,8 +4,8 @@
 #ifndef SB_CMD_CAT_CAT_H
 #define SB_CMD_CAT_CAT_H
 
-#include "open/bag_opening.h"
 #include "open/given.h"
+#include "open/opening.h"
 
 #include "archive/archive.h"
 #include "store/table.h"

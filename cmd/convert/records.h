@@ -4,8 +4,8 @@
 #ifndef SB_CMD_CONVERT_RECORDS_H
 #define SB_CMD_CONVERT_RECORDS_H
 
-#include "open/bag_opening.h"
 #include "open/chosen.h"
+#include "open/opening.h"
 #include "task/convert/convert.h"
 
 #define NOT_FRAMED (-1)

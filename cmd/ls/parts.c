@@ -2,7 +2,7 @@
  * The files that tables are made of, and the caches of a directory, a row each.
  */
 #include "ls/ls.h"
-#include "open/cache_opening.h"
+#include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"

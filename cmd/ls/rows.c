@@ -4,8 +4,8 @@
  */
 #include "ui/rows.h"
 #include "ls/ls.h"
-#include "open/cache_opening.h"
 #include "open/chosen.h"
+#include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"

@@ -2,7 +2,7 @@
  * Options that several commands have, each declared once: in every command the same name has the
  * same letter, value and choices, and does the same (tests/bats/alike.bats). Options about one
  * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
- * open/bag_opening.h, ui/resume.h.
+ * ui/resume.h.
  *
  * s is the settings struct, f the field in it, best where the library has it. Zero is the default
  * of each.

@@ -4,7 +4,6 @@
 #ifndef SB_CMD_VERIFY_VERIFY_H
 #define SB_CMD_VERIFY_VERIFY_H
 
-#include "open/bag_opening.h"
 #include "open/chosen.h"
 #include "open/opening.h"
 #include "ui/json.h"
