@@ -416,23 +416,21 @@ static void suggest_prefix(const struct report *report, const struct side *ours,
                            const struct side *theirs)
 {
     const char *dir = report->settings->directory;
-    struct sb_buf prefix = {0}, deeper = {0};
+    CLEANUP(sb_buf_release) struct sb_buf prefix = {0};
+    CLEANUP(sb_buf_release) struct sb_buf deeper = {0};
 
     if (!ours->archive || !report->missing_top ||
         IGNORED(enter_only_child(ours->hierarchy, &prefix)))
-        goto out;
+        return;
     while (!sb_buf_set(&deeper, prefix.data, prefix.size) &&
            !IGNORED(enter_only_child(ours->hierarchy, &deeper)) &&
            !has_directory(theirs->hierarchy, sb_base_name(deeper.data))) {
         if (sb_buf_set(&prefix, deeper.data, deeper.size))
-            goto out;
+            return;
     }
     message_problem("%s: all of it is below %s, which %s does not have; try 'shardbox diff "
                     "--prefix=%s -C %s %s'",
                     report->us, prefix.data, dir, prefix.data, dir, report->us);
-out:
-    sb_buf_release(&prefix);
-    sb_buf_release(&deeper);
 }
 
 /* One side at least is a container: where that is the other one, the two are turned round. */
@@ -469,7 +467,7 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
 static bool is_other_side(const struct side *ours, char *const *paths, size_t path_count)
 {
     static const struct sb_container_type by_content;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry;
     bool stripped, held = false;
 
@@ -479,8 +477,25 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
     if (ours->archive && !sb_name_normalize(paths[0], &name, &stripped))
         held = name.size > 0 &&
                IGNORED(sb_archive_lookup(ours->archive, name.data, name.size, &entry)) != SB_NOENT;
-    sb_buf_release(&name);
     return !held;
+}
+
+/* Both sides, and what they are compared by. */
+struct sides {
+    struct side ours, theirs;
+    struct sb_own_files *own;
+};
+
+static void close_sides(struct sides *sides)
+{
+    close_side(&sides->ours);
+    close_side(&sides->theirs);
+    sb_own_files_free(sides->own);
+}
+
+static void release_report(struct report *report)
+{
+    json_release(&report->line);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
@@ -489,41 +504,35 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     static const struct opening by_content;
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
     struct settings with_other = *settings;
-    struct report report = {.settings = &with_other, .us = path};
-    struct side ours = {0}, theirs = {0};
-    struct sb_own_files *own;
-    enum sb_code code = sb_own_files_new(&own);
+    CLEANUP(release_report) struct report report = {.settings = &with_other, .us = path};
+    CLEANUP(close_sides) struct sides sides = {0};
+    struct side *ours = &sides.ours, *theirs = &sides.theirs;
 
-    if (!code)
-        code = open_side(&ours, path, &settings->opening, settings, own);
-    if (!code && is_other_side(&ours, paths, path_count)) {
+    TRY(sb_own_files_new(&sides.own));
+    TRY(open_side(ours, path, &settings->opening, settings, sides.own));
+    if (is_other_side(ours, paths, path_count)) {
         with_other.directory = paths[0];
         path_count = 0;
     }
-    if (!code)
-        code = open_side(&theirs, with_other.directory, &by_content, settings, own);
-    if (!code && !ours.archive && !theirs.archive)
-        code = sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
+    TRY(open_side(theirs, with_other.directory, &by_content, settings, sides.own));
+    if (!ours->archive && !theirs->archive)
+        return sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
                        path, with_other.directory);
-    if (!code)
-        json_rows(&report.line, settings->json, columns);
-    if (!code)
-        code = compare(&report, &ours, &theirs, paths, path_count);
+    json_rows(&report.line, settings->json, columns);
+    TRY(compare(&report, ours, theirs, paths, path_count));
     message_progress_end();
-    if (!code)
-        summarize(&report, &theirs, path);
-    if (!code && path_count == 0 && !settings->wanted.prefix)
-        suggest_prefix(&report, &ours, &theirs);
-    close_side(&ours);
-    close_side(&theirs);
-    sb_own_files_free(own);
-    json_release(&report.line);
-    return code;
+    summarize(&report, theirs, path);
+    if (path_count == 0 && !settings->wanted.prefix)
+        suggest_prefix(&report, ours, theirs);
+    return SB_OK;
 }
 
 static int run(void *settings, char **operands, int count)
 {
-    if (diff(settings, operands[0], operands + 1, (size_t)count - 1)) {
+    enum sb_code code = diff(settings, operands[0], operands + 1, (size_t)count - 1);
+
+    message_progress_end();
+    if (code) {
         message_failure();
         /* 1 says that they differ, which is not what was found. */
         message_raise(STATUS_ERROR);

@@ -22,15 +22,6 @@
 #include <stdint.h>
 #include <string.h>
 
-struct in_place {
-    const char *path;
-    int64_t shard_size; /* 0: no limit */
-    bool follow;
-    bool force;
-    bool dry_run;
-    bool json;
-};
-
 static void show_moved(void *context, int64_t bytes)
 {
     (void)context;
@@ -50,51 +41,51 @@ static void print_moved_json(const struct sb_reshard_counts *counts)
     json_release(&line);
 }
 
-static void summarize(const struct in_place *wanted, const struct sb_reshard_counts *counts)
+static void summarize(const struct split_settings *settings, const struct sb_reshard_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->moved_bytes, size);
-    if (wanted->json)
+    if (settings->json)
         print_moved_json(counts);
-    else if (wanted->dry_run && counts->moved_files == 0 &&
+    else if (settings->dry_run && counts->moved_files == 0 &&
              counts->shards_after == counts->shards_before)
         return;
-    else if (wanted->dry_run)
+    else if (settings->dry_run)
         output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
                       " (%s)\n",
                       counts->shards_before, counts->shards_after, counts->moved_files, size);
     else
         message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
-                     wanted->path, counts->shards_after, counts->shards_before, counts->moved_files,
-                     size);
+                     settings->path, counts->shards_after, counts->shards_before,
+                     counts->moved_files, size);
 }
 
 /* Reshards the archive, and prints the result. */
-static void split_in_place(const struct in_place *wanted)
+static void split_in_place(const struct split_settings *settings)
 {
     struct sb_reshard_options options = {
-        .shard_size = wanted->shard_size > 0 ? wanted->shard_size : INT64_MAX,
-        .dry_run = wanted->dry_run,
-        .mover = {.follow = wanted->follow,
-                  .force = wanted->force,
+        .shard_size = settings->shard_size > 0 ? settings->shard_size : INT64_MAX,
+        .dry_run = settings->dry_run,
+        .mover = {.follow = settings->follow,
+                  .force = settings->force,
                   .notify = &message_notify,
                   .progress = show_moved},
     };
     struct sb_reshard_counts counts = {0};
-    enum sb_code code = sb_reshard(wanted->path, &options, &counts);
+    enum sb_code code = sb_reshard(settings->path, &options, &counts);
 
     message_progress_end();
     if (!code) {
-        summarize(wanted, &counts);
-        if (!wanted->dry_run)
-            protect_later(wanted->path);
+        summarize(settings, &counts);
+        if (!settings->dry_run)
+            protect_later(settings->path);
         return;
     }
-    explain_failure(wanted->path);
+    explain_failure(settings->path);
     message_failure();
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
-        message_error("%s: is whole; run the same command again to go on", wanted->path);
+        message_error("%s: is whole; run the same command again to go on", settings->path);
 }
 
 /* Items and keys are never torn apart; samples are kept whole if that is requested. */
@@ -441,12 +432,7 @@ static int run(void *context, char **operands, int count)
     if (wrong)
         return message_usage("%s", wrong);
     if (splits_in_place(settings))
-        split_in_place(&(struct in_place){.path = settings->path,
-                                          .shard_size = settings->shard_size,
-                                          .follow = settings->follow,
-                                          .force = settings->force,
-                                          .dry_run = settings->dry_run,
-                                          .json = settings->json});
+        split_in_place(settings);
     else
         split(settings);
     return message_status();

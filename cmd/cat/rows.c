@@ -222,21 +222,15 @@ static enum sb_code fetch_chosen(struct cat_job *job)
 {
     const struct cat_request *request = job->request;
     struct sb_cell_feed feed;
-    struct chosen_rows chosen;
-    enum sb_code code =
-        chosen_rows_open(&chosen, job->table, request->files_from, request->nul ? '\0' : '\n',
-                         request->operands, request->operand_count);
+    CLEANUP(chosen_rows_close) struct chosen_rows chosen = {0};
 
-    if (code)
-        return code;
+    TRY(chosen_rows_open(&chosen, job->table, request->files_from, request->nul ? '\0' : '\n',
+                         request->operands, request->operand_count));
     draw_as_set(&chosen.options.rows, job->settings);
     chosen.options.share = request->share;
     chosen.named.advice = "; ls shows which it has";
-    code = chosen_rows_feed(&chosen, job->table, &feed);
-    if (!code)
-        code = cat_fetch(job, &feed, true);
-    chosen_rows_close(&chosen);
-    return code;
+    TRY(chosen_rows_feed(&chosen, job->table, &feed));
+    return cat_fetch(job, &feed, true);
 }
 
 /* Members of a tar are called as files made of records are. */

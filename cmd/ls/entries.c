@@ -324,30 +324,33 @@ static enum sb_code show(struct list *list, char **args, size_t count)
     return list_arguments(list, args, count);
 }
 
+static void release(struct list *list)
+{
+    complain_of_left_out(&list->left_out);
+    sb_entry_sort_free(list->sort);
+    sb_content_free(list->content);
+}
+
 enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
                         size_t count)
 {
-    struct list list = {.settings = settings};
-    enum sb_code code = catalog_whole(store, &list.archive, &settings->opening);
+    CLEANUP(release)
+    struct list list = {.settings = settings,
+                        .style = {.form = choose_form(settings),
+                                  .marks = settings->classify ? LISTING_CLASSES
+                                           : settings->slash  ? LISTING_SLASHES
+                                                              : LISTING_NO_MARKS,
+                                  .json = settings->json,
+                                  .human = settings->human,
+                                  .numeric = settings->numeric,
+                                  .nul = settings->nul,
+                                  .full_time = settings->full_time},
+                        .headers = settings->recursive};
 
-    list.style.form = choose_form(settings);
-    list.style.json = settings->json;
-    list.style.human = settings->human;
-    list.style.numeric = settings->numeric;
-    list.style.nul = settings->nul;
-    list.style.full_time = settings->full_time;
-    list.style.marks = settings->classify ? LISTING_CLASSES
-                       : settings->slash  ? LISTING_SLASHES
-                                          : LISTING_NO_MARKS;
-    list.headers = settings->recursive;
+    TRY(catalog_whole(store, &list.archive, &settings->opening));
     colour_begin(settings->nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
-    if (!code && (settings->details || settings->json))
-        code = sb_content_open(&list.content, list.archive, NULL);
+    if (settings->details || settings->json)
+        TRY(sb_content_open(&list.content, list.archive, NULL));
     list.style.content = list.content;
-    if (!code)
-        code = show(&list, paths, count);
-    complain_of_left_out(&list.left_out);
-    sb_entry_sort_free(list.sort);
-    sb_content_free(list.content);
-    return code;
+    return show(&list, paths, count);
 }

@@ -416,22 +416,18 @@ static enum sb_code list_chosen(struct list *list, char *const *operands, size_t
 {
     const struct ls_settings *wanted = list->wanted;
     struct sb_cell_feed feed;
-    struct chosen_rows chosen;
-    enum sb_code code = chosen_rows_open(&chosen, list->table, wanted->files_from,
-                                         wanted->nul ? '\0' : '\n', operands, count);
+    CLEANUP(chosen_rows_close) struct chosen_rows chosen = {0};
 
-    if (code)
-        return code;
+    TRY(chosen_rows_open(&chosen, list->table, wanted->files_from, wanted->nul ? '\0' : '\n',
+                         operands, count));
     chosen.named.none_is_fine = true;
-    code = chosen_rows_feed(&chosen, list->table, &feed);
-    if (!code && wanted->count)
-        output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
-    else if (!code)
-        code = list->table->ops->records
+    TRY(chosen_rows_feed(&chosen, list->table, &feed));
+    if (!wanted->count)
+        return list->table->ops->records
                    ? show_many(list, &feed)
                    : show_feed(list, &feed, chosen.choice ? list->table->name : NULL);
-    chosen_rows_close(&chosen);
-    return code;
+    output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
+    return SB_OK;
 }
 
 static void complain_of_missing(const struct list *list, const void *key, size_t size)

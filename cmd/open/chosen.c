@@ -12,22 +12,20 @@
 static enum sb_code each_slice(const char *text,
                                enum sb_code (*take)(void *, const struct sb_slice *), void *context)
 {
-    struct sb_buf item = {0};
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf item = {0};
 
     do {
         size_t size = strcspn(text, ",");
         struct sb_slice slice;
 
-        code = sb_buf_set(&item, text, size) ? sb_fail_memory() : SB_OK;
-        if (!code)
-            code = sb_slice_parse(&slice, item.data);
-        if (!code && take)
-            code = take(context, &slice);
+        if (sb_buf_set(&item, text, size))
+            return sb_fail_memory();
+        TRY(sb_slice_parse(&slice, item.data));
+        if (take)
+            TRY(take(context, &slice));
         text += size;
-    } while (!code && *text++ == ',');
-    sb_buf_release(&item);
-    return code;
+    } while (*text++ == ',');
+    return SB_OK;
 }
 
 bool records_are_valid(void *settings, const char *value)
@@ -118,21 +116,19 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
 static enum sb_code add_operands(struct chosen_rows *out, const struct sb_table *table,
                                  char *const *operands, size_t count)
 {
-    struct sb_buf slices = {0};
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_buf_release) struct sb_buf slices = {0};
 
     out->groups = calloc(count + 1, sizeof(*out->groups));
     if (!out->groups)
-        code = sb_fail_memory();
-    else if (out->records.options.slice_count > 0)
+        return sb_fail_memory();
+    if (out->records.options.slice_count > 0)
         out->groups[out->options.group_count++] = (struct sb_row_group){
             .words = "--records", .slice_count = out->records.options.slice_count};
-    for (size_t i = 0; i < count && !code; i++)
-        code = add_operand(out, table, operands[i], &slices);
-    sb_buf_release(&slices);
+    for (size_t i = 0; i < count; i++)
+        TRY(add_operand(out, table, operands[i], &slices));
     out->options.rows = out->records.options;
     out->options.groups = out->groups;
-    return code;
+    return SB_OK;
 }
 
 enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *table,
@@ -163,22 +159,17 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,
                               struct sb_cell_feed *out)
 {
-    enum sb_code code = SB_OK;
-
     if (rows->groups) {
-        code = sb_table_choice_new(&rows->choice, table, &rows->options, &message_notify);
-        if (!code)
-            *out = sb_table_choice_feed(rows->choice);
-        return code;
+        TRY(sb_table_choice_new(&rows->choice, table, &rows->options, &message_notify));
+        *out = sb_table_choice_feed(rows->choice);
+        return SB_OK;
     }
     rows->names.share = rows->options.share;
     if (rows->named.none_is_fine)
-        code = sb_table_need(table, rows->named.arrays, rows->named.array_count);
-    if (!code)
-        code = sb_table_keys_new(&rows->keys, table, &rows->named);
-    if (!code)
-        *out = sb_table_keys_feed(rows->keys);
-    return code;
+        TRY(sb_table_need(table, rows->named.arrays, rows->named.array_count));
+    TRY(sb_table_keys_new(&rows->keys, table, &rows->named));
+    *out = sb_table_keys_feed(rows->keys);
+    return SB_OK;
 }
 
 void chosen_rows_close(struct chosen_rows *rows)
