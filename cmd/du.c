@@ -32,21 +32,16 @@ enum { EXPORT_NCDU };
 
 struct settings {
     struct opening opening;
-    bool summarize;
+    struct du_table table;
     bool all;
     int64_t max_depth; /* -1: any */
-    struct du_sizes sizes;
     bool bytes;
     bool apparent, one_file_system; /* read by nobody: so it is anyway */
     bool nul;
     bool count;
-    bool total;
     int sort;
-    int json; /* enum json_form */
     int export;
     bool gaps;
-    bool samples;
-    int64_t threads; /* of tables */
 };
 
 static const char *const sort_choices[] = {"name", "size", NULL};
@@ -54,26 +49,27 @@ static const char *const export_choices[] = {"ncdu", NULL};
 
 static const struct option options[] = {
     OPTION_GROUP("What is counted"),
-    OPTION_FLAG('s', "summarize", struct settings, summarize, "only the PATHs themselves"),
+    OPTION_FLAG('s', "summarize", struct settings, table.summarize, "only the PATHs themselves"),
     OPTION_FLAG('a', "all", struct settings, all, "files too, not only directories"),
     OPTION_INTEGER('d', "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH; -d 0 is -s"),
     OPTION_FLAG(0, "count", struct settings, count, "how many files, instead of bytes"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
-    OPTION_FLAG(0, "samples", struct settings, samples,
+    OPTION_FLAG(0, "samples", struct settings, table.samples,
                 "of samples: by what names have after the first dot"),
     OPTION_ARRAY,
     OPTION_GROUP("Output"),
-    OPTION_FLAG('c', "total", struct settings, total, "a last line with the sum of all PATHs"),
-    OPTION_HUMAN(struct settings, sizes.human),
+    OPTION_FLAG('c', "total", struct settings, table.total,
+                "a last line with the sum of all PATHs"),
+    OPTION_HUMAN(struct settings, table.sizes.human),
     OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
                   "by name, or the largest first"),
-    OPTION_JSON(struct settings, json, "an object a line"),
-    OPTION_CSV(struct settings, json),
+    OPTION_JSON(struct settings, table.json, "an object a line"),
+    OPTION_CSV(struct settings, table.json),
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, threads, "threads that read a bag"),
+    OPTION_THREADS(struct settings, table.threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_MORE("What is counted"),
     OPTION_KEEP_CASE,
@@ -84,8 +80,9 @@ static const struct option options[] = {
     OPTION_FLAG(0, "apparent-size", struct settings, apparent,
                 "no effect: sizes are those of the files"),
     OPTION_FLAG('b', "bytes", struct settings, bytes, "no effect: sizes are in bytes"),
-    OPTION_RIVAL('k', "kib", struct settings, sizes.unit, DU_KIB, "sizes in units of 1,024 bytes"),
-    OPTION_RIVAL('m', "mib", struct settings, sizes.unit, DU_MIB,
+    OPTION_RIVAL('k', "kib", struct settings, table.sizes.unit, DU_KIB,
+                 "sizes in units of 1,024 bytes"),
+    OPTION_RIVAL('m', "mib", struct settings, table.sizes.unit, DU_MIB,
                  "sizes in units of 1,048,576 bytes"),
     OPTION_MORE("Input"),
     OPTIONS_INPUT,
@@ -215,12 +212,12 @@ static void print_amount(const struct settings *settings, int64_t amount)
 {
     char number[NUMBER_SIZE];
 
-    output_format("%s\t", du_format(&settings->sizes, amount, number));
+    output_format("%s\t", du_format(&settings->table.sizes, amount, number));
 }
 
 static void print(struct usage *usage, const struct sb_entry *entry)
 {
-    if (usage->settings->json) {
+    if (usage->settings->table.json) {
         print_json(usage, entry);
         return;
     }
@@ -253,7 +250,7 @@ static void print_total(struct usage *usage)
     const struct du_amounts sum = du_total_sum(&usage->total);
     struct json *line = &usage->line;
 
-    if (!settings->json) {
+    if (!settings->table.json) {
         print_amount(settings, settings->count ? sum.files : sum.size);
         output_line("total", strlen("total"), settings->nul);
         return;
@@ -291,11 +288,11 @@ static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path
 {
     const struct settings *settings = usage->settings;
 
-    if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
+    if (entry.type == SB_DIR && !settings->table.summarize && settings->max_depth != 0)
         TRY(measure_below(usage, path->data));
     entry.path = path->data;
     TRY(take(usage, &entry));
-    if (settings->total && !entry.defect)
+    if (settings->table.total && !entry.defect)
         du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
     return SB_OK;
 }
@@ -347,7 +344,8 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
     struct sb_entry entry;
     enum sb_code code = SB_END;
 
-    json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
+    json_rows(&usage->line, usage->settings->table.json,
+              usage->settings->table.total ? with_total : columns);
     if (usage->settings->sort >= 0) {
         TRY(sb_entry_sort_new(&usage->sort, false));
         TRY(sb_entry_sort_begin(usage->sort));
@@ -360,7 +358,7 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
         print(usage, &entry);
     if (code != SB_END)
         return code;
-    if (usage->settings->total)
+    if (usage->settings->table.total)
         print_total(usage);
     return SB_OK;
 }
@@ -417,8 +415,8 @@ static enum sb_code measure_gaps(struct usage *usage)
         message_problem("%s: missing shards: %" PRId64 "; what they hold after their last file is "
                         "not counted",
                         path, gaps.absent);
-    if (usage->settings->json) {
-        json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});
+    if (usage->settings->table.json) {
+        json_rows(&usage->line, usage->settings->table.json, (const char *const[]){"gaps", NULL});
         json_begin(&usage->line);
         json_number(&usage->line, "gaps", gaps.bytes);
         json_print(&usage->line);
@@ -445,7 +443,7 @@ static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char
 /* The first option given that an export, which has a form of its own, cannot follow; or NULL. */
 static const char *clash_with_export(const struct settings *settings)
 {
-    if (settings->summarize)
+    if (settings->table.summarize)
         return "-s";
     if (settings->max_depth >= 0)
         return "-d";
@@ -453,9 +451,9 @@ static const char *clash_with_export(const struct settings *settings)
         return "--sort";
     if (settings->count)
         return "--count";
-    if (settings->total)
+    if (settings->table.total)
         return "-c";
-    return settings->json ? json_option(settings->json) : NULL;
+    return settings->table.json ? json_option(settings->table.json) : NULL;
 }
 
 static int check_usage(const struct settings *settings, int operands)
@@ -466,23 +464,24 @@ static int check_usage(const struct settings *settings, int operands)
     if (other)
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
                              other);
-    if (settings->summarize && settings->all)
+    if (settings->table.summarize && settings->all)
         return message_usage("-s and -a cannot be given together");
-    if (settings->summarize && settings->max_depth > 0)
+    if (settings->table.summarize && settings->max_depth > 0)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive: give no PATH and no --export");
-    if (settings->gaps && (settings->summarize || settings->count || settings->total))
-        return message_usage("--gaps and %s cannot be given together", settings->summarize ? "-s"
+    if (settings->gaps && (settings->table.summarize || settings->count || settings->table.total))
+        return message_usage("--gaps and %s cannot be given together", settings->table.summarize
+                                                                           ? "-s"
                                                                        : settings->count ? "--count"
                                                                                          : "-c");
-    if (settings->count && settings->sizes.unit)
+    if (settings->count && settings->table.sizes.unit)
         return message_usage("--count counts files, and has no -k and no -m");
-    if (settings->nul && (settings->json || settings->gaps || settings->export >= 0))
+    if (settings->nul && (settings->table.json || settings->gaps || settings->export >= 0))
         return message_usage("-0 ends lines of text, and %s has none",
-                             settings->json   ? json_option(settings->json)
-                             : settings->gaps ? "--gaps"
-                                              : "--export");
+                             settings->table.json ? json_option(settings->table.json)
+                             : settings->gaps     ? "--gaps"
+                                                  : "--export");
     if (clash)
         return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)
@@ -492,24 +491,18 @@ static int check_usage(const struct settings *settings, int operands)
 
 static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
 {
-    const struct du_table table = {.sizes = settings->sizes,
-                                   .json = settings->json,
-                                   .total = settings->total,
-                                   .summarize = settings->summarize,
-                                   .samples = settings->samples,
-                                   .opening = &settings->opening,
-                                   .threads = settings->threads};
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
     int status = STATUS_CLEAN;
     enum sb_code code;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
-        status = refuse_arrays(sb_store_path(store), settings->samples);
+        status = refuse_arrays(sb_store_path(store), settings->table.samples);
     if (status)
         return status;
-    if (several || settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
-        return du_table(&table, store, several, count);
+    settings->table.opening = &settings->opening;
+    if (several || settings->table.samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return du_table(&settings->table, store, several, count);
     status = check_usage(settings, count + 1);
     if (status)
         return status;
@@ -529,9 +522,9 @@ static int run(void *context, char **operands, int count)
     struct sb_store *store;
     int status;
 
-    if (settings->sizes.unit && (settings->sizes.human || settings->bytes))
+    if (settings->table.sizes.unit && (settings->table.sizes.human || settings->bytes))
         return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
-                             settings->sizes.unit == DU_KIB ? 'k' : 'm');
+                             settings->table.sizes.unit == DU_KIB ? 'k' : 'm');
     if (open_store(&store, operands[0], &settings->opening))
         return message_failure();
     status = show(settings, store, operands + 1, count - 1);

@@ -52,7 +52,8 @@ static const struct option options[] = {
     OPTION_FLAG('F', "classify", struct ls_settings, classify,
                 "append / to directories, @ to links, * to programs"),
     OPTION_FLAG('1', "one-per-line", struct ls_settings, one, "a name a line, also on a terminal"),
-    OPTION_FLAG('h', "human-readable", struct ls_settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_FLAG('h', "human-readable", struct ls_settings, style.human,
+                "sizes like 1.2M, not in bytes"),
     OPTION_CHOICE(0, "sort", struct ls_settings, sort, "WORD", sort_choices,
                   "largest or newest first"),
     OPTION_FLAG('S', "by-size", struct ls_settings, by_size, "as --sort=size"),
@@ -65,8 +66,8 @@ static const struct option options[] = {
      .implied = "always",
      .choices = colour_choices,
      .help = "colour names by LS_COLORS"},
-    OPTION_JSON(struct ls_settings, json, "an object a line, with all that is known"),
-    OPTION_CSV(struct ls_settings, json),
+    OPTION_JSON(struct ls_settings, style.json, "an object a line, with all that is known"),
+    OPTION_CSV(struct ls_settings, style.json),
     OPTION_MORE("What is listed"),
     OPTION_KEEP_CASE,
     OPTION_FLAG('a', "all", struct ls_settings, all,
@@ -74,15 +75,15 @@ static const struct option options[] = {
     OPTION_FLAG('A', "almost-all", struct ls_settings, almost_all, "no effect: nothing is hidden"),
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
-    OPTION_FLAG('0', "null", struct ls_settings, nul,
+    OPTION_FLAG('0', "null", struct ls_settings, style.nul,
                 "names, and those of -T, end in NUL, not newline"),
     OPTION_MORE("Output"),
     OPTION_FLAG('p', "slash", struct ls_settings, slash, "append / to directories"),
-    OPTION_FLAG('n', "numeric-uid-gid", struct ls_settings, numeric,
+    OPTION_FLAG('n', "numeric-uid-gid", struct ls_settings, style.numeric,
                 "as -l, with numbers of users and groups"),
     OPTION_FLAG('U', "unsorted", struct ls_settings, unsorted,
                 "no effect: the order by name costs nothing"),
-    OPTION_FLAG(0, "full-time", struct ls_settings, full_time,
+    OPTION_FLAG(0, "full-time", struct ls_settings, style.full_time,
                 "as -l, with nanoseconds and the zone"),
     OPTION_MORE("Records"),
     OPTIONS_FIND,
@@ -119,13 +120,15 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
         return message_usage("-R and --tree cannot be given together: --tree shows every level");
     if (settings->max_depth && !settings->recursive && !settings->tree)
         return message_usage("-L goes with --tree or -R");
-    if (settings->nul && (settings->tree || settings->at))
+    if (settings->style.nul && (settings->tree || settings->at))
         return message_usage("--tree and --at have no -0");
-    if (settings->json && (settings->nul || settings->rsync_list))
-        return message_usage("lists of shards' names have no %s", json_option(settings->json));
-    if (settings->tree && (settings->json || settings->sort != LS_BY_NAME || settings->reverse))
+    if (settings->style.json && (settings->style.nul || settings->rsync_list))
+        return message_usage("lists of shards' names have no %s",
+                             json_option(settings->style.json));
+    if (settings->tree &&
+        (settings->style.json || settings->sort != LS_BY_NAME || settings->reverse))
         return message_usage("--tree is in order of name, and has no %s",
-                             json_option(settings->json));
+                             json_option(settings->style.json));
     return STATUS_CLEAN;
 }
 
@@ -138,8 +141,8 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
         settings->sort = LS_BY_SIZE;
     if (settings->by_time)
         settings->sort = LS_BY_TIME;
-    settings->details |= settings->full_time || settings->numeric;
-    settings->opening.places = settings->json || settings->at;
+    settings->details |= settings->style.full_time || settings->style.numeric;
+    settings->opening.places = settings->style.json || settings->at;
     status = check_usage(settings, sb_store_path(store), count + 1);
     if (status)
         return status;

@@ -125,13 +125,13 @@ static enum sb_code end_block(struct list *list, size_t skip)
 
 static void write_header(struct list *list, const char *path, size_t size)
 {
-    char end = list->settings->nul ? '\0' : '\n';
+    char end = list->settings->style.nul ? '\0' : '\n';
 
-    if (!list->headers || list->settings->json)
+    if (!list->headers || list->settings->style.json)
         return;
     if (list->anything)
         output_char(end);
-    if (list->settings->nul)
+    if (list->settings->style.nul)
         output_bytes(size ? path : ".", size ? size : 1);
     else
         output_name(size ? path : ".", size ? size : 1);
@@ -276,11 +276,11 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count)
 
 static enum listing_form choose_form(const struct ls_settings *settings)
 {
-    if (settings->json)
+    if (settings->style.json)
         return LISTING_JSON;
     if (settings->details)
         return LISTING_LONG;
-    if (settings->one || settings->tree || settings->nul || !output_is_terminal())
+    if (settings->one || settings->tree || settings->style.nul || !output_is_terminal())
         return LISTING_LINES;
     return LISTING_COLUMNS;
 }
@@ -313,10 +313,11 @@ static enum sb_code show(struct list *list, char **args, size_t count)
 
     if (settings->shards || settings->rsync_list)
         TRY(need_shards(list->archive, "shards"));
-    if (settings->rsync_list || (settings->shards && settings->nul))
-        return show_shard_names(list->archive, settings->rsync_list, settings->nul);
+    if (settings->rsync_list || (settings->shards && settings->style.nul))
+        return show_shard_names(list->archive, settings->rsync_list, settings->style.nul);
     if (settings->shards)
-        return show_shards(list->archive, settings->human, settings->json, &list->left_out);
+        return show_shards(list->archive, settings->style.human, settings->style.json,
+                           &list->left_out);
     if (settings->at)
         return show_owners(list);
     if (settings->sort != LS_BY_NAME || settings->reverse)
@@ -335,21 +336,16 @@ enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *sto
                         size_t count)
 {
     CLEANUP(release)
-    struct list list = {.settings = settings,
-                        .style = {.form = choose_form(settings),
-                                  .marks = settings->classify ? LISTING_CLASSES
-                                           : settings->slash  ? LISTING_SLASHES
-                                                              : LISTING_NO_MARKS,
-                                  .json = settings->json,
-                                  .human = settings->human,
-                                  .numeric = settings->numeric,
-                                  .nul = settings->nul,
-                                  .full_time = settings->full_time},
-                        .headers = settings->recursive};
+    struct list list = {
+        .settings = settings, .style = settings->style, .headers = settings->recursive};
 
+    list.style.form = choose_form(settings);
+    list.style.marks = settings->classify ? LISTING_CLASSES
+                       : settings->slash  ? LISTING_SLASHES
+                                          : LISTING_NO_MARKS;
     TRY(catalog_whole(store, &list.archive, &settings->opening));
-    colour_begin(settings->nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
-    if (settings->details || settings->json)
+    colour_begin(settings->style.nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
+    if (settings->details || settings->style.json)
         TRY(sb_content_open(&list.content, list.archive, NULL));
     list.style.content = list.content;
     return show(&list, paths, count);

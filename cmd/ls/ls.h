@@ -45,6 +45,25 @@ enum sb_code find_owners(struct sb_archive *archive, const struct place *place,
 
 /* What the options of ls say. */
 
+struct sb_content;
+
+enum listing_form { LISTING_LINES, LISTING_COLUMNS, LISTING_LONG, LISTING_JSON };
+
+/* What is appended to names: '/' to those of directories; also '@' to those of links, and '*' to
+ * those of files that may be executed. */
+enum listing_marks { LISTING_NO_MARKS, LISTING_SLASHES, LISTING_CLASSES };
+
+struct listing_style {
+    enum listing_form form;
+    enum listing_marks marks;
+    int json; /* in LISTING_JSON: enum json_form */
+    bool human;
+    bool numeric;               /* in LISTING_LONG: owners by number */
+    bool nul;                   /* not in columns: names are raw, and lines end in NUL */
+    bool full_time;             /* in LISTING_LONG: nanoseconds and the zone */
+    struct sb_content *content; /* for targets of links; NULL: not shown */
+};
+
 enum { LS_BY_NAME, LS_BY_SIZE, LS_BY_TIME, LS_BY_ADDRESS };
 
 struct ls_settings {
@@ -55,10 +74,8 @@ struct ls_settings {
     bool all, almost_all; /* read by nobody: hidden names are always listed */
     bool directory;
     bool classify, slash;
-    bool full_time;
-    bool numeric;
-    int64_t max_depth; /* of --tree and -R; 0: any */
-    bool human;
+    struct listing_style style; /* but for its form, marks and content, as the options say */
+    int64_t max_depth;          /* of --tree and -R; 0: any */
     int sort;
     bool by_size, by_time;
     bool unsorted; /* read by nobody: the order by name costs nothing */
@@ -67,10 +84,8 @@ struct ls_settings {
     bool tree;
     bool shards;
     bool rsync_list;
-    bool nul;
     bool at;
     struct place place;
-    int json; /* enum json_form */
 
     /* Of tables. */
     const char *files_from; /* numbers and slices, or keys; NULL: none */
@@ -102,25 +117,6 @@ const char *colour_end(const char *begun);
  * listing are as wide as its first thousands of entries need; if later ones need more, they grow.
  * Main thread only.
  */
-
-struct sb_content;
-
-enum listing_form { LISTING_LINES, LISTING_COLUMNS, LISTING_LONG, LISTING_JSON };
-
-/* What is appended to names: '/' to those of directories; also '@' to those of links, and '*' to
- * those of files that may be executed. */
-enum listing_marks { LISTING_NO_MARKS, LISTING_SLASHES, LISTING_CLASSES };
-
-struct listing_style {
-    enum listing_form form;
-    enum listing_marks marks;
-    int json; /* in LISTING_JSON: enum json_form */
-    bool human;
-    bool numeric;               /* in LISTING_LONG: owners by number */
-    bool nul;                   /* not in columns: names are raw, and lines end in NUL */
-    bool full_time;             /* in LISTING_LONG: nanoseconds and the zone */
-    struct sb_content *content; /* for targets of links; NULL: not shown */
-};
 
 /* The style stays in use until listing_end. */
 void listing_begin(const struct listing_style *style);

@@ -159,7 +159,7 @@ static void add_fact(struct list *list, enum sb_fact_of of, const struct sb_fact
     } else if (number < 0 || (of == SB_FACT_SIZE && facts->defect)) {
         rows_word(&list->rows, "damaged");
     } else {
-        rows_number(&list->rows, number, is_size && list->wanted->human);
+        rows_number(&list->rows, number, is_size && list->wanted->style.human);
     }
 }
 
@@ -253,7 +253,7 @@ static void write_members(struct list *list, const struct sb_fact *fact,
 
 static void show(struct list *list, const struct sb_facts *facts)
 {
-    if (!list->wanted->json) {
+    if (!list->wanted->style.json) {
         write_line(list, facts);
         return;
     }
@@ -418,7 +418,7 @@ static enum sb_code list_chosen(struct list *list, char *const *operands, size_t
     struct sb_cell_feed feed;
     CLEANUP(chosen_rows_close) struct chosen_rows chosen = {0};
 
-    TRY(chosen_rows_open(&chosen, list->table, wanted->files_from, wanted->nul ? '\0' : '\n',
+    TRY(chosen_rows_open(&chosen, list->table, wanted->files_from, wanted->style.nul ? '\0' : '\n',
                          operands, count));
     chosen.named.none_is_fine = true;
     TRY(chosen_rows_feed(&chosen, list->table, &feed));
@@ -536,8 +536,8 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys)
         .progress = message_progress_call,
     };
     struct found found = {.list = list, .names = given_names_of(&keys->names)};
-    enum sb_code code =
-        given_keys_open(keys, NULL, 0, list->wanted->files_from, list->wanted->nul ? '\0' : '\n');
+    enum sb_code code = given_keys_open(keys, NULL, 0, list->wanted->files_from,
+                                        list->wanted->style.nul ? '\0' : '\n');
 
     if (!code) {
         message_progress_counts("records");
@@ -595,7 +595,7 @@ static void begin_output(struct list *list)
 
     if (list->wanted->count)
         return;
-    if (!list->wanted->json && rows_have_heading())
+    if (!list->wanted->style.json && rows_have_heading())
         add_heading(list);
     while (fact[count].of != SB_FACT_END)
         count++;
@@ -606,7 +606,7 @@ static void begin_output(struct list *list)
     }
     for (size_t i = 0; i < count; i++)
         list->columns[i] = fact[i].word;
-    json_rows(&list->json, list->wanted->json, list->columns);
+    json_rows(&list->json, list->wanted->style.json, list->columns);
 }
 
 enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
@@ -616,7 +616,7 @@ enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
     struct list list = {.wanted = settings,
                         .table = table,
                         .line = settings->details ? listing->details : listing->line,
-                        .by_rows = listing->cells && (settings->json || !settings->details)};
+                        .by_rows = listing->cells && (settings->style.json || !settings->details)};
     enum sb_code code;
 
     table->superseded = settings->all && !table->numbered;

@@ -38,7 +38,7 @@ static int check_lists(const struct ls_settings *settings, const char *word, con
 {
     bool files = settings->shards || settings->rsync_list;
 
-    if (settings->nul && !files && !settings->files_from)
+    if (settings->style.nul && !files && !settings->files_from)
         return message_usage("-0 goes with -T%s", lists);
     if (settings->files_from && (files || settings->count))
         return message_usage("-T goes with rows of %ss", word);
@@ -75,8 +75,8 @@ static int check_syrah(const struct ls_settings *settings, size_t operands)
     if (settings->rsync_list && (chosen || operands > 0))
         return message_usage("--rsync-list is of whole files: it takes no ITEM, and no --%s",
                              chosen ? chosen : "records");
-    if (settings->rsync_list && settings->json)
-        return message_usage("lists of files have no %s", json_option(settings->json));
+    if (settings->rsync_list && settings->style.json)
+        return message_usage("lists of files have no %s", json_option(settings->style.json));
     return check_lists(settings, "item", " or --rsync-list");
 }
 

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#define COMMANDS(X)                                                                                \
-    X(pack)                                                                                        \
-    X(unpack)                                                                                      \
-    X(convert) X(sync) X(diff) X(cat) X(ls) X(find) X(du) X(mount) X(umount) X(verify) X(rm) X(mv) \
-        X(defrag) X(split) X(merge) X(merge_symlink) X(upgrade) X(protect)
+/* clang-format off */
+#define COMMANDS(X) \
+    X(pack) X(unpack) X(convert) X(sync) X(diff) X(cat) X(ls) X(find) X(du) X(mount) X(umount) \
+    X(verify) X(rm) X(mv) X(defrag) X(split) X(merge) X(merge_symlink) X(upgrade) X(protect)
+/* clang-format on */
 
 #define DECLARE(name) extern const struct command name##_command;
 #define ADDRESS(name) &name##_command,
