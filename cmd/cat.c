@@ -49,13 +49,8 @@ struct settings {
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
 
-/* Requested names, as they are stored. */
-struct wanted_name {
-    struct sb_buf text;
-};
-
 struct wanted {
-    struct wanted_name *names; /* in order */
+    struct sb_buf *names; /* as they are stored, in order */
     size_t count;
     bool any_glob; /* some of them may be patterns as well */
 };
@@ -69,9 +64,9 @@ static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct wanted_name *x = a, *y = b;
+    const struct sb_buf *x = a, *y = b;
 
-    return compare(x->text.data, x->text.size, y->text.data, y->text.size);
+    return compare(x->data, x->size, y->data, y->size);
 }
 
 /* Out of memory ends the program. */
@@ -86,8 +81,8 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (sb_name_normalize(args[i], &wanted->names[i].text, &stripped) ||
-            sb_buf_reserve(&wanted->names[i].text, 0))
+        if (sb_name_normalize(args[i], &wanted->names[i], &stripped) ||
+            sb_buf_reserve(&wanted->names[i], 0))
             output_check(ENOMEM);
         wanted->any_glob |= sb_is_glob(args[i]);
     }
@@ -97,7 +92,7 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
 static void wanted_end(struct wanted *wanted)
 {
     for (size_t i = 0; i < wanted->count; i++)
-        sb_buf_release(&wanted->names[i].text);
+        sb_buf_release(&wanted->names[i]);
     free(wanted->names);
     *wanted = (struct wanted){0};
 }
@@ -109,14 +104,13 @@ static bool wanted_has(void *context, const char *name, size_t size)
     size_t at;
 
     for (size_t i = 0; wanted->any_glob && i < wanted->count; i++) {
-        if (sb_glob_match(wanted->names[i].text.data, name, size))
+        if (sb_glob_match(wanted->names[i].data, name, size))
             return true;
     }
     at = FIRST_WHERE(i, wanted->count,
-                     compare(wanted->names[i].text.data, wanted->names[i].text.size, name, size) >=
-                         0);
+                     compare(wanted->names[i].data, wanted->names[i].size, name, size) >= 0);
     return at < wanted->count &&
-           compare(wanted->names[at].text.data, wanted->names[at].text.size, name, size) == 0;
+           compare(wanted->names[at].data, wanted->names[at].size, name, size) == 0;
 }
 
 /* "OFFSET:" is to the end, ":LENGTH" from the beginning. */

@@ -387,12 +387,12 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
 static void split(const struct split_settings *settings)
 {
     const struct sb_container_type type = settings->output_type;
-    struct record_use use = {.output = settings->output,
-                             .to = type,
-                             .to_given = settings->to != NOT_GIVEN,
-                             .from = settings->opening.from,
-                             .level = settings->level,
-                             .force = settings->force};
+    const struct sb_convert_options part = {.output = settings->output,
+                                            .to = type,
+                                            .level = (int)settings->level,
+                                            .force = settings->force};
+    struct record_use use = {
+        .wanted = &part, .to_given = settings->to != NOT_GIVEN, .from = settings->opening.from};
     struct run run = {.settings = settings,
                       .records = sb_container_takes(type.kind) & SB_TO_RECORDS};
     struct records records = {0};

@@ -15,20 +15,9 @@
 
 struct record_use record_use_of(const struct convert_settings *settings)
 {
-    const struct sb_convert_options *wanted = &settings->wanted;
-
-    return (struct record_use){
-        .inputs = wanted->inputs,
-        .input_count = wanted->input_count,
-        .from = settings->input_type,
-        .output = wanted->output,
-        .to = wanted->to,
-        .to_given = settings->to != NOT_GIVEN,
-        .shard_size = wanted->shard_size,
-        .level = wanted->level,
-        .append = wanted->append,
-        .force = wanted->force,
-    };
+    return (struct record_use){.wanted = &settings->wanted,
+                               .from = settings->input_type,
+                               .to_given = settings->to != NOT_GIVEN};
 }
 
 static bool all_can(const struct convert_settings *settings, enum sb_store_ability ability)

@@ -36,16 +36,10 @@ struct record_settings {
 
 /* What they must agree with. */
 struct record_use {
-    char *const *inputs;
-    size_t input_count;
-    struct sb_container_type from; /* SB_UNKNOWN: not said */
-    const char *output;
-    struct sb_container_type to;
-    bool to_given; /* by --to */
-    int64_t shard_size;
-    int64_t level; /* 0: not said */
-    bool append;
-    bool force; /* a list of records must name some: see sb_list_must_name */
+    const struct sb_convert_options *wanted; /* but for its records; with force, a list of records
+                                                must name some: see sb_list_must_name */
+    struct sb_container_type from;           /* SB_UNKNOWN: not said */
+    bool to_given;                           /* by --to */
 };
 
 /* Are records, of a bag that is written, compressed? */
