@@ -101,6 +101,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<)
 
+$(BUILD)/cmd/complete.o: $(wildcard cmd/complete/shardbox.*)
+
 # Changes when the commands above do, so that objects of different flags are never mixed.
 flags := $(LINK) $(LIBS)
 ifneq ($(flags),$(file <$(BUILD)/flags))

@@ -3,21 +3,18 @@
  * whose answers another program waits for; or records of a bag, or arrays of items of a Syrah file,
  * by number; or arrays of a cache by their keys.
  */
-#include "cat/rows.h"
-#include "cat/samples.h"
-#include "open/arrays_given.h"
-#include "open/cache_opening.h"
-#include "open/chosen_records.h"
-#include "open/given_names.h"
+#include "cat/cat.h"
+#include "open/chosen.h"
+#include "open/given.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/part.h"
+#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -35,20 +32,12 @@
 
 struct settings {
     struct opening opening;
+    struct sb_fetch_options wanted;
     const char *files_from;
     bool nul;
     bool batch;
-    bool no_check;
-    bool decompress;
-    bool decompress_all; /* then decompress is set too */
     int order;
-    int64_t threads;
     bool alone; /* one name: there is nothing to read ahead */
-    int64_t max_size;
-    bool ranged;
-    int64_t range_offset;
-    int64_t range_size;
-    int framing;
     const char *part;
     struct sb_share share;
     bool samples;
@@ -57,26 +46,11 @@ struct settings {
     bool raw;
 };
 
-static const char *const synopsis[] = {
-    "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
-    "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
-    "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
-    "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
-    "--keys=KEYS BAG NAME...",
-    "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
-    NULL,
-};
-
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
 
-/* Requested names, as they are stored. */
-struct wanted_name {
-    struct sb_buf text;
-};
-
 struct wanted {
-    struct wanted_name *names; /* in order */
+    struct sb_buf *names; /* as they are stored, in order */
     size_t count;
     bool any_glob; /* some of them may be patterns as well */
 };
@@ -90,9 +64,9 @@ static int compare(const char *a, size_t a_size, const char *b, size_t b_size)
 
 static int compare_names(const void *a, const void *b)
 {
-    const struct wanted_name *x = a, *y = b;
+    const struct sb_buf *x = a, *y = b;
 
-    return compare(x->text.data, x->text.size, y->text.data, y->text.size);
+    return compare(x->data, x->size, y->data, y->size);
 }
 
 /* Out of memory ends the program. */
@@ -107,8 +81,8 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (sb_name_normalize(args[i], &wanted->names[i].text, &stripped) ||
-            sb_buf_reserve(&wanted->names[i].text, 0))
+        if (sb_name_normalize(args[i], &wanted->names[i], &stripped) ||
+            sb_buf_reserve(&wanted->names[i], 0))
             output_check(ENOMEM);
         wanted->any_glob |= sb_is_glob(args[i]);
     }
@@ -118,7 +92,7 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
 static void wanted_end(struct wanted *wanted)
 {
     for (size_t i = 0; i < wanted->count; i++)
-        sb_buf_release(&wanted->names[i].text);
+        sb_buf_release(&wanted->names[i]);
     free(wanted->names);
     *wanted = (struct wanted){0};
 }
@@ -127,29 +101,20 @@ static void wanted_end(struct wanted *wanted)
 static bool wanted_has(void *context, const char *name, size_t size)
 {
     const struct wanted *wanted = context;
-    size_t low = 0, high = wanted->count;
+    size_t at;
 
     for (size_t i = 0; wanted->any_glob && i < wanted->count; i++) {
-        if (sb_glob_match(wanted->names[i].text.data, name, size))
+        if (sb_glob_match(wanted->names[i].data, name, size))
             return true;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct sb_buf *text = &wanted->names[middle].text;
-        int order = compare(name, size, text->data, text->size);
-
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    at = FIRST_WHERE(i, wanted->count,
+                     compare(wanted->names[i].data, wanted->names[i].size, name, size) >= 0);
+    return at < wanted->count &&
+           compare(wanted->names[at].data, wanted->names[at].size, name, size) == 0;
 }
 
 /* "OFFSET:" is to the end, ":LENGTH" from the beginning. */
-static bool split_range(struct settings *settings, const char *value)
+static bool split_range(struct sb_fetch_options *wanted, const char *value)
 {
     const char *colon = strchr(value, ':');
     char offset[32] = "0";
@@ -161,15 +126,15 @@ static bool split_range(struct settings *settings, const char *value)
         memcpy(offset, value, size);
         offset[size] = '\0';
     }
-    settings->ranged = true;
-    settings->range_size = INT64_MAX;
-    return sb_parse_size(offset, &settings->range_offset) &&
-           (!colon[1] || sb_parse_size(colon + 1, &settings->range_size));
+    wanted->ranged = true;
+    wanted->range_size = INT64_MAX;
+    return sb_parse_size(offset, &wanted->range_offset) &&
+           (!colon[1] || sb_parse_size(colon + 1, &wanted->range_size));
 }
 
 static bool parse_range(void *settings, const char *value)
 {
-    if (split_range(settings, value))
+    if (split_range(&((struct settings *)settings)->wanted, value))
         return true;
     message_usage("--range: '%s' is not OFFSET:LENGTH in bytes", value);
     return false;
@@ -186,15 +151,15 @@ static const struct option options[] = {
                   "'address' reads in the order on disk"),
     OPTION_PART(struct settings, part, "part I of N, from 1, of the names or rows, or 'auto'"),
     OPTION_GROUP("Output"),
-    OPTION_CHOICE(0, "frame", struct settings, framing, "HOW", sb_framing_words,
+    OPTION_CHOICE(0, "frame", struct settings, wanted.framing, "HOW", sb_framing_words,
                   "how files or records are set apart: line, u32, tar"),
-    OPTION_FLAG(0, "decompress", struct settings, decompress,
+    OPTION_FLAG(0, "decompress", struct settings, wanted.decompress,
                 "files called .gz, .bz2, .xz or .zst decompressed"),
     OPTION_FLAG(0, "npy", struct settings, npy, "arrays as .npy files, with their type and shape"),
     OPTION_FLAG(0, "raw", struct settings, raw, "arrays as values alone, not as .npy files"),
     OPTION_MORE("Output"),
     OPTION_FORMAT,
-    OPTION_FLAG(0, "decompress-all", struct settings, decompress_all,
+    OPTION_FLAG(0, "decompress-all", struct settings, wanted.decompress_all,
                 "the same, also where several are stacked"),
     OPTION_FLAG(0, "batch", struct settings, batch,
                 "frame answers: a line 'PATH SIZE' (-0: to NUL), bytes, newline"),
@@ -202,20 +167,30 @@ static const struct option options[] = {
     OPTION_FLAG(0, "samples", struct settings, samples,
                 "files of one name up to its first dot, numbered"),
     OPTION_ARRAY,
-    OPTIONS_CAT_ROWS(struct settings, rows),
+    OPTION_INTEGER(0, "sample", struct settings, rows.sample, "N", 0, INT64_MAX,
+                   "N records, items or keys, at random"),
+    OPTION_FLAG(0, "shuffle", struct settings, rows.shuffle, "all of them, in a random order"),
+    OPTION_INTEGER(0, "seed", struct settings, rows.seed, "N", 0, INT64_MAX,
+                   "which order that is (default: 0)"),
+    OPTION_FIND,
+    OPTION_MORE("Records, items and samples"),
+    OPTION_FLAG(0, "replace", struct settings, rows.replace,
+                "--sample may draw one more than once"),
+    OPTION_FLAG(0, "forever", struct settings, rows.forever,
+                "again and again, without end; --shuffle each time anew"),
+    OPTION_TEXT(0, "keys", struct settings, rows.keys, "BAG",
+                "records by names, which are the records of BAG", OPERAND_FILE),
+    OPTIONS_BAG(struct settings, opening.bag),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads that read ahead"),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that read ahead"),
     OPTION_MORE("Records, items and samples"),
     OPTION_KEEP_CASE,
     OPTION_MORE("Speed"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
-    OPTION_MAX_SIZE(struct settings),
-    OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),
+    OPTIONS_INPUT,
+    OPTION_MAX_SIZE(struct settings, wanted.max_size),
+    OPTION_FLAG(0, "no-check", struct settings, wanted.no_check, "do not check the bytes' CRC32C"),
     OPTION_END,
 };
 
@@ -229,27 +204,26 @@ static void report_batch(const struct sb_fetch_counts *counts)
 static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
                                        const struct sb_fetch_names *requested)
 {
-    struct sb_fetch_options wanted = {
-        .threads = settings->alone ? 1 : (unsigned)settings->threads,
-        .by_address = settings->order == ORDER_ADDRESS,
-        .no_check = settings->no_check,
-        .max_size = settings->max_size,
-        .decompress = settings->decompress,
-        .decompress_all = settings->decompress_all,
-        .ranged = settings->ranged,
-        .range_offset = settings->range_offset,
-        .range_size = settings->range_size,
-        .framing = (enum sb_framing)settings->framing,
-        .frame_end = settings->nul ? '\0' : '\n',
-    };
+    struct sb_fetch_options wanted = settings->wanted;
     int64_t written = 0;
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
 
+    if (settings->alone)
+        wanted.threads = 1;
+    wanted.by_address = settings->order == ORDER_ADDRESS;
+    wanted.frame_end = settings->nul ? '\0' : '\n';
     TRY(sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts));
-    if (settings->framing == SB_FRAMING_BATCH)
+    if (settings->wanted.framing == SB_FRAMING_BATCH)
         report_batch(&counts);
     return SB_OK;
+}
+
+static struct sb_source_options reading(const struct settings *settings)
+{
+    return (struct sb_source_options){.no_check = settings->wanted.no_check,
+                                      .threads = settings->wanted.threads,
+                                      .max_size = settings->wanted.max_size};
 }
 
 static enum sb_code refuse_in_sequence(const struct sb_store *store, const char *option)
@@ -263,9 +237,9 @@ static enum sb_code refuse_in_sequence(const struct sb_store *store, const char 
 /* Options that need to know the place or the size of bytes before they come. */
 static const char *clash_with_sequence(const struct settings *settings)
 {
-    if (settings->framing == SB_FRAMING_BATCH)
+    if (settings->wanted.framing == SB_FRAMING_BATCH)
         return "--batch";
-    if (settings->ranged)
+    if (settings->wanted.ranged)
         return "--range";
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
@@ -281,12 +255,10 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
                                       const struct sb_fetch_samples *samples)
 {
     struct sb_fetch_names requested = given_names_of(names);
-    const struct sb_source_options how = {.no_check = settings->no_check,
-                                          .threads = (unsigned)settings->threads,
-                                          .max_size = settings->max_size};
-    const struct sb_fetch_options wanted = {.decompress = settings->decompress,
-                                            .decompress_all = settings->decompress_all,
-                                            .framing = (enum sb_framing)settings->framing,
+    const struct sb_source_options how = reading(settings);
+    const struct sb_fetch_options wanted = {.decompress = settings->wanted.decompress,
+                                            .decompress_all = settings->wanted.decompress_all,
+                                            .framing = settings->wanted.framing,
                                             .glob_count = (size_t)(names->end - names->operands),
                                             .share = &names->share,
                                             .samples = samples};
@@ -315,9 +287,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
                             struct sb_archive **archive, const struct given_names *names,
                             struct sb_catalog_result *result)
 {
-    const struct sb_source_options how = {.no_check = settings->no_check,
-                                          .threads = (unsigned)settings->threads,
-                                          .max_size = settings->max_size};
+    const struct sb_source_options how = reading(settings);
     CLEANUP(wanted_end) struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
 
@@ -325,7 +295,7 @@ static enum sb_code catalog(const struct settings *settings, struct sb_store *st
         return catalog_store(store, archive, &how, &selection, result);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
-    selection.metadata = settings->framing == SB_FRAMING_TAR;
+    selection.metadata = settings->wanted.framing == SB_FRAMING_TAR;
     return catalog_store(store, archive, &how, &selection, result);
 }
 
@@ -408,6 +378,14 @@ static enum sb_code fetch_samples(const struct settings *settings,
     return code;
 }
 
+static const struct option_rule rules[] = {
+    {RULE_WITH, "decompress decompress-all", "range",
+     "--decompress and --range cannot be given together"},
+    {RULE_WITH, "decompress decompress-all", "batch",
+     "--decompress and --batch cannot be given together"},
+    {0},
+};
+
 /* What does not go with what, of an archive. */
 static int check_files(const struct settings *settings, const struct cat_request *request)
 {
@@ -420,14 +398,13 @@ static int check_files(const struct settings *settings, const struct cat_request
         return message_usage("%s: --%s goes with rows, or with --samples", request->spec, of_rows);
     if (wrong)
         return message_usage("%s", wrong);
-    if (settings->decompress && settings->ranged)
-        return message_usage("--decompress and --range cannot be given together");
-    if (settings->decompress && settings->batch)
-        return message_usage("--decompress and --batch cannot be given together");
-    if (settings->decompress && sb_framing_has_size((enum sb_framing)settings->framing))
+    wrong = options_misused(rules);
+    if (wrong)
+        return message_usage("%s", wrong);
+    if (settings->wanted.decompress && sb_framing_has_size(settings->wanted.framing))
         return message_usage("--decompress and --frame=%s cannot be given together: it writes "
                              "lengths before they are known",
-                             sb_framing_words[settings->framing]);
+                             sb_framing_words[settings->wanted.framing]);
     return STATUS_CLEAN;
 }
 
@@ -457,11 +434,11 @@ static int cat_files(const struct settings *settings, const struct cat_request *
 /* What only files of archives have. */
 static const char *clash_with_table(const struct settings *settings)
 {
-    if (settings->ranged)
+    if (settings->wanted.ranged)
         return "--range";
-    if (settings->decompress)
+    if (settings->wanted.decompress)
         return "--decompress";
-    if (settings->no_check)
+    if (settings->wanted.no_check)
         return "--no-check";
     if (settings->samples)
         return "--samples";
@@ -498,7 +475,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
         .operand_count = count,
         .files_from = settings->files_from,
         .nul = settings->nul,
-        .framing = (enum sb_framing)settings->framing,
+        .framing = settings->wanted.framing,
         .as = array_form(settings),
         .share = settings->share,
     };
@@ -513,7 +490,7 @@ static int cat_store(struct settings *settings, struct sb_store *store, char **o
     if (status)
         return status;
     settings->alone = !table && !settings->samples && !settings->files_from && count == 1;
-    request.threads = settings->alone ? 1 : (unsigned)settings->threads;
+    request.threads = settings->alone ? 1 : settings->wanted.threads;
     return table ? cat_table(settings, &request) : cat_files(settings, &request);
 }
 
@@ -523,14 +500,14 @@ static int run(void *context, char **operands, int count)
     struct sb_store *store;
     int status;
 
-    settings->decompress |= settings->decompress_all;
-    output_allow(settings->max_size);
-    if (format_is_given() && settings->framing != SB_FRAMING_TAR)
+    settings->wanted.decompress |= settings->wanted.decompress_all;
+    output_allow(settings->wanted.max_size);
+    if (option_is_given("format") && settings->wanted.framing != SB_FRAMING_TAR)
         return message_usage("--format goes with --frame=tar");
-    if (settings->batch && settings->framing)
+    if (settings->batch && settings->wanted.framing)
         return message_usage("--batch and --frame cannot be given together");
     if (settings->batch)
-        settings->framing = SB_FRAMING_BATCH;
+        settings->wanted.framing = SB_FRAMING_BATCH;
     if (!part_parse(settings->part, &settings->share))
         return message_status();
     settings->opening.once = count == 2 && !settings->files_from && !settings->samples;
@@ -544,7 +521,16 @@ static int run(void *context, char **operands, int count)
 const struct command cat_command = {
     .name = "cat",
     .summary = "write files of an archive, records of a bag, or arrays to standard output",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
+            "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
+            "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+            "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
+            "--keys=KEYS BAG NAME...",
+            "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
+            NULL,
+        },
     .examples = {"shardbox cat train.barecat images/0017.jpg >0017.jpg",
                  "shardbox cat --frame=line -T numbers text.bagz >some.jsonl"},
     .options = options,
@@ -554,6 +540,6 @@ const struct command cat_command = {
     .operands = OPERAND_ARCHIVE_ROWS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,
-    .defaults = &(const struct settings){.rows = CAT_ROWS_DEFAULTS},
+    .defaults = &(const struct settings){.rows = {.sample = -1}},
     .run = run,
 };

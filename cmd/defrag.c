@@ -5,7 +5,6 @@
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -21,15 +20,9 @@
 #define QUICK_SECONDS 5
 
 struct settings {
-    bool quick;
-    bool force;
-    bool follow;
-    bool dry_run;
+    struct sb_defrag_options wanted; /* max_seconds and first are -1 where they are not given */
     bool human;
     bool json;
-    int64_t max_seconds; /* -1: not given */
-    int64_t keep_through;
-    int64_t first, last; /* -1: not given */
     const char *archive;
     struct sb_buf table; /* its rows, until the archive is closed again */
 };
@@ -37,14 +30,15 @@ struct settings {
 /* "3", "3-7", "3-" */
 static bool take_shards(void *settings, const char *value)
 {
-    struct settings *s = settings;
+    struct sb_defrag_options *wanted = &((struct settings *)settings)->wanted;
     const char *dash = strchr(value, '-');
     char first[16];
 
     snprintf(first, sizeof(first), "%.*s", dash ? (int)(dash - value) : 15, value);
-    if (sb_parse_integer(first, 0, SB_SHARD_MAX, &s->first)) {
-        s->last = dash ? -1 : s->first;
-        if (!dash || !dash[1] || sb_parse_integer(dash + 1, s->first, SB_SHARD_MAX, &s->last))
+    if (sb_parse_integer(first, 0, SB_SHARD_MAX, &wanted->first)) {
+        wanted->last = dash ? -1 : wanted->first;
+        if (!dash || !dash[1] ||
+            sb_parse_integer(dash + 1, wanted->first, SB_SHARD_MAX, &wanted->last))
             return true;
     }
     message_usage("--shards: '%s' is not like 3, 3-7 or 3-", value);
@@ -53,31 +47,30 @@ static bool take_shards(void *settings, const char *value)
 
 static bool take_time(void *settings, const char *value)
 {
-    return parse_time("max-time", value, true, &((struct settings *)settings)->max_seconds);
+    return parse_time("max-time", value, true, &((struct settings *)settings)->wanted.max_seconds);
 }
 
 static const struct option options[] = {
     OPTION_GROUP("What is done"),
-    OPTION_FLAG(0, "quick", struct settings, quick, "fill gaps from the end, for a while"),
+    OPTION_FLAG(0, "quick", struct settings, wanted.quick, "fill gaps from the end, for a while"),
     OPTION_CALL(0, "max-time", "TIME", take_time,
                 "with --quick: end after TIME, like 5m (default: 5)", OPERAND_NONE),
-    OPTION_INTEGER(0, "keep-through", struct settings, keep_through, "N", 0, SB_SHARD_MAX,
+    OPTION_INTEGER(0, "keep-through", struct settings, wanted.keep_through, "N", 0, SB_SHARD_MAX,
                    "with --quick: leave shards up to number N alone"),
     OPTION_CALL(0, "shards", "A-B", take_shards, "only these shards: 3, 3-7 or 3-", OPERAND_NONE),
-    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
     OPTION_MORE("What is done"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_FORCE(struct settings, "shards after the last file are the archive's"),
-    OPTION_FOLLOW(struct settings),
+    OPTION_FORCE(struct settings, wanted.mover.force,
+                 "shards after the last file are the archive's"),
+    OPTION_FOLLOW(struct settings, wanted.mover.follow),
     OPTION_BWLIMIT,
     OPTION_GROUP("Output"),
     OPTION_HUMAN(struct settings, human),
     OPTION_FLAG(0, "json", struct settings, json, "print a line of JSON for each shard, and all"),
     OPTION_END,
 };
-
-static const char *const synopsis[] = {"ARCHIVE", NULL};
 
 static void check(enum sb_code code)
 {
@@ -151,7 +144,7 @@ static void note_shard(void *context, uint32_t shard, int64_t before, int64_t af
     snprintf(label, sizeof(label), "%05" PRIu32, shard);
     if (settings->json)
         add_json_shard(settings, shard, before, after);
-    else if (settings->dry_run ? before != after : message_is_verbose())
+    else if (settings->wanted.dry_run ? before != after : message_is_verbose())
         add_row(settings, label, before, after);
 }
 
@@ -159,7 +152,7 @@ static void add_sum(struct settings *settings, const struct sb_defrag_counts *co
 {
     if (settings->json)
         add_json_sum(settings, counts);
-    else if (settings->dry_run ? settings->table.size > 0 : message_is_verbose())
+    else if (settings->wanted.dry_run ? settings->table.size > 0 : message_is_verbose())
         add_row(settings, "all  ", counts->bytes_before, counts->bytes_after);
 }
 
@@ -168,7 +161,7 @@ static void summarize(const struct settings *settings, const struct sb_defrag_co
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->moved_bytes, size);
-    if (!settings->dry_run)
+    if (!settings->wanted.dry_run)
         message_note("%s: moved %" PRId64 " %s (%s), removed %" PRIu32 " %s", settings->archive,
                      counts->moved_files, counts->moved_files == 1 ? "file" : "files", size,
                      counts->shards_removed, counts->shards_removed == 1 ? "shard" : "shards");
@@ -185,23 +178,19 @@ static void show_progress(void *context, int64_t bytes)
 
 static int defrag(struct settings *settings)
 {
-    struct sb_defrag_options wanted = {
-        .quick = settings->quick,
-        .max_seconds = settings->max_seconds < 0 ? QUICK_SECONDS : settings->max_seconds,
-        .keep_through = settings->keep_through,
-        .first = settings->first < 0 ? 0 : settings->first,
-        .last = settings->last,
-        .dry_run = settings->dry_run,
-        .mover = {.follow = settings->follow,
-                  .force = settings->force,
-                  .notify = &message_notify,
-                  .progress = show_progress,
-                  .context = settings},
-        .shard_done = note_shard,
-    };
+    struct sb_defrag_options wanted = settings->wanted;
     struct sb_defrag_counts counts;
-    enum sb_code code = sb_defrag(settings->archive, &wanted, &counts);
+    enum sb_code code;
 
+    if (wanted.max_seconds < 0)
+        wanted.max_seconds = QUICK_SECONDS;
+    if (wanted.first < 0)
+        wanted.first = 0;
+    wanted.mover.notify = &message_notify;
+    wanted.mover.progress = show_progress;
+    wanted.mover.context = settings;
+    wanted.shard_done = note_shard;
+    code = sb_defrag(settings->archive, &wanted, &counts);
     message_progress_end();
     if (code == SB_OK) {
         add_sum(settings, &counts);
@@ -209,7 +198,7 @@ static int defrag(struct settings *settings)
             output_bytes(settings->table.data, settings->table.size);
         output_flush();
         summarize(settings, &counts);
-        if (!settings->dry_run)
+        if (!settings->wanted.dry_run)
             protect_later(settings->archive);
         return message_status();
     }
@@ -220,16 +209,21 @@ static int defrag(struct settings *settings)
     return message_status();
 }
 
+static const struct option_rule rules[] = {
+    {RULE_WITHOUT, "max-time keep-through", "quick", "--max-time and --keep-through need --quick"},
+    {RULE_WITH, "shards", "quick", "--shards cannot be given with --quick; see --keep-through"},
+    {0},
+};
+
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
+    const char *wrong = options_misused(rules);
     int status;
 
     (void)count;
-    if (!settings->quick && (settings->max_seconds >= 0 || settings->keep_through >= 0))
-        return message_usage("--max-time and --keep-through need --quick");
-    if (settings->quick && settings->first >= 0)
-        return message_usage("--shards cannot be given with --quick; see --keep-through");
+    if (wrong)
+        return message_usage("%s", wrong);
     settings->archive = operands[0];
     status = defrag(settings);
     sb_buf_release(&settings->table);
@@ -239,7 +233,7 @@ static int run(void *context, char **operands, int count)
 const struct command defrag_command = {
     .name = "defrag",
     .summary = "give back the space of files that were removed",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE", NULL},
     .examples = {"shardbox defrag -n train.barecat", "shardbox defrag --quick train.barecat"},
     .options = options,
     .exit_status = "0 done, 1 done, but there are damaged files, 2 error",
@@ -248,6 +242,7 @@ const struct command defrag_command = {
     .needs_archive = true,
     .takes_one = true,
     .defaults =
-        &(const struct settings){.max_seconds = -1, .keep_through = -1, .first = -1, .last = -1},
+        &(const struct settings){
+            .wanted = {.max_seconds = -1, .keep_through = -1, .first = -1, .last = -1}},
     .run = run,
 };

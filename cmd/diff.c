@@ -2,9 +2,7 @@
  * shardbox diff: an archive, or any other container, against a tree of files or another one. What
  * one runs before deleting the tree.
  */
-#include "open/bag_opening.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -28,21 +26,12 @@
 
 struct settings {
     struct opening opening;
+    struct sb_diff_options wanted;
     const char *directory;
-    int64_t threads;
-    const char *prefix;
-    unsigned ignored; /* SB_DIFF_BITs */
     bool owner;
     bool recursive; /* as it is anyway */
     bool quick;
-    bool brief;
     int json; /* enum json_form */
-};
-
-static const char *const synopsis[] = {
-    "[-C DIR] ARCHIVE [PATH|GLOB...]",
-    "ARCHIVE DIR|CONTAINER",
-    NULL,
 };
 
 /* In the order of enum sb_difference_kind; also what --json and --ignore call them. */
@@ -68,7 +57,7 @@ static bool ignore_kinds(void *context, const char *value)
                           (int)size, value);
             return false;
         }
-        settings->ignored |= SB_DIFF_BIT(kind);
+        settings->wanted.ignored |= SB_DIFF_BIT(kind);
     }
     return true;
 }
@@ -76,24 +65,21 @@ static bool ignore_kinds(void *context, const char *value)
 static const struct option options[] = {
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "compare with DIR or another container (default: .)", OPERAND_FILE),
-    OPTION_TEXT(0, "prefix", struct settings, prefix, "DIR", "compare what ARCHIVE holds below DIR",
-                OPERAND_ANY),
+    OPTION_TEXT(0, "prefix", struct settings, wanted.prefix, "DIR",
+                "compare what ARCHIVE holds below DIR", OPERAND_ANY),
     OPTION_CALL(0, "ignore", "WHAT,...", ignore_kinds, "do not report these, such as time,mode",
                 OPERAND_NONE),
     OPTION_FLAG(0, "owner", struct settings, owner, "compare numbers of users and groups too"),
     OPTION_FLAG('r', "recursive", struct settings, recursive,
                 "no effect: directories are always entered"),
-    OPTION_FLAG('q', "brief", struct settings, brief, "only report which names differ"),
+    OPTION_FLAG('q', "brief", struct settings, wanted.brief, "only report which names differ"),
     OPTION_FLAG('Q', "quick", struct settings, quick, "do not read bytes or targets of links"),
-    OPTION_JSON(struct settings, "print each difference as a line of JSON"),
-    OPTION_CSV(struct settings),
-    OPTION_THREADS(struct settings, "threads that read"),
+    OPTION_JSON(struct settings, json, "print each difference as a line of JSON"),
+    OPTION_CSV(struct settings, json),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that read"),
     OPTION_MORE("Input"),
     OPTION_BWLIMIT,
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -187,7 +173,7 @@ static void print_sides(const struct report *report, const char *ours, const cha
 static void print_line(const struct report *report, const struct sb_difference *difference)
 {
     bool missing = difference->kind == SB_DIFF_MISSING, extra = difference->kind == SB_DIFF_EXTRA;
-    bool brief = report->settings->brief && difference->kind != SB_DIFF_DAMAGED;
+    bool brief = report->settings->wanted.brief && difference->kind != SB_DIFF_DAMAGED;
     char ours[96], theirs[96], text[256];
 
     if (missing || extra)
@@ -344,7 +330,7 @@ static enum sb_code open_side(struct side *side, const char *path, const struct 
     const struct sb_catalog_options catalog = {.checksums = !settings->quick,
                                                .notify = &message_notify,
                                                .progress = message_progress_call};
-    const struct sb_source_options source = {.threads = (unsigned)settings->threads};
+    const struct sb_source_options source = {.threads = settings->wanted.threads};
     struct sb_catalog_result result;
 
     TRY(open_store(&side->store, path, opening));
@@ -430,23 +416,21 @@ static void suggest_prefix(const struct report *report, const struct side *ours,
                            const struct side *theirs)
 {
     const char *dir = report->settings->directory;
-    struct sb_buf prefix = {0}, deeper = {0};
+    CLEANUP(sb_buf_release) struct sb_buf prefix = {0};
+    CLEANUP(sb_buf_release) struct sb_buf deeper = {0};
 
     if (!ours->archive || !report->missing_top ||
         IGNORED(enter_only_child(ours->hierarchy, &prefix)))
-        goto out;
+        return;
     while (!sb_buf_set(&deeper, prefix.data, prefix.size) &&
            !IGNORED(enter_only_child(ours->hierarchy, &deeper)) &&
            !has_directory(theirs->hierarchy, sb_base_name(deeper.data))) {
         if (sb_buf_set(&prefix, deeper.data, deeper.size))
-            goto out;
+            return;
     }
     message_problem("%s: all of it is below %s, which %s does not have; try 'shardbox diff "
                     "--prefix=%s -C %s %s'",
                     report->us, prefix.data, dir, prefix.data, dir, report->us);
-out:
-    sb_buf_release(&prefix);
-    sb_buf_release(&deeper);
 }
 
 /* One side at least is a container: where that is the other one, the two are turned round. */
@@ -455,21 +439,16 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
 {
     const struct settings *settings = report->settings;
     struct sb_notify counting = {.call = notify, .context = report};
-    struct sb_diff_options wanted = {
-        .paths = paths,
-        .path_count = path_count,
-        .ignored = settings->ignored,
-        .brief = settings->brief,
-        .prefix = settings->prefix,
-        .threads = (unsigned)settings->threads,
-        .report = report_difference,
-        .progress = progress,
-        .context = report,
-        .notify = &counting,
-    };
+    struct sb_diff_options wanted = settings->wanted;
     int64_t our_grain = sb_store_time_grain(ours->store);
     int64_t their_grain = sb_store_time_grain(theirs->store);
 
+    wanted.paths = paths;
+    wanted.path_count = path_count;
+    wanted.report = report_difference;
+    wanted.progress = progress;
+    wanted.context = report;
+    wanted.notify = &counting;
     if (!settings->owner)
         wanted.ignored |= SB_DIFF_BIT(SB_DIFF_OWNER);
     if (settings->quick)
@@ -488,19 +467,35 @@ static enum sb_code compare(struct report *report, struct side *ours, struct sid
 static bool is_other_side(const struct side *ours, char *const *paths, size_t path_count)
 {
     static const struct sb_container_type by_content;
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry;
     bool stripped, held = false;
 
-    if (path_count != 1 || options_given_of((const char *const[]){"directory", NULL}) ||
-        strcmp(paths[0], ".") == 0 || access(paths[0], F_OK) != 0 ||
-        !sb_store_abilities(paths[0], by_content))
+    if (path_count != 1 || option_is_given("directory") || strcmp(paths[0], ".") == 0 ||
+        access(paths[0], F_OK) != 0 || !sb_store_abilities(paths[0], by_content))
         return false;
     if (ours->archive && !sb_name_normalize(paths[0], &name, &stripped))
         held = name.size > 0 &&
                IGNORED(sb_archive_lookup(ours->archive, name.data, name.size, &entry)) != SB_NOENT;
-    sb_buf_release(&name);
     return !held;
+}
+
+/* Both sides, and what they are compared by. */
+struct sides {
+    struct side ours, theirs;
+    struct sb_own_files *own;
+};
+
+static void close_sides(struct sides *sides)
+{
+    close_side(&sides->ours);
+    close_side(&sides->theirs);
+    sb_own_files_free(sides->own);
+}
+
+static void release_report(struct report *report)
+{
+    json_release(&report->line);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
@@ -509,41 +504,35 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     static const struct opening by_content;
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
     struct settings with_other = *settings;
-    struct report report = {.settings = &with_other, .us = path};
-    struct side ours = {0}, theirs = {0};
-    struct sb_own_files *own;
-    enum sb_code code = sb_own_files_new(&own);
+    CLEANUP(release_report) struct report report = {.settings = &with_other, .us = path};
+    CLEANUP(close_sides) struct sides sides = {0};
+    struct side *ours = &sides.ours, *theirs = &sides.theirs;
 
-    if (!code)
-        code = open_side(&ours, path, &settings->opening, settings, own);
-    if (!code && is_other_side(&ours, paths, path_count)) {
+    TRY(sb_own_files_new(&sides.own));
+    TRY(open_side(ours, path, &settings->opening, settings, sides.own));
+    if (is_other_side(ours, paths, path_count)) {
         with_other.directory = paths[0];
         path_count = 0;
     }
-    if (!code)
-        code = open_side(&theirs, with_other.directory, &by_content, settings, own);
-    if (!code && !ours.archive && !theirs.archive)
-        code = sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
+    TRY(open_side(theirs, with_other.directory, &by_content, settings, sides.own));
+    if (!ours->archive && !theirs->archive)
+        return sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
                        path, with_other.directory);
-    if (!code)
-        json_rows(&report.line, settings->json, columns);
-    if (!code)
-        code = compare(&report, &ours, &theirs, paths, path_count);
+    json_rows(&report.line, settings->json, columns);
+    TRY(compare(&report, ours, theirs, paths, path_count));
     message_progress_end();
-    if (!code)
-        summarize(&report, &theirs, path);
-    if (!code && path_count == 0 && !settings->prefix)
-        suggest_prefix(&report, &ours, &theirs);
-    close_side(&ours);
-    close_side(&theirs);
-    sb_own_files_free(own);
-    json_release(&report.line);
-    return code;
+    summarize(&report, theirs, path);
+    if (path_count == 0 && !settings->wanted.prefix)
+        suggest_prefix(&report, ours, theirs);
+    return SB_OK;
 }
 
 static int run(void *settings, char **operands, int count)
 {
-    if (diff(settings, operands[0], operands + 1, (size_t)count - 1)) {
+    enum sb_code code = diff(settings, operands[0], operands + 1, (size_t)count - 1);
+
+    message_progress_end();
+    if (code) {
         message_failure();
         /* 1 says that they differ, which is not what was found. */
         message_raise(STATUS_ERROR);
@@ -554,7 +543,12 @@ static int run(void *settings, char **operands, int count)
 const struct command diff_command = {
     .name = "diff",
     .summary = "compare an archive with a directory or another archive",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-C DIR] ARCHIVE [PATH|GLOB...]",
+            "ARCHIVE DIR|CONTAINER",
+            NULL,
+        },
     .examples = {"shardbox diff -C /data/train train.barecat",
                  "shardbox diff -Q -C old.barecat new.barecat"},
     .options = options,

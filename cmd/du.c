@@ -2,13 +2,9 @@
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
  * keeps, so that no file need be counted. Of tables: du/table.h.
  */
-#include "du/table.h"
-#include "du/total.h"
-#include "open/arrays_given.h"
-#include "open/bag_opening.h"
-#include "open/cache_opening.h"
+#include "du/du.h"
+#include "open/given.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/local_time.h"
@@ -36,31 +32,16 @@ enum { EXPORT_NCDU };
 
 struct settings {
     struct opening opening;
-    bool summarize;
+    struct du_table table;
     bool all;
     int64_t max_depth; /* -1: any */
-    struct du_sizes sizes;
     bool bytes;
     bool apparent, one_file_system; /* read by nobody: so it is anyway */
     bool nul;
     bool count;
-    bool total;
     int sort;
-    int json; /* enum json_form */
     int export;
     bool gaps;
-    bool samples;
-    int64_t threads; /* of tables */
-};
-
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]...",
-    "--export=ncdu ARCHIVE [PATH]",
-    "--gaps ARCHIVE",
-    "[-s] BAG|SYRAH",
-    "[-s] CACHE",
-    "--samples [-s] ARCHIVE",
-    NULL,
 };
 
 static const char *const sort_choices[] = {"name", "size", NULL};
@@ -68,26 +49,27 @@ static const char *const export_choices[] = {"ncdu", NULL};
 
 static const struct option options[] = {
     OPTION_GROUP("What is counted"),
-    OPTION_FLAG('s', "summarize", struct settings, summarize, "only the PATHs themselves"),
+    OPTION_FLAG('s', "summarize", struct settings, table.summarize, "only the PATHs themselves"),
     OPTION_FLAG('a', "all", struct settings, all, "files too, not only directories"),
     OPTION_INTEGER('d', "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH; -d 0 is -s"),
     OPTION_FLAG(0, "count", struct settings, count, "how many files, instead of bytes"),
     OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
-    OPTION_FLAG(0, "samples", struct settings, samples,
+    OPTION_FLAG(0, "samples", struct settings, table.samples,
                 "of samples: by what names have after the first dot"),
     OPTION_ARRAY,
     OPTION_GROUP("Output"),
-    OPTION_FLAG('c', "total", struct settings, total, "a last line with the sum of all PATHs"),
-    OPTION_HUMAN(struct settings, sizes.human),
+    OPTION_FLAG('c', "total", struct settings, table.total,
+                "a last line with the sum of all PATHs"),
+    OPTION_HUMAN(struct settings, table.sizes.human),
     OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
                   "by name, or the largest first"),
-    OPTION_JSON(struct settings, "an object a line"),
-    OPTION_CSV(struct settings),
+    OPTION_JSON(struct settings, table.json, "an object a line"),
+    OPTION_CSV(struct settings, table.json),
     OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads that read a bag"),
+    OPTION_THREADS(struct settings, table.threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_MORE("What is counted"),
     OPTION_KEEP_CASE,
@@ -98,14 +80,12 @@ static const struct option options[] = {
     OPTION_FLAG(0, "apparent-size", struct settings, apparent,
                 "no effect: sizes are those of the files"),
     OPTION_FLAG('b', "bytes", struct settings, bytes, "no effect: sizes are in bytes"),
-    OPTION_RIVAL('k', "kib", struct settings, sizes.unit, DU_KIB, "sizes in units of 1,024 bytes"),
-    OPTION_RIVAL('m', "mib", struct settings, sizes.unit, DU_MIB,
+    OPTION_RIVAL('k', "kib", struct settings, table.sizes.unit, DU_KIB,
+                 "sizes in units of 1,024 bytes"),
+    OPTION_RIVAL('m', "mib", struct settings, table.sizes.unit, DU_MIB,
                  "sizes in units of 1,048,576 bytes"),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -181,12 +161,11 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
 {
     struct sb_descent_options below = {.files = true, .max_depth = SIZE_MAX};
     const char *path = *top ? top : sb_archive_path(archive);
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
-    enum sb_code code = sb_descent_open(&descent, archive, top, &below);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(sb_descent_open(&descent, archive, top, &below));
     output_format("[1,0,{\"progname\":\"shardbox\",\"progver\":\"1\",\"timestamp\":%" PRId64
                   "},\n[",
                   (int64_t)time(NULL));
@@ -199,7 +178,6 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
             write_step(&step);
     }
     output_text("]]\n");
-    sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -234,12 +212,12 @@ static void print_amount(const struct settings *settings, int64_t amount)
 {
     char number[NUMBER_SIZE];
 
-    output_format("%s\t", du_format(&settings->sizes, amount, number));
+    output_format("%s\t", du_format(&settings->table.sizes, amount, number));
 }
 
 static void print(struct usage *usage, const struct sb_entry *entry)
 {
-    if (usage->settings->json) {
+    if (usage->settings->table.json) {
         print_json(usage, entry);
         return;
     }
@@ -272,7 +250,7 @@ static void print_total(struct usage *usage)
     const struct du_amounts sum = du_total_sum(&usage->total);
     struct json *line = &usage->line;
 
-    if (!settings->json) {
+    if (!settings->table.json) {
         print_amount(settings, settings->count ? sum.files : sum.size);
         output_line("total", strlen("total"), settings->nul);
         return;
@@ -290,18 +268,17 @@ static enum sb_code measure_below(struct usage *usage, const char *path)
     const struct settings *settings = usage->settings;
     struct sb_descent_options below = {
         .files = settings->all, .recorded = true, .max_depth = SIZE_MAX};
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
     enum sb_code code;
 
     if (settings->max_depth > 0)
         below.max_depth = (size_t)settings->max_depth - 1;
-    code = sb_descent_open(&descent, usage->archive, path, &below);
-    while (!code && !(code = sb_descent_next(descent, &step))) {
+    TRY(sb_descent_open(&descent, usage->archive, path, &below));
+    while (!(code = sb_descent_next(descent, &step))) {
         if (step.visit != SB_VISIT_ENTER)
-            code = take(usage, &step.entry);
+            TRY(take(usage, &step.entry));
     }
-    sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -310,41 +287,38 @@ static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path
                                   struct sb_entry entry)
 {
     const struct settings *settings = usage->settings;
-    enum sb_code code = SB_OK;
 
-    if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
-        code = measure_below(usage, path->data);
+    if (entry.type == SB_DIR && !settings->table.summarize && settings->max_depth != 0)
+        TRY(measure_below(usage, path->data));
     entry.path = path->data;
-    if (!code)
-        code = take(usage, &entry);
-    if (!code && settings->total && !entry.defect)
+    TRY(take(usage, &entry));
+    if (settings->table.total && !entry.defect)
         du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
-    return code;
+    return SB_OK;
 }
 
 /* SB_NOENT: nothing matches. */
 static enum sb_code measure_matches(struct usage *usage, const char *glob)
 {
     char *const arguments[] = {(char *)glob};
-    struct sb_buf name = {0};
-    struct sb_select *select;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF);
+    enum sb_code code;
 
-    while (!code && !(code = sb_select_next(select, &entry))) {
+    TRY(sb_select_new(&select, usage->archive, arguments, 1, SB_REACH_ITSELF));
+    while (!(code = sb_select_next(select, &entry))) {
         output_need(sb_buf_set(&name, entry.path, entry.path_size));
-        code = measure_entry(usage, &name, entry);
+        TRY(measure_entry(usage, &name, entry));
     }
-    if (code == SB_END)
-        code = sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
-    sb_select_free(select);
-    sb_buf_release(&name);
-    return code;
+    if (code != SB_END)
+        return code;
+    return sb_select_unmatched(select, 0) ? SB_NOENT : SB_OK;
 }
 
 static enum sb_code measure(struct usage *usage, const char *argument)
 {
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry = {0};
     enum sb_code code = SB_NOENT;
     bool stripped;
@@ -356,7 +330,6 @@ static enum sb_code measure(struct usage *usage, const char *argument)
         code = measure_entry(usage, &name, entry);
     else if (code == SB_NOENT && sb_is_glob(argument))
         code = measure_matches(usage, argument);
-    sb_buf_release(&name);
     if (code != SB_NOENT)
         return code;
     message_problem("cannot access '%s': no such file or directory in the archive%s", argument,
@@ -369,32 +342,31 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
     static const char *const columns[] = {"path", "type", "size", "files", NULL},
                              *const with_total[] = {"path", "type", "size", "files", "total", NULL};
     struct sb_entry entry;
-    enum sb_code code = SB_OK;
-    size_t i;
+    enum sb_code code = SB_END;
 
-    json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
+    json_rows(&usage->line, usage->settings->table.json,
+              usage->settings->table.total ? with_total : columns);
     if (usage->settings->sort >= 0) {
-        code = sb_entry_sort_new(&usage->sort, false);
-        if (!code)
-            code = sb_entry_sort_begin(usage->sort);
+        TRY(sb_entry_sort_new(&usage->sort, false));
+        TRY(sb_entry_sort_begin(usage->sort));
     }
-    if (!code && count == 0)
-        code = measure(usage, ".");
-    for (i = 0; i < count && !code; i++)
-        code = measure(usage, paths[i]);
-    while (!code && usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry)))
+    if (count == 0)
+        TRY(measure(usage, "."));
+    for (size_t i = 0; i < count; i++)
+        TRY(measure(usage, paths[i]));
+    while (usage->sort && !(code = sb_entry_sort_next(usage->sort, &entry)))
         print(usage, &entry);
-    if (code == SB_END)
-        code = SB_OK;
-    if (!code && usage->settings->total)
+    if (code != SB_END)
+        return code;
+    if (usage->settings->table.total)
         print_total(usage);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code export_one(struct usage *usage, char **paths, size_t count)
 {
     const char *path = count ? paths[0] : ".";
-    struct sb_buf name = {0};
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct sb_entry entry;
     enum sb_code code;
     bool stripped;
@@ -404,12 +376,9 @@ static enum sb_code export_one(struct usage *usage, char **paths, size_t count)
     code = *path ? sb_archive_lookup(usage->archive, name.data, name.size, &entry) : SB_NOENT;
     if (code == SB_NOENT || (!code && entry.type != SB_DIR)) {
         message_problem("cannot access '%s': no such directory in the archive", path);
-        code = SB_OK;
-    } else if (!code) {
-        code = export_ncdu(usage->archive, name.data, &usage->left_out);
+        return SB_OK;
     }
-    sb_buf_release(&name);
-    return code;
+    return code ? code : export_ncdu(usage->archive, name.data, &usage->left_out);
 }
 
 struct gaps {
@@ -438,20 +407,16 @@ static enum sb_code measure_gaps(struct usage *usage)
 {
     const char *path = sb_archive_path(usage->archive);
     struct gaps gaps = {.usage = usage};
-    struct sb_shards *shards;
-    enum sb_code code = sb_shards_open(&shards, usage->archive);
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
 
-    if (!code)
-        code = sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps);
-    sb_shards_free(shards);
-    if (code)
-        return code;
+    TRY(sb_shards_open(&shards, usage->archive));
+    TRY(sb_occupancy(usage->archive, shards, add_gaps, leave_out_of_gaps, &gaps));
     if (gaps.absent)
         message_problem("%s: missing shards: %" PRId64 "; what they hold after their last file is "
                         "not counted",
                         path, gaps.absent);
-    if (usage->settings->json) {
-        json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});
+    if (usage->settings->table.json) {
+        json_rows(&usage->line, usage->settings->table.json, (const char *const[]){"gaps", NULL});
         json_begin(&usage->line);
         json_number(&usage->line, "gaps", gaps.bytes);
         json_print(&usage->line);
@@ -465,27 +430,20 @@ static enum sb_code measure_gaps(struct usage *usage)
 static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char **paths,
                                size_t count)
 {
-    enum sb_code code = catalog_whole(store, &usage->archive, &usage->settings->opening);
-
-    if (!code && usage->settings->gaps)
-        code = need_shards(usage->archive, "shards with gaps");
-    if (!code && usage->settings->gaps)
-        code = measure_gaps(usage);
-    else if (!code && usage->settings->export == EXPORT_NCDU)
-        code = export_one(usage, paths, count);
-    else if (!code)
-        code = measure_all(usage, paths, count);
-    complain_of_left_out(&usage->left_out);
-    sb_entry_sort_free(usage->sort);
-    du_total_release(&usage->total);
-    json_release(&usage->line);
-    return code;
+    TRY(catalog_whole(store, &usage->archive, &usage->settings->opening));
+    if (usage->settings->gaps) {
+        TRY(need_shards(usage->archive, "shards with gaps"));
+        return measure_gaps(usage);
+    }
+    if (usage->settings->export == EXPORT_NCDU)
+        return export_one(usage, paths, count);
+    return measure_all(usage, paths, count);
 }
 
 /* The first option given that an export, which has a form of its own, cannot follow; or NULL. */
 static const char *clash_with_export(const struct settings *settings)
 {
-    if (settings->summarize)
+    if (settings->table.summarize)
         return "-s";
     if (settings->max_depth >= 0)
         return "-d";
@@ -493,9 +451,9 @@ static const char *clash_with_export(const struct settings *settings)
         return "--sort";
     if (settings->count)
         return "--count";
-    if (settings->total)
+    if (settings->table.total)
         return "-c";
-    return settings->json ? json_option(settings->json) : NULL;
+    return settings->table.json ? json_option(settings->table.json) : NULL;
 }
 
 static int check_usage(const struct settings *settings, int operands)
@@ -506,23 +464,24 @@ static int check_usage(const struct settings *settings, int operands)
     if (other)
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
                              other);
-    if (settings->summarize && settings->all)
+    if (settings->table.summarize && settings->all)
         return message_usage("-s and -a cannot be given together");
-    if (settings->summarize && settings->max_depth > 0)
+    if (settings->table.summarize && settings->max_depth > 0)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive: give no PATH and no --export");
-    if (settings->gaps && (settings->summarize || settings->count || settings->total))
-        return message_usage("--gaps and %s cannot be given together", settings->summarize ? "-s"
+    if (settings->gaps && (settings->table.summarize || settings->count || settings->table.total))
+        return message_usage("--gaps and %s cannot be given together", settings->table.summarize
+                                                                           ? "-s"
                                                                        : settings->count ? "--count"
                                                                                          : "-c");
-    if (settings->count && settings->sizes.unit)
+    if (settings->count && settings->table.sizes.unit)
         return message_usage("--count counts files, and has no -k and no -m");
-    if (settings->nul && (settings->json || settings->gaps || settings->export >= 0))
+    if (settings->nul && (settings->table.json || settings->gaps || settings->export >= 0))
         return message_usage("-0 ends lines of text, and %s has none",
-                             settings->json   ? json_option(settings->json)
-                             : settings->gaps ? "--gaps"
-                                              : "--export");
+                             settings->table.json ? json_option(settings->table.json)
+                             : settings->gaps     ? "--gaps"
+                                                  : "--export");
     if (clash)
         return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)
@@ -532,27 +491,27 @@ static int check_usage(const struct settings *settings, int operands)
 
 static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
 {
-    const struct du_table table = {.sizes = settings->sizes,
-                                   .json = settings->json,
-                                   .total = settings->total,
-                                   .summarize = settings->summarize,
-                                   .samples = settings->samples,
-                                   .opening = &settings->opening,
-                                   .threads = settings->threads};
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
     int status = STATUS_CLEAN;
+    enum sb_code code;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
-        status = refuse_arrays(sb_store_path(store), settings->samples);
+        status = refuse_arrays(sb_store_path(store), settings->table.samples);
     if (status)
         return status;
-    if (several || settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
-        return du_table(&table, store, several, count);
+    settings->table.opening = &settings->opening;
+    if (several || settings->table.samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return du_table(&settings->table, store, several, count);
     status = check_usage(settings, count + 1);
     if (status)
         return status;
-    if (show_usage(&usage, store, paths, (size_t)count))
+    code = show_usage(&usage, store, paths, (size_t)count);
+    complain_of_left_out(&usage.left_out);
+    sb_entry_sort_free(usage.sort);
+    du_total_release(&usage.total);
+    json_release(&usage.line);
+    if (code)
         message_failure();
     return message_status();
 }
@@ -563,9 +522,9 @@ static int run(void *context, char **operands, int count)
     struct sb_store *store;
     int status;
 
-    if (settings->sizes.unit && (settings->sizes.human || settings->bytes))
+    if (settings->table.sizes.unit && (settings->table.sizes.human || settings->bytes))
         return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
-                             settings->sizes.unit == DU_KIB ? 'k' : 'm');
+                             settings->table.sizes.unit == DU_KIB ? 'k' : 'm');
     if (open_store(&store, operands[0], &settings->opening))
         return message_failure();
     status = show(settings, store, operands + 1, count - 1);
@@ -576,7 +535,16 @@ static int run(void *context, char **operands, int count)
 const struct command du_command = {
     .name = "du",
     .summary = "show how much is below each directory of an archive, or in another container",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]...",
+            "--export=ncdu ARCHIVE [PATH]",
+            "--gaps ARCHIVE",
+            "[-s] BAG|SYRAH",
+            "[-s] CACHE",
+            "--samples [-s] ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox du -h -d 1 train.barecat",
                  "shardbox du --export=ncdu train.barecat | ncdu -f-"},
     .options = options,

@@ -1,17 +1,11 @@
 /*
  * shardbox find: full paths of an archive's entries that pass every test, one a line, for pipes.
  */
-#include "find/print.h"
-#include "find/settings.h"
-#include "find/tests.h"
-#include "find/walk.h"
-#include "find/words.h"
-#include "open/bag_opening.h"
-#include "ui/bandwidth.h"
+#include "find/find.h"
+#include "open/opening.h"
 #include "ui/command.h"
 #include "ui/local_time.h"
 #include "ui/message.h"
-#include "ui/printf_format.h"
 #include "ui/shared_options.h"
 
 #include "core/glob.h"
@@ -20,12 +14,6 @@
 
 #include <string.h>
 #include <sys/stat.h>
-
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]... [EXPRESSION]",
-    "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]",
-    NULL,
-};
 
 /* The test of an option; of one that is given again it is the same, which says something else then.
  */
@@ -128,7 +116,7 @@ static const struct option options[] = {
                 "only what was modified after FILE was, or DATE", OPERAND_FILE),
     OPTION_INTEGER(0, "max-depth", struct find_settings, expression.max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH, or the top"),
-    OPTIONS_FILTER(struct find_settings, "take"),
+    OPTIONS_FILTER(struct find_settings, filter, "take"),
     OPTION_TEXT('T', "files-from", struct find_settings, files_from, "FILE",
                 "only the names in FILE, one a line; - is stdin", OPERAND_FILE),
     OPTION_FLAG(0, "missing", struct find_settings, missing,
@@ -140,36 +128,26 @@ static const struct option options[] = {
                   "'size': largest first; 'address': as they lie on disk"),
     OPTION_CALL(0, "printf", "FORMAT", parse_printf,
                 "what to print, as find's; no newline is added", OPERAND_ANY),
-    OPTION_JSON(struct find_settings, "an object a line, with all that is known"),
-    OPTION_CSV(struct find_settings),
+    OPTION_JSON(struct find_settings, json, "an object a line, with all that is known"),
+    OPTION_CSV(struct find_settings, json),
     OPTION_MORE("Input"),
-    OPTION_THREADS(struct find_settings, "threads that look up the names of -T"),
+    OPTION_THREADS(struct find_settings, threads, "threads that look up the names of -T"),
     OPTION_BWLIMIT,
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct find_settings, opening.bag),
     OPTION_END,
 };
 
-static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count)
+static enum sb_code find(struct finding *finding, const char *path, char **paths, size_t count,
+                         struct sb_store **store)
 {
     const struct find_settings *settings = finding->settings;
-    struct sb_store *store = NULL;
-    enum sb_code code = open_catalog(&store, &finding->archive, path, &settings->opening);
 
-    if (!code && settings->expression.needs & FIND_CONTENT)
-        code = sb_content_open(&finding->printer.content, finding->archive, NULL);
-    if (!code)
-        json_rows(&finding->printer.json, settings->json, json_entry_columns);
-    if (!code && settings->files_from)
-        code = find_listed(finding);
-    else if (!code)
-        code = find_selected(finding, paths, count);
-    finding_release(finding);
-    sb_store_free(store);
-    return code;
+    TRY(open_catalog(store, &finding->archive, path, &settings->opening));
+    if (settings->expression.needs & FIND_CONTENT)
+        TRY(sb_content_open(&finding->printer.content, finding->archive, NULL));
+    json_rows(&finding->printer.json, settings->json, json_entry_columns);
+    return settings->files_from ? find_listed(finding) : find_selected(finding, paths, count);
 }
 
 static int check_list(const struct find_settings *settings, int operands)
@@ -251,6 +229,8 @@ static int run(void *context, char **operands, int count)
 {
     struct find_settings *settings = context;
     struct finding finding = {.settings = settings};
+    struct sb_store *store = NULL;
+    enum sb_code code;
     int status = check_usage(settings, count);
 
     if (status)
@@ -261,7 +241,10 @@ static int run(void *context, char **operands, int count)
     finding.printer = (struct find_printer){
         .nul = settings->nul, .as_json = settings->json, .format = settings->format};
     finding.visit.printer = &finding.printer;
-    if (find(&finding, operands[0], operands + 1, (size_t)count - 1))
+    code = find(&finding, operands[0], operands + 1, (size_t)count - 1, &store);
+    finding_release(&finding);
+    sb_store_free(store);
+    if (code)
         message_failure();
     return message_status();
 }
@@ -276,7 +259,12 @@ static const char words_help[] =
 const struct command find_command = {
     .name = "find",
     .summary = "print paths of an archive that pass tests, one a line",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]... [EXPRESSION]",
+            "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]",
+            NULL,
+        },
     .examples = {"shardbox find train.barecat -name '*.jpg' -size +1M",
                  "shardbox find --sort=size train.barecat sub | head"},
     .options = options,

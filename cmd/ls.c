@@ -2,15 +2,10 @@
  * shardbox ls: what a directory of an archive holds, as GNU ls shows it. Also the archive as a
  * tree, and seen from its shards. Of tables: ls/table.h.
  */
-#include "ls/entries.h"
-#include "ls/settings.h"
-#include "ls/table.h"
-#include "open/arrays_given.h"
-#include "open/bag_opening.h"
-#include "open/cache_opening.h"
-#include "open/chosen_records.h"
-#include "ui/bandwidth.h"
-#include "ui/colour.h"
+#include "ls/ls.h"
+#include "open/chosen.h"
+#include "open/given.h"
+#include "open/opening.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -19,19 +14,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *const synopsis[] = {
-    "ARCHIVE [PATH|GLOB]...",
-    "[--records=SLICES | --find=KEY]... BAG",
-    "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
-    "[-l|--count] CACHE [KEY[/NAME]]...",
-    "--count BAG|SYRAH",
-    "--shards ARCHIVE",
-    "--rsync-list ARCHIVE",
-    "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
-    "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
-    NULL,
-};
 
 static const char *const sort_choices[] = {"name", "size", "time", "address", NULL};
 
@@ -70,7 +52,8 @@ static const struct option options[] = {
     OPTION_FLAG('F', "classify", struct ls_settings, classify,
                 "append / to directories, @ to links, * to programs"),
     OPTION_FLAG('1', "one-per-line", struct ls_settings, one, "a name a line, also on a terminal"),
-    OPTION_FLAG('h', "human-readable", struct ls_settings, human, "sizes like 1.2M, not in bytes"),
+    OPTION_FLAG('h', "human-readable", struct ls_settings, style.human,
+                "sizes like 1.2M, not in bytes"),
     OPTION_CHOICE(0, "sort", struct ls_settings, sort, "WORD", sort_choices,
                   "largest or newest first"),
     OPTION_FLAG('S', "by-size", struct ls_settings, by_size, "as --sort=size"),
@@ -83,8 +66,8 @@ static const struct option options[] = {
      .implied = "always",
      .choices = colour_choices,
      .help = "colour names by LS_COLORS"},
-    OPTION_JSON(struct ls_settings, "an object a line, with all that is known"),
-    OPTION_CSV(struct ls_settings),
+    OPTION_JSON(struct ls_settings, style.json, "an object a line, with all that is known"),
+    OPTION_CSV(struct ls_settings, style.json),
     OPTION_MORE("What is listed"),
     OPTION_KEEP_CASE,
     OPTION_FLAG('a', "all", struct ls_settings, all,
@@ -92,15 +75,15 @@ static const struct option options[] = {
     OPTION_FLAG('A', "almost-all", struct ls_settings, almost_all, "no effect: nothing is hidden"),
     OPTION_CALL(0, "at", "SHARD:OFFSET[+LENGTH]", parse_at, "the files that own these bytes",
                 OPERAND_ANY),
-    OPTION_FLAG('0', "null", struct ls_settings, nul,
+    OPTION_FLAG('0', "null", struct ls_settings, style.nul,
                 "names, and those of -T, end in NUL, not newline"),
     OPTION_MORE("Output"),
     OPTION_FLAG('p', "slash", struct ls_settings, slash, "append / to directories"),
-    OPTION_FLAG('n', "numeric-uid-gid", struct ls_settings, numeric,
+    OPTION_FLAG('n', "numeric-uid-gid", struct ls_settings, style.numeric,
                 "as -l, with numbers of users and groups"),
     OPTION_FLAG('U', "unsorted", struct ls_settings, unsorted,
                 "no effect: the order by name costs nothing"),
-    OPTION_FLAG(0, "full-time", struct ls_settings, full_time,
+    OPTION_FLAG(0, "full-time", struct ls_settings, style.full_time,
                 "as -l, with nanoseconds and the zone"),
     OPTION_MORE("Records"),
     OPTIONS_FIND,
@@ -108,21 +91,17 @@ static const struct option options[] = {
                 "numbers in FILE, a line each; keys with --find", OPERAND_FILE),
     OPTIONS_BAG(struct ls_settings, opening.bag),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
-    OPTION_THREADS(struct ls_settings, "threads that read a bag"),
+    OPTIONS_INPUT,
+    OPTION_THREADS(struct ls_settings, threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_END,
 };
 
 static int check_usage(const struct ls_settings *settings, const char *path, int operands)
 {
-    static const char *const of_bags[] = {
-        "count",      "records", "find",   "find-all", "files-from", "compression",
-        "dictionary", "limits",  "layout", "threads",  NULL,
-    };
+    static const char of_bags[] =
+        "count records find find-all files-from compression dictionary limits layout "
+        "threads";
     const char *other = options_given_of(of_bags);
 
     /* That there is no such file is what to say of it. */
@@ -141,13 +120,15 @@ static int check_usage(const struct ls_settings *settings, const char *path, int
         return message_usage("-R and --tree cannot be given together: --tree shows every level");
     if (settings->max_depth && !settings->recursive && !settings->tree)
         return message_usage("-L goes with --tree or -R");
-    if (settings->nul && (settings->tree || settings->at))
+    if (settings->style.nul && (settings->tree || settings->at))
         return message_usage("--tree and --at have no -0");
-    if (settings->json && (settings->nul || settings->rsync_list))
-        return message_usage("lists of shards' names have no %s", json_option(settings->json));
-    if (settings->tree && (settings->json || settings->sort != LS_BY_NAME || settings->reverse))
+    if (settings->style.json && (settings->style.nul || settings->rsync_list))
+        return message_usage("lists of shards' names have no %s",
+                             json_option(settings->style.json));
+    if (settings->tree &&
+        (settings->style.json || settings->sort != LS_BY_NAME || settings->reverse))
         return message_usage("--tree is in order of name, and has no %s",
-                             json_option(settings->json));
+                             json_option(settings->style.json));
     return STATUS_CLEAN;
 }
 
@@ -160,8 +141,8 @@ static int run_entries(struct ls_settings *settings, struct sb_store *store, cha
         settings->sort = LS_BY_SIZE;
     if (settings->by_time)
         settings->sort = LS_BY_TIME;
-    settings->details |= settings->full_time || settings->numeric;
-    settings->opening.places = settings->json || settings->at;
+    settings->details |= settings->style.full_time || settings->style.numeric;
+    settings->opening.places = settings->style.json || settings->at;
     status = check_usage(settings, sb_store_path(store), count + 1);
     if (status)
         return status;
@@ -202,7 +183,19 @@ static int run(void *context, char **operands, int count)
 const struct command ls_command = {
     .name = "ls",
     .summary = "list a directory of an archive, the records of a bag, or arrays",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "ARCHIVE [PATH|GLOB]...",
+            "[--records=SLICES | --find=KEY]... BAG",
+            "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
+            "[-l|--count] CACHE [KEY[/NAME]]...",
+            "--count BAG|SYRAH",
+            "--shards ARCHIVE",
+            "--rsync-list ARCHIVE",
+            "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
+            "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
+            NULL,
+        },
     .examples = {"shardbox ls -lh train.barecat images", "shardbox ls --shards train.barecat"},
     .options = options,
     .exit_status = "0 all was listed, 1 in part, 2 error",

@@ -2,11 +2,10 @@
  * shardbox: one program, many commands. Finds the command by the name the program was called as,
  * or by its first argument, and runs it.
  */
+#include "complete.h"
 #include "ui/command.h"
-#include "ui/completions.h"
+#include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/nearest.h"
-#include "ui/other_words.h"
 #include "ui/output.h"
 #include "ui/typed_paths.h"
 #include "ui/version.h"
@@ -122,7 +121,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "--version") == 0)
         return print_version(argv[2]);
     if (strcmp(word, "--complete") == 0)
-        return command_run(&complete_command, argc - 1, argv + 1);
+        return complete_line(argc - 2, argv + 2);
     if (strncmp(word, completions, strlen(completions)) == 0)
         return print_completions(word + strlen(completions));
     return complain_of_command(argv + 1, argc - 1);

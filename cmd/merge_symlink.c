@@ -12,31 +12,26 @@
 #include <stdlib.h>
 
 struct settings {
-    const char *output;
-    const char *prefix;
-    int duplicates;
-    bool as_subdirs;
+    struct sb_merge_symlink_options wanted;
     bool append;
     bool force;
-    bool absolute;
-    bool hardlink;
-    bool reflink;
-    bool dry_run;
+    bool absolute, hardlink, reflink;
 };
 
 static const struct option options[] = {
     OPTION_GROUP("Output"),
-    OPTION_OUTPUT(struct settings, "the archive to make, in place of the last operand"),
-    OPTION_REPLACE(struct settings),
-    OPTION_APPEND(struct settings),
-    OPTION_PREFIX(struct settings),
-    OPTION_AS_SUBDIRS(struct settings),
-    OPTION_DUPLICATES(struct settings),
-    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_OUTPUT(struct settings, wanted.output,
+                  "the archive to make, in place of the last operand"),
+    OPTION_REPLACE(struct settings, force),
+    OPTION_APPEND(struct settings, append),
+    OPTION_PREFIX(struct settings, wanted.prefix),
+    OPTION_AS_SUBDIRS(struct settings, wanted.as_subdirs),
+    OPTION_DUPLICATES(struct settings, wanted.duplicates),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
     OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_GROUP("Shards"),
-    OPTION_ABSOLUTE(struct settings),
+    OPTION_ABSOLUTE(struct settings, absolute),
     OPTION_FLAG(0, "hardlink", struct settings, hardlink,
                 "hard links: the bytes stay when an ARCHIVE goes"),
     OPTION_FLAG(0, "reflink", struct settings, reflink,
@@ -44,85 +39,67 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static const char *const synopsis[] = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL};
+static const struct option_rule rules[] = {
+    {RULE_WITH, "append", "force", "--append and --force exclude each other"},
+    {RULE_MANY, "absolute hardlink reflink", NULL,
+     "--absolute, --hardlink and --reflink exclude each other"},
+    {0},
+};
 
-static const char *misuse(const struct settings *settings)
-{
-    if (!settings->output || !*settings->output)
-        return "give at least one INPUT, and OUTPUT";
-    if (settings->append && settings->force)
-        return "--append and --force exclude each other";
-    if (settings->absolute + settings->hardlink + settings->reflink > 1)
-        return "--absolute, --hardlink and --reflink exclude each other";
-    return NULL;
-}
-
-static enum sb_link_kind kind_of(const struct settings *settings)
-{
-    if (settings->absolute)
-        return SB_LINK_ABSOLUTE;
-    if (settings->hardlink)
-        return SB_LINK_HARD;
-    return settings->reflink ? SB_LINK_REFLINK : SB_LINK_RELATIVE;
-}
-
-static void note_result(const struct settings *settings,
+static void note_result(const struct sb_merge_symlink_options *wanted,
                         const struct sb_merge_symlink_result *result)
 {
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes, size);
-    if (!settings->dry_run)
+    if (!wanted->dry_run)
         message_note("%s: linked shards: %" PRIu32 ", with %" PRId64 " files (%s) and %" PRId64
                      " directories",
-                     settings->output, result->shards, result->files, size, result->dirs);
+                     wanted->output, result->shards, result->files, size, result->dirs);
     if (result->passed_over > 0)
         message_note("%s: files for which another one of the same name was taken: %" PRId64,
-                     settings->output, result->passed_over);
+                     wanted->output, result->passed_over);
     if (result->problems > 0)
-        message_problem("%s: %s; problems, named above: %" PRId64, settings->output,
-                        settings->dry_run ? "would not be whole" : "done in part",
-                        result->problems);
+        message_problem("%s: %s; problems, named above: %" PRId64, wanted->output,
+                        wanted->dry_run ? "would not be whole" : "done in part", result->problems);
 }
 
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
-    size_t input_count = output_operand(&settings->output, operands, count);
-    const char *wrong = input_count ? misuse(settings) : "give at least one INPUT, and OUTPUT";
+    struct sb_merge_symlink_options *wanted = &settings->wanted;
     struct sb_merge_symlink_result result;
-    struct sb_merge_symlink_options wanted = {
-        .inputs = operands,
-        .input_count = input_count,
-        .output = settings->output,
-        .mode = settings->force ? SB_REPLACE : SB_CREATE,
-        .kind = kind_of(settings),
-        .prefix = settings->prefix,
-        .as_subdirs = settings->as_subdirs,
-        .duplicates = (enum sb_duplicates)settings->duplicates,
-        .threads = sb_default_threads(),
-        .dry_run = settings->dry_run,
-        .notify = &message_notify,
-    };
+    const char *wrong;
 
+    wanted->inputs = operands;
+    wanted->input_count = output_operand(&wanted->output, operands, count);
+    wrong = wanted->input_count > 0 && *wanted->output ? options_misused(rules)
+                                                       : "give at least one INPUT, and OUTPUT";
     if (wrong)
         return message_usage("%s", wrong);
-    if (output_is_first(settings->output, operands, count))
+    if (output_is_first(wanted->output, operands, count))
         return STATUS_ERROR;
-    if (output_is_added_to(settings->append, settings->output))
-        wanted.mode = SB_APPEND;
-    if (sb_merge_symlink(&wanted, &result) != SB_OK)
+    wanted->mode = settings->force ? SB_REPLACE : SB_CREATE;
+    if (output_is_added_to(settings->append, wanted->output))
+        wanted->mode = SB_APPEND;
+    wanted->kind = settings->absolute   ? SB_LINK_ABSOLUTE
+                   : settings->hardlink ? SB_LINK_HARD
+                   : settings->reflink  ? SB_LINK_REFLINK
+                                        : SB_LINK_RELATIVE;
+    wanted->threads = sb_default_threads();
+    wanted->notify = &message_notify;
+    if (sb_merge_symlink(wanted, &result) != SB_OK)
         return message_failure();
-    note_result(settings, &result);
-    if (!settings->dry_run)
-        protect_later(settings->output);
+    note_result(wanted, &result);
+    if (!wanted->dry_run)
+        protect_later(wanted->output);
     return message_status();
 }
 
 const struct command merge_symlink_command = {
     .name = "merge-symlink",
     .summary = "join archives under one index, over links to their shards",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL},
     .examples = {"shardbox merge-symlink -o all.barecat part-*.barecat",
                  "shardbox merge-symlink --as-subdirs -o all.barecat a.barecat b.barecat"},
     .options = options,

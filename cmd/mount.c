@@ -1,14 +1,11 @@
 /*
  * shardbox mount: containers as a directory that any program reads.
  */
+#include "mount/mount.h"
 #include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
-#include "mount/background.h"
-#include "mount/child.h"
-#include "mount/logging.h"
-#include "mount/settings.h"
-#include "open/bag_opening.h"
+#include "open/opening.h"
 #include "store/bag/record_names.h"
 #include "ui/command.h"
 #include "ui/message.h"
@@ -24,22 +21,16 @@
 
 #define THREADS 16 /* a request on a network file system mostly waits */
 
-static const char *const synopsis[] = {
-    "CONTAINER... DIR",
-    "CONTAINER... [--at=DIR] -- COMMAND...",
-    NULL,
-};
-
 static const char *const check_words[] = {"read", "open", NULL};
 
 static bool parse_idle(void *context, const char *value)
 {
-    return parse_time("idle", value, false, &((struct mount_settings *)context)->idle);
+    return parse_time("idle", value, false, &((struct mount_settings *)context)->wanted.idle);
 }
 
 static const struct option options[] = {
     OPTION_GROUP("What is mounted"),
-    OPTION_FLAG(0, "union", struct mount_settings, united,
+    OPTION_FLAG(0, "union", struct mount_settings, wanted.united,
                 "several as one tree, the later ones over the earlier"),
     OPTION_TEXT(0, "at", struct mount_settings, at, "DIR", "where, instead of the last operand",
                 OPERAND_DIRECTORY),
@@ -50,19 +41,19 @@ static const struct option options[] = {
     OPTION_TEXT(0, "log", struct mount_settings, log, "FILE",
                 "log of damage (default: the log of the system)", OPERAND_FILE),
     OPTION_GROUP("Files"),
-    OPTION_CHOICE(0, "check", struct mount_settings, check, "WHEN", check_words,
+    OPTION_CHOICE(0, "check", struct mount_settings, wanted.check, "WHEN", check_words,
                   "open: check the whole file before its first byte is read"),
-    OPTION_NO_CHECK(struct mount_settings),
-    OPTION_SIZE(0, "readahead", struct mount_settings, readahead, "SIZE",
+    OPTION_NO_CHECK(struct mount_settings, no_check),
+    OPTION_SIZE(0, "readahead", struct mount_settings, wanted.readahead, "SIZE",
                 "read SIZE at once where small files are read as they are stored"),
-    OPTION_FLAG(0, "immutable", struct mount_settings, immutable,
+    OPTION_FLAG(0, "immutable", struct mount_settings, wanted.immutable,
                 "nothing changes: the system may keep all that it knows"),
     OPTION_MORE("Files"),
-    OPTION_FLAG(0, "allow-other", struct mount_settings, allow_other,
+    OPTION_FLAG(0, "allow-other", struct mount_settings, wanted.allow_other,
                 "let other users in, as modes and owners say"),
-    OPTION_INTEGER(0, "uid", struct mount_settings, uid, "N", 0, SB_ID_MOST,
+    OPTION_INTEGER(0, "uid", struct mount_settings, wanted.uid, "N", 0, SB_ID_MOST,
                    "show user number N as the owner of all"),
-    OPTION_INTEGER(0, "gid", struct mount_settings, gid, "N", 0, SB_ID_MOST,
+    OPTION_INTEGER(0, "gid", struct mount_settings, wanted.gid, "N", 0, SB_ID_MOST,
                    "show group number N as the owner of all"),
     OPTION_TEXT(0, "keys", struct mount_settings, keys, "BAG", "names of records, one each",
                 OPERAND_FILE),
@@ -70,7 +61,8 @@ static const struct option options[] = {
     {.kind = OPTION_KIND_INTEGER,
      .letter = 'j',
      .name = "threads",
-     .field = offsetof(struct mount_settings, threads),
+     .field = offsetof(struct mount_settings, wanted.threads),
+     .size = sizeof(unsigned),
      .value = "N",
      .low = 1,
      .high = 256,
@@ -129,15 +121,15 @@ static int check_usage(const struct mount_settings *settings, const struct job *
         return message_usage("no CONTAINER given");
     if (!job->dir && !job->command)
         return message_usage("no DIR given, where %s is to be mounted", job->paths[0]);
-    if (settings->no_check && settings->check)
+    if (settings->no_check && settings->wanted.check)
         return message_usage("--check and --no-check cannot be given together");
-    if (settings->no_check && settings->readahead)
+    if (settings->no_check && settings->wanted.readahead)
         return message_usage("--readahead needs checksums: it excludes --no-check");
-    if (settings->readahead > SB_MOUNT_READAHEAD_MOST)
+    if (settings->wanted.readahead > SB_MOUNT_READAHEAD_MOST)
         return message_usage("--readahead: 256M is the most");
-    if (settings->united && job->count < 2)
+    if (settings->wanted.united && job->count < 2)
         return message_usage("--union is for several containers");
-    if (job->command && settings->idle)
+    if (job->command && settings->wanted.idle)
         return message_usage("--idle and a COMMAND, which ends it, cannot be given together");
     if (settings->keys && job->count > 1)
         return message_usage("--keys are those of one bag");
@@ -181,7 +173,6 @@ static char *name_of(const char *path)
 static enum sb_code fill_containers(struct job *job)
 {
     const struct opening *opening = &job->settings->opening;
-    const struct bag_words *words = &opening->bag;
 
     job->containers = calloc(job->count, sizeof(*job->containers));
     job->names = calloc(job->count, sizeof(*job->names));
@@ -194,15 +185,11 @@ static enum sb_code fill_containers(struct job *job)
         job->names[i] = name_of(job->paths[i]);
         if (!job->names[i])
             return sb_fail_memory();
-        job->containers[i] = (struct sb_mount_container){
-            .path = job->paths[i], .name = job->names[i], .names = job->record_names};
-        job->containers[i].opening = (struct sb_store_options){
-            .from = opening->from,
-            .bag = {.compression = (enum sb_compression)words->compression,
-                    .limits = (enum sb_limits_placement)words->limits,
-                    .layout = (enum sb_bag_layout)words->layout,
-                    .dictionary = words->dictionary},
-        };
+        job->containers[i] =
+            (struct sb_mount_container){.path = job->paths[i],
+                                        .name = job->names[i],
+                                        .names = job->record_names,
+                                        .opening = {.from = opening->from, .bag = opening->bag}};
     }
     return SB_OK;
 }
@@ -210,22 +197,14 @@ static enum sb_code fill_containers(struct job *job)
 static enum sb_code open_mount(struct job *job, struct sb_mount **mount)
 {
     const struct mount_settings *settings = job->settings;
-    struct sb_mount_options wanted = {
-        .count = job->count,
-        .united = settings->united,
-        .check = settings->no_check ? SB_MOUNT_CHECK_NONE : (enum sb_mount_check)settings->check,
-        .readahead = settings->readahead,
-        .immutable = settings->immutable,
-        .allow_other = settings->allow_other,
-        .uid = settings->uid,
-        .gid = settings->gid,
-        .threads = (unsigned)settings->threads,
-        .idle = settings->idle,
-        .notify = &logging_notify,
-    };
+    struct sb_mount_options wanted = settings->wanted;
     enum sb_code code = fill_containers(job);
 
+    if (settings->no_check)
+        wanted.check = SB_MOUNT_CHECK_NONE;
+    wanted.count = job->count;
     wanted.containers = job->containers;
+    wanted.notify = &logging_notify;
     return code ? code : sb_mount_open(mount, &wanted);
 }
 
@@ -349,7 +328,12 @@ static int run(void *context, char **operands, int count)
 const struct command mount_command = {
     .name = "mount",
     .summary = "show containers as a directory of files that any program reads",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "CONTAINER... DIR",
+            "CONTAINER... [--at=DIR] -- COMMAND...",
+            NULL,
+        },
     .examples = {"shardbox mount train.barecat /mnt/train",
                  "shardbox mount train.barecat -- sh -c 'python train.py \"$SHARDBOX_MOUNT\"'"},
     .options = options,
@@ -357,9 +341,9 @@ const struct command mount_command = {
     .notes = "Read-only. SIGTERM and 'shardbox umount DIR' end it.",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct mount_settings),
-    .defaults = &(const struct mount_settings){.uid = SB_MOUNT_OWNER_STORED,
-                                               .gid = SB_MOUNT_OWNER_STORED,
-                                               .threads = THREADS},
+    .defaults = &(const struct mount_settings){.wanted = {.uid = SB_MOUNT_OWNER_STORED,
+                                                          .gid = SB_MOUNT_OWNER_STORED,
+                                                          .threads = THREADS}},
     .take_words = take_words,
     .word = no_words,
     .end = end,

@@ -4,7 +4,7 @@
 #include "open/opening.h"
 #include "task/change/move.h"
 #include "ui/command.h"
-#include "ui/line_to_type.h"
+#include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
@@ -19,43 +19,34 @@
 #include <sys/stat.h>
 
 struct settings {
-    bool no_target_directory;
+    struct sb_move_options wanted;
     const char *target_directory;
-    bool parents;
     bool no_clobber;
     bool force;
-    int existing;
-    bool dry_run;
 };
 
 static const struct option options[] = {
-    OPTION_FLAG('T', "no-target-directory", struct settings, no_target_directory,
+    OPTION_FLAG('T', "no-target-directory", struct settings, wanted.no_target_directory,
                 "DEST is the new name, also of a directory"),
     OPTION_TEXT('t', "target-directory", struct settings, target_directory, "DIRECTORY",
                 "move all SOURCEs into DIRECTORY", OPERAND_ANY),
-    OPTION_FLAG('p', "parents", struct settings, parents,
+    OPTION_FLAG('p', "parents", struct settings, wanted.parents,
                 "make the directories of DEST that are missing"),
-    OPTION_EXISTING(struct settings, "what to do if a file has the new name (default: fail)"),
-    OPTION_FORCE(struct settings, "as --existing=replace"),
+    OPTION_EXISTING(struct settings, wanted.existing,
+                    "what to do if a file has the new name (default: fail)"),
+    OPTION_FORCE(struct settings, force, "as --existing=replace"),
     OPTION_FLAG(0, "no-clobber", struct settings, no_clobber, "as --existing=skip"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
     OPTION_END,
-};
-
-static const char *const synopsis[] = {
-    "[-T] ARCHIVE SOURCE DEST",
-    "ARCHIVE SOURCE|GLOB... DIRECTORY",
-    "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
-    NULL,
 };
 
 static void print_moved(void *context, const char *from, const char *to)
 {
     const struct settings *settings = context;
 
-    if (!settings->dry_run) {
+    if (!settings->wanted.dry_run) {
         message_note("%s: moved to %s", from, to);
         return;
     }
@@ -119,50 +110,38 @@ static void release(struct sources *sources)
     free(sources->names);
 }
 
-static enum sb_code move_sources(struct settings *settings, const char *archive,
-                                 const struct sources *sources, const char *destination)
-{
-    struct sb_move_options wanted = {
-        .sources = sources->names,
-        .source_count = sources->count,
-        .destination = destination,
-        .into_directory = settings->target_directory != NULL,
-        .no_target_directory = settings->no_target_directory,
-        .parents = settings->parents,
-        .existing = settings->force        ? SB_EXISTING_REPLACE
-                    : settings->no_clobber ? SB_EXISTING_SKIP
-                                           : (enum sb_existing)settings->existing,
-        .dry_run = settings->dry_run,
-        .notify = &message_notify,
-        .moved = print_moved,
-        .context = settings,
-    };
-    enum sb_code code = sb_move(archive, &wanted);
-
-    output_flush();
-    return code;
-}
-
 static int move_names(struct settings *settings, const char *archive, char *const *names,
                       size_t count)
 {
     const char *into = settings->target_directory;
     struct sources sources = {0};
+    struct sb_move_options *wanted = &settings->wanted;
     enum sb_code code = take_sources(&sources, archive, names, into ? count : count - 1);
 
-    if (!code && settings->no_target_directory && sources.count > 1)
+    wanted->sources = sources.names;
+    wanted->source_count = sources.count;
+    wanted->destination = into ? into : names[count - 1];
+    wanted->into_directory = into != NULL;
+    if (settings->force || settings->no_clobber)
+        wanted->existing = settings->force ? SB_EXISTING_REPLACE : SB_EXISTING_SKIP;
+    wanted->notify = &message_notify;
+    wanted->moved = print_moved;
+    wanted->context = settings;
+    if (!code && wanted->no_target_directory && sources.count > 1)
         code = sb_fail(SB_INVALID, "-T takes one SOURCE, and %s matches several", names[0]);
-    if (!code)
-        code = move_sources(settings, archive, &sources, into ? into : names[count - 1]);
+    if (!code) {
+        code = sb_move(archive, wanted);
+        output_flush();
+    }
     if (code) {
         explain_failure(archive);
         /* Whatever the reason, nothing was moved. */
         message_failure();
         message_raise(STATUS_ERROR);
     }
-    if (code && sources.count > 1 && !settings->dry_run)
+    if (code && sources.count > 1 && !settings->wanted.dry_run)
         message_error("%s: nothing was moved", archive);
-    if (!code && !settings->dry_run)
+    if (!code && !settings->wanted.dry_run)
         protect_later(archive);
     release(&sources);
     return message_status();
@@ -173,7 +152,7 @@ static bool names_other_archive(const struct settings *settings, const char *des
 {
     struct stat st;
 
-    return !settings->no_target_directory && stat(dest, &st) == 0 && S_ISREG(st.st_mode) &&
+    return !settings->wanted.no_target_directory && stat(dest, &st) == 0 && S_ISREG(st.st_mode) &&
            sb_archive_looks_like(dest);
 }
 
@@ -200,11 +179,12 @@ static int check_usage(const struct settings *settings, int operands)
 {
     if (operands < (settings->target_directory ? 2 : 3))
         return message_usage("give what is to be moved, and where to");
-    if (settings->force + settings->no_clobber + (settings->existing != SB_EXISTING_FAIL) > 1)
+    if (settings->force + settings->no_clobber + (settings->wanted.existing != SB_EXISTING_FAIL) >
+        1)
         return message_usage("--existing, --force and --no-clobber exclude each other");
-    if (settings->no_target_directory && settings->target_directory)
+    if (settings->wanted.no_target_directory && settings->target_directory)
         return message_usage("-T and -t cannot be given together");
-    if (settings->no_target_directory && operands > 3)
+    if (settings->wanted.no_target_directory && operands > 3)
         return message_usage("-T takes one SOURCE");
     return STATUS_CLEAN;
 }
@@ -221,7 +201,13 @@ static int run(void *settings, char **operands, int count)
 const struct command mv_command = {
     .name = "mv",
     .summary = "rename files and directories of an archive",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-T] ARCHIVE SOURCE DEST",
+            "ARCHIVE SOURCE|GLOB... DIRECTORY",
+            "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
+            NULL,
+        },
     .examples = {"shardbox mv train.barecat old.txt new.txt",
                  "shardbox mv train.barecat a.jpg b.jpg images"},
     .options = options,

@@ -1,29 +1,21 @@
 /*
  * shardbox protect: parity files, by which damaged files are repaired.
  */
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
 #include "ui/protecting.h"
 #include "ui/shared_options.h"
 
-#include "core/io.h"
-
 struct settings {
-    bool update, check, repair, remove;
-    unsigned per_mille; /* 0: not given */
-    bool hard_links;
-    bool trust;
-    const char *parity_dir;
-    bool dry_run;
-    int64_t threads;
     struct protecting protecting;
+    bool update, check, repair, remove;
 };
 
 static bool take_redundancy(void *settings, const char *value)
 {
-    return parse_redundancy("redundancy", value, &((struct settings *)settings)->per_mille);
+    return parse_redundancy("redundancy", value,
+                            &((struct settings *)settings)->protecting.wanted.per_mille);
 }
 
 static const struct option options[] = {
@@ -35,23 +27,18 @@ static const struct option options[] = {
     OPTION_FLAG(0, "check", struct settings, check, "name what is damaged, byte by byte"),
     OPTION_FLAG(0, "repair", struct settings, repair, "make damaged bytes as they were, in place"),
     OPTION_FLAG(0, "remove", struct settings, remove, "remove parity files"),
-    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_DRY_RUN(struct settings, protecting.wanted.dry_run),
     OPTION_GROUP("How"),
-    OPTION_FLAG(0, "hard-links", struct settings, hard_links,
+    OPTION_FLAG(0, "hard-links", struct settings, protecting.wanted.hard_links,
                 "repair files that have several names"),
-    OPTION_FLAG(0, "trust-parity", struct settings, trust, "repair what may have changed instead"),
-    OPTION_TEXT(0, "parity-dir", struct settings, parity_dir, "DIR",
+    OPTION_FLAG(0, "trust-parity", struct settings, protecting.wanted.trust,
+                "repair what may have changed instead"),
+    OPTION_TEXT(0, "parity-dir", struct settings, protecting.wanted.parity_dir, "DIR",
                 "parity files are in DIR, under their names", OPERAND_FILE),
-    OPTION_THREADS(struct settings, "compute with N threads"),
+    OPTION_THREADS(struct settings, protecting.wanted.threads, "compute with N threads"),
     OPTION_BWLIMIT,
     OPTION_WAIT,
     OPTION_END,
-};
-
-static const char *const synopsis[] = {
-    "[--redundancy=PERCENT] [--update] FILE...",
-    "--check|--repair|--remove FILE...",
-    NULL,
 };
 
 static enum sb_protect_act act_of(const struct settings *settings)
@@ -65,22 +52,16 @@ static enum sb_protect_act act_of(const struct settings *settings)
     return settings->remove ? SB_PROTECT_REMOVE : SB_PROTECT_MAKE;
 }
 
-static const char *misuse(const struct settings *settings, int count)
-{
-    if (count == 0)
-        return "give at least one FILE";
-    if (settings->update + settings->check + settings->repair + settings->remove > 1)
-        return "--update, --check, --repair and --remove cannot be given together";
-    if (settings->per_mille && (settings->check || settings->repair || settings->remove))
-        return "--redundancy is for parity files that are made";
-    if (settings->hard_links && !settings->repair)
-        return "--hard-links is for --repair";
-    if (settings->trust && !settings->repair)
-        return "--trust-parity is for --repair";
-    if (settings->dry_run && settings->check)
-        return "--check changes nothing; -n does not go with it";
-    return NULL;
-}
+static const struct option_rule rules[] = {
+    {RULE_MANY, "update check repair remove", NULL,
+     "--update, --check, --repair and --remove cannot be given together"},
+    {RULE_WITH, "redundancy", "check repair remove",
+     "--redundancy is for parity files that are made"},
+    {RULE_WITHOUT, "hard-links", "repair", "--hard-links is for --repair"},
+    {RULE_WITHOUT, "trust-parity", "repair", "--trust-parity is for --repair"},
+    {RULE_WITH, "dry-run", "check", "--check changes nothing; -n does not go with it"},
+    {0},
+};
 
 /* A shard whose archive is given, too, is not done twice. */
 static bool comes_with_archive(char **operands, int count, const char *path, const char *parity_dir)
@@ -92,35 +73,21 @@ static bool comes_with_archive(char **operands, int count, const char *path, con
     return false;
 }
 
-static void add_files(struct settings *settings, char **operands, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (!comes_with_archive(operands, count, operands[i],
-                                settings->protecting.wanted.parity_dir))
-            protecting_add(&settings->protecting, operands[i]);
-    }
-}
-
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
-    const char *wrong = misuse(settings, count);
-
-    settings->protecting.wanted = (struct sb_protect_options){
-        .act = act_of(settings),
-        .per_mille = settings->per_mille,
-        .threads = settings->threads ? (unsigned)settings->threads : sb_default_threads(),
-        .hard_links = settings->hard_links,
-        .trust = settings->trust,
-        .one = count == 1,
-        .parity_dir = settings->parity_dir,
-        .dry_run = settings->dry_run,
-        .notify = &message_notify,
-    };
+    struct sb_protect_options *wanted = &settings->protecting.wanted;
+    const char *wrong = count > 0 ? options_misused(rules) : "give at least one FILE";
 
     if (wrong)
         return message_usage("%s", wrong);
-    add_files(settings, operands, count);
+    wanted->act = act_of(settings);
+    wanted->one = count == 1;
+    wanted->notify = &message_notify;
+    for (int i = 0; i < count; i++) {
+        if (!comes_with_archive(operands, count, operands[i], wanted->parity_dir))
+            protecting_add(&settings->protecting, operands[i]);
+    }
     protecting_run(&settings->protecting, false);
     output_flush();
     return message_status();
@@ -129,7 +96,12 @@ static int run(void *context, char **operands, int count)
 const struct command protect_command = {
     .name = "protect",
     .summary = "make parity files, by which damaged files are repaired",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[--redundancy=PERCENT] [--update] FILE...",
+            "--check|--repair|--remove FILE...",
+            NULL,
+        },
     .examples = {"shardbox protect --update train.barecat", "shardbox protect --repair train.tar"},
     .options = options,
     .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",

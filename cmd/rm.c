@@ -13,43 +13,32 @@
 #include <inttypes.h>
 
 struct settings {
-    bool recursive;
-    bool empty;
-    const char *files_from;
-    bool nul;
+    struct sb_remove_options wanted;
     struct sb_filter *filter;
-    bool dry_run;
-    bool force;
-    int64_t threads;
+    bool nul;
 };
 
 static const struct option options[] = {
-    OPTION_FLAG('r', "recursive", struct settings, recursive,
+    OPTION_FLAG('r', "recursive", struct settings, wanted.recursive,
                 "remove directories, and all that is below them"),
-    OPTION_FLAG('d', "dir", struct settings, empty, "remove empty directories too"),
-    OPTION_FILES_FROM(struct settings, files_from,
+    OPTION_FLAG('d', "dir", struct settings, wanted.empty, "remove empty directories too"),
+    OPTION_FILES_FROM(struct settings, wanted.list,
                       "remove the names in FILE, one a line; - is stdin"),
     OPTION_NULL(struct settings, nul, "names in FILE, and those that -n prints, end in NUL"),
-    OPTIONS_FILTER(struct settings, "remove"),
-    OPTION_FORCE(struct settings, "a missing name is no error"),
+    OPTIONS_FILTER(struct settings, filter, "remove"),
+    OPTION_FORCE(struct settings, wanted.force, "a missing name is no error"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_DRY_RUN(struct settings, dry_run),
-    OPTION_THREADS(struct settings, "threads that look up the names of -T"),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that look up the names of -T"),
     OPTION_END,
-};
-
-static const char *const synopsis[] = {
-    "[-r|-d] ARCHIVE PATH|GLOB...",
-    "[-r|-d] [-0] -T FILE ARCHIVE",
-    NULL,
 };
 
 static void print_removed(void *context, const char *path, size_t size)
 {
     const struct settings *settings = context;
 
-    if (settings->dry_run)
+    if (settings->wanted.dry_run)
         output_line(path, size, settings->nul);
     else
         message_note("%s: removed", path);
@@ -60,41 +49,40 @@ static void summarize(const struct settings *settings, const char *archive,
 {
     message_note("%s: %s %" PRId64 " files and %" PRId64 " directories; their %" PRId64
                  " bytes stay in the shards until 'shardbox defrag'",
-                 archive, settings->dry_run ? "would remove" : "removed", counts->files,
+                 archive, settings->wanted.dry_run ? "would remove" : "removed", counts->files,
                  counts->dirs, counts->bytes);
     if (message_status() == STATUS_PARTIAL && counts->files + counts->dirs > 0)
         message_problem("%s: done in part: what is named above was not removed, everything else %s",
-                        archive, settings->dry_run ? "would be" : "was");
+                        archive, settings->wanted.dry_run ? "would be" : "was");
 }
 
-static int remove_names(struct settings *settings, const char *archive, char *const *args,
-                        size_t count)
+static int run(void *context, char **operands, int count)
 {
-    struct sb_remove_options wanted = {
-        .args = args,
-        .arg_count = count,
-        .list = settings->files_from,
-        .list_end = settings->nul ? '\0' : '\n',
-        .filter = settings->filter,
-        .recursive = settings->recursive,
-        .empty = settings->empty,
-        .force = settings->force,
-        .threads = (unsigned)settings->threads,
-        .dry_run = settings->dry_run,
-        .notify = &message_notify,
-        .removed = settings->dry_run || message_is_verbose() ? print_removed : NULL,
-        .context = settings,
-    };
+    struct settings *settings = context;
+    struct sb_remove_options *wanted = &settings->wanted;
+    const char *archive = operands[0];
     struct sb_remove_counts counts;
+    enum sb_code code;
 
-    if (sb_remove(archive, &wanted, &counts) == SB_OK) {
-        output_flush();
+    if (wanted->list && count > 1)
+        return message_usage("-T FILE and PATHs cannot be given together");
+    if (!wanted->list && count == 1)
+        return message_usage("nothing to remove: give PATHs, or a list of them with -T");
+    wanted->args = operands + 1;
+    wanted->arg_count = (size_t)count - 1;
+    wanted->list_end = settings->nul ? '\0' : '\n';
+    wanted->filter = settings->filter;
+    wanted->notify = &message_notify;
+    wanted->removed = wanted->dry_run || message_is_verbose() ? print_removed : NULL;
+    wanted->context = settings;
+    code = sb_remove(archive, wanted, &counts);
+    output_flush();
+    if (!code) {
         summarize(settings, archive, &counts);
-        if (!settings->dry_run)
+        if (!wanted->dry_run)
             protect_later(archive);
         return message_status();
     }
-    output_flush();
     explain_failure(archive);
     /* Whatever the reason, nothing was removed. */
     message_failure();
@@ -102,26 +90,15 @@ static int remove_names(struct settings *settings, const char *archive, char *co
     return message_status();
 }
 
-static int check_usage(const struct settings *settings, int operands)
-{
-    if (settings->files_from && operands > 1)
-        return message_usage("-T FILE and PATHs cannot be given together");
-    if (!settings->files_from && operands == 1)
-        return message_usage("nothing to remove: give PATHs, or a list of them with -T");
-    return STATUS_CLEAN;
-}
-
-static int run(void *settings, char **operands, int count)
-{
-    int status = check_usage(settings, count);
-
-    return status ? status : remove_names(settings, operands[0], operands + 1, (size_t)count - 1);
-}
-
 const struct command rm_command = {
     .name = "rm",
     .summary = "remove files from an archive's index",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-r|-d] ARCHIVE PATH|GLOB...",
+            "[-r|-d] [-0] -T FILE ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox rm train.barecat 'images/*.tmp'",
                  "shardbox rm -n -r train.barecat drafts"},
     .options = options,

@@ -2,7 +2,6 @@
  * shardbox split: one container becomes several, or the shards of an archive others of a new size.
  */
 #include "task/split/split.h"
-#include "convert/report.h"
 #include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
@@ -10,26 +9,18 @@
 #include "store/catalog.h"
 #include "task/split/bag.h"
 #include "task/split/reshard.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/report.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-struct in_place {
-    const char *path;
-    int64_t shard_size; /* 0: no limit */
-    bool follow;
-    bool force;
-    bool dry_run;
-    bool json;
-};
 
 static void show_moved(void *context, int64_t bytes)
 {
@@ -50,51 +41,51 @@ static void print_moved_json(const struct sb_reshard_counts *counts)
     json_release(&line);
 }
 
-static void summarize(const struct in_place *wanted, const struct sb_reshard_counts *counts)
+static void summarize(const struct split_settings *settings, const struct sb_reshard_counts *counts)
 {
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(counts->moved_bytes, size);
-    if (wanted->json)
+    if (settings->json)
         print_moved_json(counts);
-    else if (wanted->dry_run && counts->moved_files == 0 &&
+    else if (settings->dry_run && counts->moved_files == 0 &&
              counts->shards_after == counts->shards_before)
         return;
-    else if (wanted->dry_run)
+    else if (settings->dry_run)
         output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
                       " (%s)\n",
                       counts->shards_before, counts->shards_after, counts->moved_files, size);
     else
         message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
-                     wanted->path, counts->shards_after, counts->shards_before, counts->moved_files,
-                     size);
+                     settings->path, counts->shards_after, counts->shards_before,
+                     counts->moved_files, size);
 }
 
 /* Reshards the archive, and prints the result. */
-static void split_in_place(const struct in_place *wanted)
+static void split_in_place(const struct split_settings *settings)
 {
     struct sb_reshard_options options = {
-        .shard_size = wanted->shard_size > 0 ? wanted->shard_size : INT64_MAX,
-        .dry_run = wanted->dry_run,
-        .mover = {.follow = wanted->follow,
-                  .force = wanted->force,
+        .shard_size = settings->shard_size > 0 ? settings->shard_size : INT64_MAX,
+        .dry_run = settings->dry_run,
+        .mover = {.follow = settings->follow,
+                  .force = settings->force,
                   .notify = &message_notify,
                   .progress = show_moved},
     };
     struct sb_reshard_counts counts = {0};
-    enum sb_code code = sb_reshard(wanted->path, &options, &counts);
+    enum sb_code code = sb_reshard(settings->path, &options, &counts);
 
     message_progress_end();
     if (!code) {
-        summarize(wanted, &counts);
-        if (!wanted->dry_run)
-            protect_later(wanted->path);
+        summarize(settings, &counts);
+        if (!settings->dry_run)
+            protect_later(settings->path);
         return;
     }
-    explain_failure(wanted->path);
+    explain_failure(settings->path);
     message_failure();
     if (code == SB_INTERRUPT || (code == SB_SYSTEM && counts.moved_files > 0))
-        message_error("%s: is whole; run the same command again to go on", wanted->path);
+        message_error("%s: is whole; run the same command again to go on", settings->path);
 }
 
 /* Items and keys are never torn apart; samples are kept whole if that is requested. */
@@ -152,14 +143,15 @@ static const struct option options[] = {
     OPTION_SIZE(0, "shard-size", struct split_settings, shard_size, "SIZE",
                 "shards of at most SIZE; without -o: cut ARCHIVE"),
     OPTION_GROUP("Output"),
-    OPTION_OUTPUT(struct split_settings,
+    OPTION_OUTPUT(struct split_settings, output,
                   "what parts are called; {}: a part's name, or number from 0"),
-    OPTION_TO(struct split_settings, "what parts become (default: by the suffix)"),
+    OPTION_TO(struct split_settings, to, "what parts become (default: by the suffix)"),
     OPTION_FORMAT,
     OPTION_FLAG(0, "symlink", struct split_settings, symlink,
                 "copy nothing: parts are links to the shards"),
-    OPTION_FORCE(struct split_settings, "replace parts that exist; without -o, see the manual"),
-    OPTION_EXISTING(struct split_settings, "parts that exist already (default: fail)"),
+    OPTION_FORCE(struct split_settings, force,
+                 "replace parts that exist; without -o, see the manual"),
+    OPTION_EXISTING(struct split_settings, existing, "parts that exist already (default: fail)"),
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct split_settings, dry_run),
     OPTION_FLAG(0, "json", struct split_settings, json, "print each part as a line of JSON"),
@@ -170,12 +162,12 @@ static const struct option options[] = {
     OPTION_MORE("Output"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_ABSOLUTE(struct split_settings),
-    OPTION_FOLLOW(struct split_settings),
-    OPTION_LEVEL(struct split_settings),
+    OPTION_ABSOLUTE(struct split_settings, absolute),
+    OPTION_FOLLOW(struct split_settings, follow),
+    OPTION_LEVEL(struct split_settings, level),
     OPTIONS_OF_BAGS(struct split_settings, records),
     OPTION_MORE("Speed"),
-    OPTION_THREADS(struct split_settings, "threads to use"),
+    OPTION_THREADS(struct split_settings, threads, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
     OPTION_FROM,
@@ -184,20 +176,6 @@ static const struct option options[] = {
     OPTION_MEMLIMIT,
     OPTION_END,
 };
-
-static const char *const synopsis[] = {
-    "--parts=N -o OUTPUT CONTAINER",
-    "--size=SIZE -o OUTPUT CONTAINER",
-    "--count=N -o OUTPUT BAG",
-    "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
-    "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
-    "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
-    "--shard-size=SIZE ARCHIVE",
-    NULL,
-};
-
-static const char notes[] =
-    "CONTAINER is an archive, a tar, a zip, a bag, a Syrah file or a cache.";
 
 static struct sb_container_type output_type(const struct split_settings *settings)
 {
@@ -409,12 +387,12 @@ static enum sb_code split_files(struct run *run, const struct sb_container_type 
 static void split(const struct split_settings *settings)
 {
     const struct sb_container_type type = settings->output_type;
-    struct record_use use = {.output = settings->output,
-                             .to = type,
-                             .to_given = settings->to != NOT_GIVEN,
-                             .from = settings->opening.from,
-                             .level = settings->level,
-                             .force = settings->force};
+    const struct sb_convert_options part = {.output = settings->output,
+                                            .to = type,
+                                            .level = (int)settings->level,
+                                            .force = settings->force};
+    struct record_use use = {
+        .wanted = &part, .to_given = settings->to != NOT_GIVEN, .from = settings->opening.from};
     struct run run = {.settings = settings,
                       .records = sb_container_takes(type.kind) & SB_TO_RECORDS};
     struct records records = {0};
@@ -454,12 +432,7 @@ static int run(void *context, char **operands, int count)
     if (wrong)
         return message_usage("%s", wrong);
     if (splits_in_place(settings))
-        split_in_place(&(struct in_place){.path = settings->path,
-                                          .shard_size = settings->shard_size,
-                                          .follow = settings->follow,
-                                          .force = settings->force,
-                                          .dry_run = settings->dry_run,
-                                          .json = settings->json});
+        split_in_place(settings);
     else
         split(settings);
     return message_status();
@@ -468,12 +441,22 @@ static int run(void *context, char **operands, int count)
 const struct command split_command = {
     .name = "split",
     .summary = "cut a container into several, or an archive into smaller shards",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "--parts=N -o OUTPUT CONTAINER",
+            "--size=SIZE -o OUTPUT CONTAINER",
+            "--count=N -o OUTPUT BAG",
+            "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
+            "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
+            "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
+            "--shard-size=SIZE ARCHIVE",
+            NULL,
+        },
     .examples = {"shardbox split --parts=8 -o train-{}.barecat train.barecat",
                  "shardbox split --ratio=train=0.9,val=0.1 -o {}.barecat all.barecat"},
     .options = options,
     .exit_status = "0 all is in parts, 1 in part or damaged, 2 error",
-    .notes = notes,
+    .notes = "CONTAINER is an archive, a tar, a zip, a bag, a Syrah file or a cache.",
     .operands = OPERAND_ARCHIVE,
     .settings_size = sizeof(struct split_settings),
     .defaults =

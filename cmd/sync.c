@@ -2,15 +2,12 @@
  * shardbox sync: makes an archive equal to a tree or another container, or a tree equal to one.
  */
 #include "task/sync/sync.h"
-#include "open/bag_opening.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/json.h"
-#include "ui/line_to_type.h"
+#include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/owners.h"
 #include "ui/shared_options.h"
 
 #include "archive/remote.h"
@@ -28,71 +25,58 @@
 
 struct settings {
     struct opening opening;
-    bool checksum;
-    bool size_only;
-    bool remove;
-    int64_t max_delete;
-    bool detect_renamed;
-    bool force;
+    struct sb_sync_options wanted;
     struct sb_filter *filter;
-    bool dereference;
-    bool one_file_system;
-    int64_t shard_size;
-    bool seal;
     struct owner_options owners;
-    bool sync;
-    bool dry_run;
+    bool detect_renamed;
     bool itemize;
     int json;
-    int64_t threads;
-};
-
-static const char *const synopsis[] = {
-    "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
-    "[--delete] CONTAINER[:PATH] DIR",
-    NULL,
 };
 
 static const struct option options[] = {
     OPTION_GROUP("What is done"),
-    OPTION_FLAG(0, "delete", struct settings, remove, "remove what SOURCE does not have"),
-    OPTION_INTEGER(0, "max-delete", struct settings, max_delete, "N", 0, INT64_MAX,
+    OPTION_FLAG(0, "delete", struct settings, wanted.remove, "remove what SOURCE does not have"),
+    OPTION_INTEGER(0, "max-delete", struct settings, wanted.most, "N", 0, INT64_MAX,
                    "change nothing if more than N would be removed"),
-    OPTION_FORCE(struct settings, "an empty SOURCE may remove everything"),
-    OPTION_FLAG('c', "checksum", struct settings, checksum,
+    OPTION_FORCE(struct settings, wanted.from_empty, "an empty SOURCE may remove everything"),
+    OPTION_FLAG('c', "checksum", struct settings, wanted.checksum,
                 "compare bytes, not only sizes and times"),
-    OPTION_FLAG(0, "size-only", struct settings, size_only, "another time alone is no change"),
+    OPTION_FLAG(0, "size-only", struct settings, wanted.size_only,
+                "another time alone is no change"),
     OPTION_GROUP("What is taken"),
-    OPTIONS_FILTER(struct settings, "compare"),
-    OPTION_FLAG('L', "dereference", struct settings, dereference,
+    OPTIONS_FILTER(struct settings, filter, "compare"),
+    OPTION_FLAG('L', "dereference", struct settings, wanted.dereference,
                 "of a DIR: what symbolic links point to"),
-    OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
+    OPTION_FLAG('x', "one-file-system", struct settings, wanted.one_file_system,
                 "of a DIR: do not descend into, or remove from, other file systems"),
     OPTION_GROUP("Reports"),
-    OPTION_DRY_RUN(struct settings, dry_run),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
     OPTION_FLAG('i', "itemize-changes", struct settings, itemize,
                 "print each change, with what differs as rsync has it"),
-    OPTION_JSON(struct settings, "an object a line for each change, and for all"),
+    OPTION_JSON(struct settings, json, "an object a line for each change, and for all"),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads to use"),
+    OPTION_THREADS(struct settings, wanted.threads, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_MORE("An archive as TARGET"),
     OPTION_FLAG(0, "detect-renamed", struct settings, detect_renamed,
                 "with --delete: also of a tar or zip, which is read twice"),
-    OPTION_SHARD_SIZE(struct settings),
-    OPTION_FLAG(0, "seal", struct settings, seal, "put new bytes into a new shard"),
+    OPTION_SHARD_SIZE(struct settings, wanted.shard_size),
+    OPTION_FLAG(0, "seal", struct settings, wanted.seal, "put new bytes into a new shard"),
     OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_MORE("A DIR as TARGET"),
-    OPTIONS_OWNERS(struct settings),
-    OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
+    OPTIONS_OWNERS(struct settings, owners),
+    OPTION_FLAG(0, "sync", struct settings, wanted.sync, "have everything on disk before the end"),
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
+};
+
+static const struct option_rule rules[] = {
+    {RULE_WITHOUT, "max-delete", "delete", "--max-delete goes with --delete"},
+    {RULE_WITHOUT, "detect-renamed", "delete", "--detect-renamed goes with --delete"},
+    {0},
 };
 
 /* One side, as it was typed and as it was understood. */
@@ -307,14 +291,14 @@ static void print_change(void *context, const struct sb_entry *entry, unsigned c
     }
     if (settings->json)
         print_object(syncing, &shown, change);
-    else if (settings->itemize || settings->dry_run)
+    else if (settings->itemize || settings->wanted.dry_run)
         print_line(syncing, &shown, change);
 }
 
 static void summarize(struct syncing *syncing, const struct sb_sync_counts *counts)
 {
     const struct settings *settings = syncing->settings;
-    const char *would = settings->dry_run ? "would be " : "";
+    const char *would = settings->wanted.dry_run ? "would be " : "";
     struct json *json = &syncing->json;
     char size[SB_HUMAN_SIZE];
 
@@ -326,7 +310,7 @@ static void summarize(struct syncing *syncing, const struct sb_sync_counts *coun
         json_number(json, "files_written", counts->files);
         json_number(json, "bytes_written", counts->bytes);
         json_number(json, "bytes_removed", counts->removed_bytes);
-        json_flag(json, "dry_run", settings->dry_run);
+        json_flag(json, "dry_run", settings->wanted.dry_run);
         json_print(json);
     }
     output_flush();
@@ -339,7 +323,7 @@ static void summarize(struct syncing *syncing, const struct sb_sync_counts *coun
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: done in part: what is named above was left as it is, everything else "
                         "%sequal",
-                        syncing->target.typed, settings->dry_run ? "would be " : "is ");
+                        syncing->target.typed, settings->wanted.dry_run ? "would be " : "is ");
 }
 
 /* Changes are printed as such, also those that a dry run would make. */
@@ -355,40 +339,13 @@ static const struct sb_notify notify = {.call = pass_event};
 
 /* The run */
 
-static struct sb_sync_options options_of(struct syncing *syncing)
-{
-    const struct settings *settings = syncing->settings;
-
-    return (struct sb_sync_options){
-        .filter = settings->filter,
-        .checksum = settings->checksum,
-        .size_only = settings->size_only,
-        .remove = settings->remove,
-        .most = settings->max_delete,
-        .from_empty = settings->force,
-        .dry_run = settings->dry_run,
-        .threads = (unsigned)settings->threads,
-        .dereference = settings->dereference,
-        .one_file_system = settings->one_file_system,
-        .shard_size = settings->shard_size,
-        .seal = settings->seal,
-        .preserve = owners_are_set(&settings->owners),
-        .numeric_owner = settings->owners.numeric,
-        .sync = settings->sync,
-        .notify = &notify,
-        .changes = {.call = print_change, .context = syncing},
-        .progress = message_progress_call,
-        .context = syncing,
-    };
-}
-
 /* Must all names of SOURCE be known before its first member comes? Of a tree they are looked for
  * anyway. */
 static bool needs_names_first(const struct syncing *syncing)
 {
     if (is_tree_wanted(&syncing->target))
         return !sb_store_archive(syncing->store);
-    return syncing->settings->remove && !sb_store_can(syncing->store, SB_CAN_WALK) &&
+    return syncing->settings->wanted.remove && !sb_store_can(syncing->store, SB_CAN_WALK) &&
            (syncing->settings->detect_renamed || sb_store_archive(syncing->store));
 }
 
@@ -409,8 +366,15 @@ static enum sb_code sync_sides(struct syncing *syncing, struct sb_sync_counts *c
 {
     const struct sb_sync_source source = {
         .store = syncing->store, .again = syncing->again, .within = within_of(&syncing->source)};
-    const struct sb_sync_options wanted = options_of(syncing);
+    struct sb_sync_options wanted = syncing->settings->wanted;
 
+    wanted.filter = syncing->settings->filter;
+    wanted.preserve = owners_are_set(&syncing->settings->owners);
+    wanted.numeric_owner = syncing->settings->owners.numeric;
+    wanted.notify = &notify;
+    wanted.changes.call = print_change;
+    wanted.changes.context = wanted.context = syncing;
+    wanted.progress = message_progress_call;
     if (is_tree_wanted(&syncing->target))
         return sb_sync_to_tree(&source, syncing->target.path, &wanted, counts);
     return sb_sync_to_archive(&source, syncing->target.path, within_of(&syncing->target), &wanted,
@@ -444,9 +408,9 @@ static bool is_elsewhere(const char *typed)
 
 static void say_options(struct line_to_type *line, const struct settings *settings)
 {
-    if (settings->remove)
+    if (settings->wanted.remove)
         line_say(line, "--delete");
-    if (settings->dry_run)
+    if (settings->wanted.dry_run)
         line_say(line, "-n");
 }
 
@@ -488,6 +452,7 @@ static int run(void *context, char **operands, int count)
     const struct settings *settings = context;
     struct syncing syncing = {.settings = settings};
     struct sb_sync_counts counts;
+    const char *wrong;
     enum sb_code code;
 
     if (count != 2)
@@ -497,10 +462,9 @@ static int run(void *context, char **operands, int count)
                              "pipes");
     if (is_elsewhere(operands[0]) || is_elsewhere(operands[1]))
         return explain_elsewhere(settings, operands, is_elsewhere(operands[0]));
-    if (settings->max_delete != NO_LIMIT && !settings->remove)
-        return message_usage("--max-delete goes with --delete");
-    if (settings->detect_renamed && !settings->remove)
-        return message_usage("--detect-renamed goes with --delete");
+    wrong = options_misused(rules);
+    if (wrong)
+        return message_usage("%s", wrong);
     if (settings->itemize && settings->json)
         return message_usage("--itemize-changes and %s cannot be given together",
                              json_option(settings->json));
@@ -512,7 +476,7 @@ static int run(void *context, char **operands, int count)
         message_failure();
     else
         summarize(&syncing, &counts);
-    if (!code && !settings->dry_run)
+    if (!code && !settings->wanted.dry_run)
         protect_later(syncing.target.path);
     release(&syncing);
     return message_status();
@@ -521,7 +485,12 @@ static int run(void *context, char **operands, int count)
 const struct command sync_command = {
     .name = "sync",
     .summary = "make an archive equal to a directory or container, or a directory to one",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
+            "[--delete] CONTAINER[:PATH] DIR",
+            NULL,
+        },
     .examples = {"shardbox sync --delete /data/train train.barecat",
                  "shardbox sync -n train.barecat:images /tmp/images"},
     .options = options,
@@ -531,6 +500,6 @@ const struct command sync_command = {
         "A TARGET that is missing becomes an archive, or a directory if its name ends in '/'.",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct settings),
-    .defaults = &(const struct settings){.max_delete = NO_LIMIT},
+    .defaults = &(const struct settings){.wanted.most = NO_LIMIT},
     .run = run,
 };

@@ -5,8 +5,6 @@
 #include "ui/command.h"
 #include "ui/message.h"
 
-static const char *const synopsis[] = {"[--lazy] DIR...", NULL};
-
 struct settings {
     bool lazy;
 };
@@ -33,7 +31,7 @@ static int run(void *context, char **operands, int count)
 const struct command umount_command = {
     .name = "umount",
     .summary = "end a mount",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"[--lazy] DIR...", NULL},
     .examples = {"shardbox umount /mnt/train", "shardbox umount --lazy /mnt/train"},
     .options = options,
     .exit_status = "0 unmounted, 2 error",

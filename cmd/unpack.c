@@ -2,15 +2,12 @@
  * shardbox unpack: from an archive, a tar, a zip to files, directories and links below one
  * directory, and never anywhere else.
  */
-#include "convert/report.h"
-#include "open/bag_opening.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
-#include "ui/line_to_type.h"
+#include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/owners.h"
+#include "ui/report.h"
 #include "ui/shared_options.h"
 
 #include "core/choice.h"
@@ -28,44 +25,38 @@ struct settings {
     const char *report;
     struct sb_filter *filter;
     int existing;
-    int64_t strip;
+    unsigned strip;
     int64_t max_size;
-    int64_t threads;
+    unsigned threads;
     struct owner_options owners;
     bool touch;
     bool sync;
     bool dry_run;
     bool no_check;
-    bool decompress;
-    bool decompress_all; /* then decompress is set too */
-};
-
-static const char *const synopsis[] = {
-    "[-C DIR] ARCHIVE [PATH|GLOB...]",
-    NULL,
+    struct sb_recode recode;
 };
 
 static const struct option options[] = {
     OPTION_GROUP("What is taken"),
-    OPTIONS_FILTER(struct settings, "take"),
-    OPTION_STRIP(struct settings),
-    OPTIONS_DECOMPRESS(struct settings),
-    OPTION_NO_CHECK(struct settings),
+    OPTIONS_FILTER(struct settings, filter, "take"),
+    OPTION_STRIP(struct settings, strip),
+    OPTIONS_DECOMPRESS(struct settings, recode),
+    OPTION_NO_CHECK(struct settings, no_check),
     OPTION_GROUP("Directory"),
     OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
                 "unpack into DIR, which is made when it is missing", OPERAND_DIRECTORY),
-    OPTION_EXISTING(struct settings, "files that exist already (default: fail)"),
+    OPTION_EXISTING(struct settings, existing, "files that exist already (default: fail)"),
     OPTION_FLAG('m', "touch", struct settings, touch, "set no times: files are as new as they are"),
-    OPTIONS_OWNERS(struct settings),
+    OPTIONS_OWNERS(struct settings, owners),
     OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct settings, dry_run),
-    OPTION_REPORT(struct settings),
+    OPTION_REPORT(struct settings, report),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, "threads that write"),
+    OPTION_THREADS(struct settings, threads, "threads that write"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_MAX_SIZE(struct settings),
+    OPTION_MAX_SIZE(struct settings, max_size),
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
@@ -114,8 +105,7 @@ static bool looks_like_directory(const char *path)
 static bool may_mean_directory(const struct work *work, const char *missing)
 {
     return work->path_count == 1 && strcmp(missing, work->paths[0]) == 0 &&
-           !options_given_of((const char *const[]){"directory", NULL}) &&
-           looks_like_directory(missing);
+           !option_is_given("directory") && looks_like_directory(missing);
 }
 
 static void notice(void *context, enum sb_level level, const char *kind, const char *subject,
@@ -144,7 +134,7 @@ static enum sb_code open_members(struct work *work)
 {
     const struct settings *settings = work->settings;
     struct sb_source_options source_options = {.max_size = settings->max_size,
-                                               .threads = (unsigned)settings->threads,
+                                               .threads = settings->threads,
                                                .no_check = settings->no_check,
                                                .paths = work->paths,
                                                .path_count = work->path_count};
@@ -174,10 +164,8 @@ static enum sb_code unpack_members(struct work *work)
         .directory = settings->directory,
         .filter = settings->filter,
         .choice = work->choice,
-        .strip = (unsigned)settings->strip,
-        .recode = {.decompress = settings->decompress,
-                   .all_layers = settings->decompress_all,
-                   .max_size = settings->max_size},
+        .strip = settings->strip,
+        .recode = settings->recode,
         .max_size = settings->max_size,
         .existing = (enum sb_existing)settings->existing,
         .preserve = owners_are_set(&settings->owners),
@@ -185,7 +173,7 @@ static enum sb_code unpack_members(struct work *work)
         .numeric_owner = settings->owners.numeric,
         .sync = settings->sync,
         .dry_run = settings->dry_run,
-        .threads = (unsigned)settings->threads,
+        .threads = settings->threads,
         .notify = &work->notify,
         .written = settings->dry_run ? list : NULL,
         .progress = message_progress_call,
@@ -290,7 +278,8 @@ static int run(void *context, char **operands, int count)
         .path_count = (size_t)count - 1,
     };
 
-    settings->decompress |= settings->decompress_all;
+    settings->recode.decompress |= settings->recode.all_layers;
+    settings->recode.max_size = settings->max_size;
     work.notify = (struct sb_notify){.call = notice, .context = &work};
     return unpack(&work);
 }
@@ -298,7 +287,11 @@ static int run(void *context, char **operands, int count)
 const struct command unpack_command = {
     .name = "unpack",
     .summary = "write the files of an archive, tar or zip to a directory",
-    .synopsis = synopsis,
+    .synopsis =
+        (const char *const[]){
+            "[-C DIR] ARCHIVE [PATH|GLOB...]",
+            NULL,
+        },
     .examples = {"shardbox unpack -C /tmp/train train.barecat",
                  "shardbox unpack train.barecat 'images/00*.jpg'"},
     .options = options,

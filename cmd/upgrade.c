@@ -4,7 +4,6 @@
 #include "task/change/upgrade.h"
 #include "core/io.h"
 #include "open/opening.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -15,30 +14,24 @@
 #include <stdio.h>
 
 struct settings {
-    bool accept;
-    bool checksums;
-    bool keep_old;
-    bool dry_run;
-    int64_t threads;
+    struct sb_upgrade_options wanted;
     const char *archive;
 };
 
 static const struct option options[] = {
-    OPTION_FLAG(0, "accept", struct settings, accept,
+    OPTION_FLAG(0, "accept", struct settings, wanted.accept,
                 "take an index that was made again as it was before as it is"),
-    OPTION_FLAG(0, "checksums", struct settings, checksums,
+    OPTION_FLAG(0, "checksums", struct settings, wanted.checksums,
                 "compute absent checksums, by reading the files"),
-    OPTION_FLAG(0, "keep-old", struct settings, keep_old,
+    OPTION_FLAG(0, "keep-old", struct settings, wanted.keep_old,
                 "keep an index of an older schema beside the new one, as .old"),
     OPTION_PROTECT,
     OPTION_WAIT,
-    OPTION_DRY_RUN(struct settings, dry_run),
-    OPTION_THREADS(struct settings, "read with N threads"),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
+    OPTION_THREADS(struct settings, wanted.threads, "read with N threads"),
     OPTION_BWLIMIT,
     OPTION_END,
 };
-
-static const char *const synopsis[] = {"ARCHIVE", NULL};
 
 static void show_progress(void *context, int64_t done, int64_t files)
 {
@@ -62,7 +55,7 @@ static void say(const struct settings *settings, const char *done, const char *t
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (settings->dry_run) {
+    if (settings->wanted.dry_run) {
         output_text("would ");
         output_text(todo);
         output_char(' ');
@@ -113,7 +106,7 @@ static void describe(const struct settings *settings, const struct sb_upgrade_re
     if (result->shard_count)
         say(settings, "dropped", "drop", "config.shardbox_shard_count, which made no sense");
     say_count(settings, "computed", "compute", result->checksums, "checksum", "checksums");
-    if (settings->keep_old && !result->rebuilt && !did_nothing(result))
+    if (settings->wanted.keep_old && !result->rebuilt && !did_nothing(result))
         message_warning("%s: is of schema 0.3 and changes in place: --keep-old keeps nothing of it",
                         settings->archive);
     if (did_nothing(result))
@@ -124,25 +117,18 @@ static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     struct sb_upgrade_result result;
-    struct sb_upgrade_options wanted = {
-        .dry_run = settings->dry_run,
-        .accept = settings->accept,
-        .checksums = settings->checksums,
-        .keep_old = settings->keep_old,
-        .threads = (unsigned)settings->threads,
-        .progress = show_progress,
-    };
     enum sb_code code;
 
     (void)count;
     settings->archive = operands[0];
-    code = sb_upgrade(settings->archive, &wanted, &message_notify, &result);
+    settings->wanted.progress = show_progress;
+    code = sb_upgrade(settings->archive, &settings->wanted, &message_notify, &result);
     message_progress_end();
-    if (code == SB_OK || !settings->dry_run)
+    if (code == SB_OK || !settings->wanted.dry_run)
         describe(settings, &result);
     output_flush();
     if (code == SB_OK) {
-        if (!settings->dry_run)
+        if (!settings->wanted.dry_run)
             protect_later(settings->archive);
         return message_status();
     }
@@ -153,7 +139,7 @@ static int run(void *context, char **operands, int count)
 const struct command upgrade_command = {
     .name = "upgrade",
     .summary = "bring an archive's index to the present schema, and repair it",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE", NULL},
     .examples = {"shardbox upgrade -n train.barecat", "shardbox upgrade --checksums train.barecat"},
     .options = options,
     .exit_status = "0 done or nothing to do, 1 done in part, 2 error",

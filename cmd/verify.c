@@ -1,83 +1,86 @@
 /*
  * shardbox verify: is an archive, or another container, sound?
  */
+#include "verify/verify.h"
 #include "archive/archive.h"
 #include "core/array.h"
 #include "core/file.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "open/cache_opening.h"
 #include "open/opening.h"
 #include "store/syrah/set.h"
 #include "task/verify/container.h"
 #include "task/verify/syrah.h"
-#include "ui/bandwidth.h"
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "verify/defect.h"
-#include "verify/run.h"
-#include "verify/summary.h"
+#include "ui/shared_options.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 static const struct option options[] = {
     OPTION_GROUP("What is checked"),
-    OPTION_FLAG('Q', "quick", struct verify_settings, quick,
+    OPTION_FLAG('Q', "quick", struct verify_settings, wanted.quick,
                 "the index and the shards' sizes, no file's bytes"),
-    OPTION_FLAG(0, "strict", struct verify_settings, strict,
+    OPTION_FLAG(0, "strict", struct verify_settings, wanted.strict,
                 "a file without a checksum is a defect"),
-    OPTION_FLAG(0, "present", struct verify_settings, present,
+    OPTION_FLAG(0, "present", struct verify_settings, wanted.present,
                 "shards that have arrived; list the others"),
-    OPTIONS_VERIFY_CHOICE(struct verify_settings, choice),
+    OPTION_TEXT(0, "subset", struct verify_settings, choice.subset, "I/N|P%|SIZE",
+                "share I of N, P percent or SIZE (the same each run)", OPERAND_NONE),
+    OPTION_TEXT(0, "part", struct verify_settings, choice.part, "I/N",
+                "as --subset=I/N; 'auto': by the job array, or MPI", OPERAND_NONE),
+    OPTION_TEXT(0, "shards", struct verify_settings, choice.shards, "A-B",
+                "read only files in these shards", OPERAND_NONE),
+    OPTION_TEXT(0, "max-time", struct verify_settings, choice.max_time, "TIME",
+                "end after so long (2h, 90m, 1d)", OPERAND_NONE),
+    OPTION_TEXT(0, "state", struct verify_settings, choice.state, "FILE",
+                "remember what was read; each run reads what is due", OPERAND_FILE),
+    OPTION_TEXT(0, "max-age", struct verify_settings, choice.max_age, "TIME",
+                "leave out what --state has sound since (30d)", OPERAND_NONE),
     OPTION_GROUP("Reports"),
     OPTION_FLAG(0, "json", struct verify_settings, json, "print each defect as a line of JSON"),
     OPTION_TEXT(0, "report", struct verify_settings, report, "FILE",
                 "write defects to FILE, as JSON Lines, print none", OPERAND_FILE),
     OPTION_TEXT(0, "prom", struct verify_settings, metrics, "FILE",
                 "write metrics for Prometheus to FILE", OPERAND_FILE),
-    OPTIONS_VERIFY_REPAIR(struct verify_settings, repair),
+    OPTION_GROUP("Repair"),
+    OPTION_FLAG(0, "repair", struct verify_settings, repair.repair,
+                "repair by parity files, or the index of a cache"),
+    OPTION_TEXT(0, "repair-from", struct verify_settings, repair.from, "COPY",
+                "restore files from an archive, directory, tar or zip", OPERAND_FILE),
+    OPTION_FLAG(0, "undo-repair", struct verify_settings, repair.undo,
+                "put back what repairs have replaced"),
+    OPTION_DRY_RUN(struct verify_settings, repair.dry_run),
+    OPTION_WAIT,
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct verify_settings, "read with N threads"),
+    OPTION_THREADS(struct verify_settings, wanted.threads, "read with N threads"),
     OPTION_BWLIMIT,
-    OPTIONS_VERIFY_REPAIR_MORE(struct verify_settings, repair),
+    OPTION_MORE("Repair, in detail"),
+    OPTION_TEXT(0, "parity-dir", struct verify_settings, repair.parity_dir, "DIR",
+                "where parity files are, if not beside their files", OPERAND_FILE),
+    OPTION_FLAG(0, "trust-parity", struct verify_settings, repair.trust,
+                "what nothing else confirms is right as it was protected"),
+    OPTION_TEXT(0, "repair-prefix", struct verify_settings, repair.prefix, "DIR",
+                "the directory of COPY that has the files", OPERAND_ANY),
     OPTION_MORE("Input"),
-    OPTION_MAX_SIZE(struct verify_settings),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_MEMLIMIT,
-    OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
-    OPTIONS_VERIFY_CACHE(struct verify_settings, cache),
+    OPTION_MAX_SIZE(struct verify_settings, wanted.max_size),
+    OPTIONS_INPUT,
+    OPTIONS_BAG(struct verify_settings, records.bag),
+    OPTIONS_RECORDS(struct verify_settings, records.files_from),
+    OPTION_TEXT(0, "repair-to", struct verify_settings, records.repair_to, "BAG",
+                "write the sound records to BAG", OPERAND_FILE),
+    OPTION_FLAG(0, "keep-numbers", struct verify_settings, records.keep_numbers,
+                "with it: damaged records are written as empty ones"),
+    OPTION_FLAG('f', "force", struct verify_settings, records.force,
+                "replace BAG; --repair: however young the cache is"),
+    OPTION_MORE("Caches"),
+    OPTION_TEXT(0, "min-age", struct verify_settings, cache.min_age, "TIME",
+                "no --repair where a file was written since (default: 10m)", OPERAND_NONE),
     OPTION_END,
 };
-
-static const char *const synopsis[] = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL};
-
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_summary(const struct verify_run *run, const struct sb_verify_syrah_result *counts)
-{
-    verify_print_summary("Syrah file", counts->unproved,
-                         (const struct verify_count[]){{"defects", run->result.defects},
-                                                       {"items", counts->items},
-                                                       {"arrays", counts->arrays},
-                                                       {"bytes_read", run->result.bytes_read},
-                                                       {"unchecked", run->result.unchecked},
-                                                       {NULL, 0}});
-}
-
-static void add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
-{
-    sum->defects += one->defects;
-    sum->remedies |= one->remedies;
-    sum->files += one->files;
-    sb_count_up(&sum->bytes, one->bytes);
-    sum->files_read += one->files_read;
-    sb_count_up(&sum->bytes_read, one->bytes_read);
-    sum->unchecked += one->unchecked;
-}
 
 static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
                                 const struct sb_verify_options *wanted,
@@ -87,7 +90,7 @@ static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
     struct sb_verify_result result;
     enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts);
 
-    add_result(&run->result, &result);
+    verify_add_result(&run->result, &result);
     sum->items += counts.items;
     sum->arrays = counts.arrays;
     sum->unproved = counts.unproved;
@@ -127,7 +130,13 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
     message_progress_end();
     run->unproved = counts.unproved;
     if (!code && run->settings->json)
-        print_summary(run, &counts);
+        verify_print_summary("Syrah file", counts.unproved,
+                             (const struct verify_count[]){{"defects", run->result.defects},
+                                                           {"items", counts.items},
+                                                           {"arrays", counts.arrays},
+                                                           {"bytes_read", run->result.bytes_read},
+                                                           {"unchecked", run->result.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         verify_summarize_container(run);
@@ -148,18 +157,12 @@ static void add_damage(struct verify_run *run, const struct sb_error *err)
 
 static struct sb_verify_options options_of(const struct verify_run *run)
 {
-    const struct verify_settings *settings = run->settings;
+    struct sb_verify_options wanted = run->settings->wanted;
 
-    return (struct sb_verify_options){
-        .quick = settings->quick,
-        .strict = settings->strict,
-        .present = settings->present,
-        .threads = (unsigned)settings->threads,
-        .max_size = settings->max_size,
-        .paths = run->names,
-        .path_count = run->name_count,
-        .choice = run->choice,
-    };
+    wanted.paths = run->names;
+    wanted.path_count = run->name_count;
+    wanted.choice = run->choice;
+    return wanted;
 }
 
 static enum sb_code end_archive(struct verify_run *run, enum sb_code code,
@@ -189,20 +192,6 @@ static enum sb_code verify_archive(struct verify_run *run, struct sb_store *stor
     return end_archive(run, code, sb_error());
 }
 
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_container_summary(const struct verify_run *run)
-{
-    const struct sb_verify_result *result = &run->result;
-
-    verify_print_summary(run->word, run->unproved,
-                         (const struct verify_count[]){{"defects", result->defects},
-                                                       {"files", result->files},
-                                                       {"dirs", result->dirs},
-                                                       {"bytes_read", result->bytes_read},
-                                                       {"unchecked", result->unchecked},
-                                                       {NULL, 0}});
-}
-
 static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,
                                    const struct sb_verify_options *wanted)
 {
@@ -211,19 +200,20 @@ static enum sb_code verify_members(struct verify_run *run, struct sb_store *stor
 
     message_progress_end();
     if (!code && run->settings->json)
-        print_container_summary(run);
+        verify_print_summary(run->word, run->unproved,
+                             (const struct verify_count[]){{"defects", run->result.defects},
+                                                           {"files", run->result.files},
+                                                           {"dirs", run->result.dirs},
+                                                           {"bytes_read", run->result.bytes_read},
+                                                           {"unchecked", run->result.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         verify_summarize_container(run);
     return code;
 }
 
-static enum sb_code refuse_present(const struct verify_run *run)
-{
-    if (!run->settings->present)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "%s: is no archive, whose shards arrive one by one", run->name);
-}
+#define NO_SHARDS_ARRIVE "%s: is no archive, whose shards arrive one by one"
 
 static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
 {
@@ -237,7 +227,8 @@ static enum sb_code verify_bag(struct verify_run *run, struct sb_store *store)
                        run->path, misused, strcmp(misused, "subset") == 0 ? "=P% or SIZE" : "");
     if (run->name_count > 0)
         return sb_fail(SB_INVALID, "%s: has records, not names; --records chooses them", run->path);
-    TRY(refuse_present(run));
+    if (run->settings->wanted.present)
+        return sb_fail(SB_INVALID, NO_SHARDS_ARRIVE, run->name);
     return verify_records(run, store, options_of(run).threads);
 }
 
@@ -249,7 +240,7 @@ static enum sb_code choose(struct verify_run *run)
 
     if (code || !given)
         return code;
-    if (run->settings->quick)
+    if (run->settings->wanted.quick)
         return sb_fail(SB_INVALID,
                        "--quick reads no file's bytes, and --%s says which are read; give one",
                        given);
@@ -258,40 +249,23 @@ static enum sb_code choose(struct verify_run *run)
     return SB_OK;
 }
 
-static enum sb_code refuse_choice(const struct verify_run *run)
-{
-    const char *given = verify_choice_given(&run->settings->choice);
-
-    if (!given)
-        return SB_OK;
-    return sb_fail(
-        SB_INVALID,
-        "%s: is no archive, and read from its beginning to its end: --%s is for archives "
-        "and bags ('shardbox convert --wrap' makes an archive over a plain tar or zip "
-        "without copying it)",
-        run->path, given);
-}
-
 /* A container that is read from its beginning to its end. */
 static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store)
 {
+    const char *given = verify_choice_given(&run->settings->choice);
     struct sb_verify_options wanted = options_of(run);
 
-    TRY(refuse_choice(run));
+    if (given)
+        return sb_fail(SB_INVALID,
+                       "%s: is no archive, and read from its beginning to its end: --%s is for "
+                       "archives and bags ('shardbox convert --wrap' makes an archive over a plain "
+                       "tar or zip without copying it)",
+                       run->path, given);
     TRY(verify_repair_refuse(run, false));
-    TRY(refuse_present(run));
-    if (run->rows == SB_CAN_ITEMS)
-        return verify_items(run, store, &wanted);
-    return verify_members(run, store, &wanted);
-}
-
-static enum sb_code refuse_records(const struct verify_run *run)
-{
-    const char *misused = option_of_verify_records();
-
-    if (!misused || run->rows == SB_CAN_BAGS)
-        return SB_OK;
-    return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
+    if (run->settings->wanted.present)
+        return sb_fail(SB_INVALID, NO_SHARDS_ARRIVE, run->name);
+    return run->rows == SB_CAN_ITEMS ? verify_items(run, store, &wanted)
+                                     : verify_members(run, store, &wanted);
 }
 
 static enum sb_store_ability rows_of(const struct sb_store *store)
@@ -307,6 +281,8 @@ static enum sb_store_ability rows_of(const struct sb_store *store)
 
 static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
 {
+    const char *misused;
+
     if (holds_caches(store))
         return verify_cache(run, true, options_of(run).threads);
     TRY(sb_store_refuse_tree(store));
@@ -317,7 +293,9 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
     TRY(verify_cache_refuse(run));
     TRY(choose(run));
     TRY(verify_repair_check(run));
-    TRY(refuse_records(run));
+    misused = option_of_verify_records();
+    if (misused && run->rows != SB_CAN_BAGS)
+        return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
     if (sb_store_archive(store))
         return verify_archive(run, store);
     return run->rows == SB_CAN_BAGS ? verify_bag(run, store) : verify_whole(run, store);
@@ -360,35 +338,24 @@ static enum sb_code verify(struct verify_run *run)
     return SB_OK;
 }
 
-/* What is wrong with the options, or NULL. */
-static const char *misuse_of(const struct verify_settings *settings)
+static int run(void *context, char **operands, int count)
 {
-    if (settings->report && settings->json)
-        return "--report writes what --json would; leave one out";
-    if (settings->metrics && strcmp(settings->metrics, "-") == 0)
-        return "--prom writes a file, which the collector reads; give it a name";
-    return NULL;
-}
-
-static int run(void *settings, char **operands, int count)
-{
-    const char *misused = misuse_of(settings);
+    const struct verify_settings *settings = context;
     struct verify_run run;
-    enum sb_code code;
 
-    if (misused)
-        return message_usage("%s", misused);
-    code = verify_run_begin(&run, settings, operands, (size_t)count);
-    if (code)
+    if (settings->report && settings->json)
+        return message_usage("--report writes what --json would; leave one out");
+    if (settings->metrics && strcmp(settings->metrics, "-") == 0)
+        return message_usage("--prom writes a file, which the collector reads; give it a name");
+    if (verify_run_begin(&run, settings, operands, (size_t)count))
         return message_failure();
-    code = verify(&run);
-    return verify_run_end(&run, code);
+    return verify_run_end(&run, verify(&run));
 }
 
 const struct command verify_command = {
     .name = "verify",
     .summary = "check an archive: its index, its shards and every byte",
-    .synopsis = synopsis,
+    .synopsis = (const char *const[]){"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL},
     .examples = {"shardbox verify --repair train.barecat",
                  "shardbox verify --repair-from=/backup/train.barecat train.barecat"},
     .options = options,

@@ -1,6 +1,6 @@
-#include "cat/samples.h"
+#include "cat/cat.h"
 
-#include "open/chosen_rows.h"
+#include "open/chosen.h"
 #include "ui/message.h"
 
 #include "core/interrupt.h"

@@ -6,15 +6,15 @@
 
 static bool writes_bag(const struct record_use *use)
 {
-    return sb_container_takes(use->to.kind) & SB_TO_RECORDS;
+    return sb_container_takes(use->wanted->to.kind) & SB_TO_RECORDS;
 }
 
 bool writes_frames(const struct record_settings *settings, const struct record_use *use)
 {
-    return settings->framing != NOT_FRAMED && use->to.kind == SB_UNKNOWN;
+    return settings->framing != NOT_FRAMED && use->wanted->to.kind == SB_UNKNOWN;
 }
 
-static bool has_words(const struct bag_words *words)
+static bool has_words(const struct sb_bag_words *words)
 {
     return words->compression || words->limits || words->layout || words->dictionary;
 }
@@ -44,8 +44,8 @@ static bool reads_bag(const struct record_settings *settings, const struct recor
 {
     bool found = sb_container_can(use->from.kind) & SB_CAN_RECORDS || settings->keys;
 
-    for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->input_count; i++)
-        found = holds_bags(use->inputs[i]);
+    for (size_t i = 0; !found && use->from.kind == SB_UNKNOWN && i < use->wanted->input_count; i++)
+        found = holds_bags(use->wanted->inputs[i]);
     return found;
 }
 
@@ -70,16 +70,16 @@ const char *misused_records(const struct record_settings *settings, const struct
     if (settings->framing != NOT_FRAMED && !writes_frames(settings, use) &&
         use->from.kind != SB_UNKNOWN)
         return "--frame says what INPUTs are: it excludes --from";
-    if (settings->files_from && use->input_count > 1)
+    if (settings->files_from && use->wanted->input_count > 1)
         return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
     return misused_bag_words(settings, reads_bag(settings, use), writes_bag(use));
 }
 
 /* Options of INPUTs; those without from- are too, if no bag is written. */
-static struct bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
+static struct sb_bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
 {
-    struct bag_words words = settings->from_bag;
-    const struct bag_words *other = &settings->bag;
+    struct sb_bag_words words = settings->from_bag;
+    const struct sb_bag_words *other = &settings->bag;
 
     if (to_bag)
         return words;
@@ -95,15 +95,16 @@ static enum sb_compression compression_of(const struct record_settings *settings
                                           const struct record_use *use)
 {
     if (settings->bag.compression != SB_COMPRESSION_AUTO || !use->to_given)
-        return (enum sb_compression)settings->bag.compression;
-    return use->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
+        return settings->bag.compression;
+    return use->wanted->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD : SB_COMPRESSION_NONE;
 }
 
 bool writes_zstd(const struct record_settings *settings, const struct record_use *use)
 {
     enum sb_compression compression = compression_of(settings, use);
 
-    return writes_bag(use) && sb_compression_of(compression, use->output) == SB_COMPRESSION_ZSTD;
+    return writes_bag(use) &&
+           sb_compression_of(compression, use->wanted->output) == SB_COMPRESSION_ZSTD;
 }
 
 static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings,
@@ -111,21 +112,21 @@ static void fill_output(struct sb_convert_records *wanted, const struct record_s
 {
     wanted->write = (struct sb_bag_writer_options){
         .compression = compression_of(settings, use),
-        .limits = (enum sb_limits_placement)settings->bag.limits,
-        .layout = (enum sb_bag_layout)settings->bag.layout,
+        .limits = settings->bag.limits,
+        .layout = settings->bag.layout,
         .shard_records = settings->count,
-        .shard_bytes = use->shard_size,
+        .shard_bytes = use->wanted->shard_size,
         .total = -1,
     };
     wanted->dictionary = settings->bag.dictionary;
-    wanted->encode_anew = use->level > 0;
+    wanted->encode_anew = use->wanted->level > 0;
 }
 
 enum sb_code records_open(struct records *records, const struct record_settings *settings,
                           const struct record_use *use)
 {
     bool to_bag = writes_bag(use);
-    struct bag_words words = words_of_inputs(settings, to_bag);
+    struct sb_bag_words words = words_of_inputs(settings, to_bag);
 
     *records = (struct records){
         .wanted = {.name_format = settings->name_format, .keys = settings->keys},
@@ -139,7 +140,7 @@ enum sb_code records_open(struct records *records, const struct record_settings 
     if (to_bag)
         fill_output(&records->wanted, settings, use);
     TRY(chosen_records_open(&records->chosen, settings->files_from, '\n'));
-    if (records->chosen.options.list && use->force)
+    if (records->chosen.options.list && use->wanted->force)
         sb_list_must_name(records->chosen.options.list);
     if (records->chosen.given)
         records->wanted.choice = &records->chosen.options;

@@ -4,17 +4,17 @@
 #ifndef SB_CMD_CONVERT_RECORDS_H
 #define SB_CMD_CONVERT_RECORDS_H
 
-#include "open/bag_opening.h"
-#include "open/chosen_records.h"
+#include "open/chosen.h"
+#include "open/opening.h"
 #include "task/convert/convert.h"
 
 #define NOT_FRAMED (-1)
 
 struct record_settings {
-    int framing;               /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
-    struct bag_words bag;      /* of a bag that is written, else of those that are read */
-    struct bag_words from_bag; /* of those that are read */
-    const char *files_from;    /* numbers of records, besides --records */
+    int framing;             /* enum sb_framing, or NOT_FRAMED: set before options are parsed */
+    struct sb_bag_words bag; /* of a bag that is written, else of those that are read */
+    struct sb_bag_words from_bag; /* of those that are read */
+    const char *files_from;       /* numbers of records, besides --records */
     const char *name_format;
     const char *keys;
     int64_t count; /* records a shard; 0: any number */
@@ -34,34 +34,12 @@ struct record_settings {
         OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
                       "how records lie in their shards")
 
-/* All the other options of records. */
-#define OPTIONS_OF_RECORDS(settings, field)                                                        \
-    OPTIONS_OF_BAGS(settings, field), OPTION_GROUP("Records"),                                     \
-        OPTION_CHOICE(0, "frame", settings, field.framing, "HOW", sb_framing_words,                \
-                      "how records in a file or pipe are split: line, u32"),                       \
-        OPTION_MORE("Records"),                                                                    \
-        OPTION_TEXT(0, "name-format", settings, field.name_format, "FORMAT",                       \
-                    "names of records that become files (default: %08d)", OPERAND_ANY),            \
-        OPTION_TEXT(0, "keys", settings, field.keys, "BAG",                                        \
-                    "names of records: read from BAG, or written there", OPERAND_FILE),            \
-        OPTION_MORE("Bags"),                                                                       \
-        OPTION_INTEGER(0, "count", settings, field.count, "N", 1, INT64_MAX,                       \
-                       "of a bag of several shards: N records a shard"),                           \
-        OPTION_FLAG(0, "limits-only", settings, field.limits_only,                                 \
-                    "make a bag of each shard of ARCHIVE, by its limits")
-
 /* What they must agree with. */
 struct record_use {
-    char *const *inputs;
-    size_t input_count;
-    struct sb_container_type from; /* SB_UNKNOWN: not said */
-    const char *output;
-    struct sb_container_type to;
-    bool to_given; /* by --to */
-    int64_t shard_size;
-    int64_t level; /* 0: not said */
-    bool append;
-    bool force; /* a list of records must name some: see sb_list_must_name */
+    const struct sb_convert_options *wanted; /* but for its records; with force, a list of records
+                                                must name some: see sb_list_must_name */
+    struct sb_container_type from;           /* SB_UNKNOWN: not said */
+    bool to_given;                           /* by --to */
 };
 
 /* Are records, of a bag that is written, compressed? */

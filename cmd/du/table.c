@@ -1,14 +1,16 @@
-#include "du/table.h"
-
-#include "open/arrays_given.h"
-#include "open/cache_opening.h"
-#include "ui/cells.h"
+#include "du/du.h"
+#include "open/given.h"
+#include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
+#include "ui/rows.h"
 
+#include "core/buf.h"
 #include "core/io.h"
+#include "core/name.h"
+#include "core/number.h"
 #include "store/usage.h"
 
 #include <inttypes.h>
@@ -197,9 +199,7 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
     end_writing(&writing);
 }
 
-const char *const du_options_of_bags[] = {
-    "compression", "dictionary", "limits", "layout", "threads", NULL,
-};
+const char du_options_of_bags[] = "compression dictionary limits layout threads";
 
 static enum sb_code measure(const struct du_table *wanted, struct sb_table *table,
                             struct sb_usage *usage)
@@ -289,9 +289,7 @@ static enum sb_code show_caches(const struct du_table *wanted, const char *path)
 
 static int check_usage(const struct sb_store *store, bool samples, bool several, int operands)
 {
-    static const char *const of_trees[] = {
-        "all", "max-depth", "count", "sort", "export", "gaps", "null", NULL,
-    };
+    static const char of_trees[] = "all max-depth count sort export gaps null";
     const char *path = sb_store_path(store), *other = options_given_of(of_trees);
     bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS);
 
@@ -327,4 +325,62 @@ int du_table(const struct du_table *wanted, struct sb_store *store, bool several
         return status;
     code = several ? show_caches(wanted, sb_store_path(store)) : show_table(wanted, store);
     return code ? message_failure() : message_status();
+}
+
+struct du_part {
+    char *path;
+    struct du_amounts amounts;
+};
+
+void du_total_release(struct du_total *total)
+{
+    for (size_t i = 0; i < total->count; i++)
+        free(total->parts[i].path);
+    free(total->parts);
+    *total = (struct du_total){0};
+}
+
+void du_total_add(struct du_total *total, const char *path, struct du_amounts amounts)
+{
+    struct du_part part = {.path = strdup(path), .amounts = amounts};
+
+    output_need(part.path ? SB_OK : SB_NOMEM);
+    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part)));
+    total->parts[total->count++] = part;
+}
+
+static int rank(char c)
+{
+    return c == '/' ? 1 : c ? 1 + (unsigned char)c : 0;
+}
+
+/* A directory comes just before all that is below it. */
+static int compare(const void *left, const void *right)
+{
+    const char *a = ((const struct du_part *)left)->path;
+    const char *b = ((const struct du_part *)right)->path;
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return rank(*a) - rank(*b);
+}
+
+struct du_amounts du_total_sum(struct du_total *total)
+{
+    struct du_amounts sum = {0};
+    const char *last = NULL;
+
+    if (total->count > 0)
+        qsort(total->parts, total->count, sizeof(*total->parts), compare);
+    for (size_t i = 0; i < total->count; i++) {
+        const struct du_part *part = &total->parts[i];
+
+        if (last && sb_name_within(part->path, strlen(part->path), last, strlen(last)))
+            continue;
+        last = part->path;
+        sb_count_up(&sum.size, part->amounts.size);
+        sb_count_up(&sum.files, part->amounts.files);
+    }
+    return sum;
 }

@@ -1,4 +1,4 @@
-#include "find/tests.h"
+#include "find/find.h"
 #include "ui/output.h"
 
 #include "core/glob.h"
@@ -145,7 +145,7 @@ void find_test_size(struct find_node *node, struct find_number units, int64_t un
     node->size.unit = unit;
 }
 
-static bool empty_passes(const struct find_node *node, struct find_visit *visit)
+bool find_empty(const struct find_node *node, struct find_visit *visit)
 {
     const struct sb_entry *entry = visit->entry;
 
@@ -153,12 +153,6 @@ static bool empty_passes(const struct find_node *node, struct find_visit *visit)
     if (entry->type == SB_DIR)
         return entry->num_files == 0 && entry->num_subdirs == 0;
     return entry->type == SB_FILE && entry->size == 0;
-}
-
-void find_test_empty(struct find_node *node)
-{
-    node->passes = empty_passes;
-    node->needs = FIND_ROWS;
 }
 
 static bool time_passes(const struct find_node *node, struct find_visit *visit)

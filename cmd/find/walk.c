@@ -1,6 +1,9 @@
-#include "find/walk.h"
+#include "find/find.h"
+#include "ui/message.h"
 #include "ui/output.h"
 
+#include "archive/listed.h"
+#include "core/list.h"
 #include "core/name.h"
 #include "task/fetch/entry_sort.h"
 
@@ -94,7 +97,7 @@ static enum sb_code find_by_path(struct finding *finding)
 static enum sb_code find_by_address(struct finding *finding)
 {
     struct sb_query query = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code = SB_OK;
 
@@ -103,7 +106,6 @@ static enum sb_code find_by_address(struct finding *finding)
         if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
             find_consider(finding, &entry);
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -111,29 +113,28 @@ static enum sb_code find_by_address(struct finding *finding)
 static enum sb_code sort_files(struct finding *finding, struct sb_entry_sort *sort)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_begin(sort);
+    enum sb_code code;
 
-    while (!code && !(code = sb_select_next(finding->select, &entry))) {
+    TRY(sb_entry_sort_begin(sort));
+    while (!(code = sb_select_next(finding->select, &entry))) {
         if (entry.defect)
             leave_out(&finding->left_out, &entry);
         else if (entry.type != SB_DIR)
-            code = sb_entry_sort_add(sort, ~entry.size, 0, &entry);
+            TRY(sb_entry_sort_add(sort, ~entry.size, 0, &entry));
     }
     return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code find_by_size(struct finding *finding)
 {
-    struct sb_entry_sort *sort;
+    CLEANUP(sb_entry_sort_freep) struct sb_entry_sort *sort = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_entry_sort_new(&sort, false);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
-    code = sort_files(finding, sort);
-    while (!code && !finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
+    TRY(sb_entry_sort_new(&sort, false));
+    TRY(sort_files(finding, sort));
+    while (!finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
         find_consider(finding, &entry);
-    sb_entry_sort_free(sort);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -163,4 +164,46 @@ void finding_release(struct finding *finding)
     sb_buf_release(&finding->visit.folded);
     sb_buf_release(&finding->pruned);
     free(finding->pruned_sizes);
+}
+
+static void consider_listed(struct finding *finding, const struct sb_listed_name *name)
+{
+    const struct find_settings *settings = finding->settings;
+
+    if (settings->missing && !name->there)
+        output_line(name->given, strlen(name->given), settings->nul);
+    else if (!name->there)
+        sb_report(&message_notify, SB_PROBLEM, "missing", name->given,
+                  "no such file or directory in the archive");
+    else if (!settings->missing)
+        find_consider(finding, &name->entry);
+}
+
+/*
+ * When members are considered no lock is held: what is printed may have to wait. A batch ends when
+ * the next name would have to be waited for.
+ */
+static enum sb_code consider_batches(struct finding *finding, struct sb_listed *listed)
+{
+    enum sb_code code = SB_OK;
+
+    while (!code && !finding->visit.quit) {
+        code = sb_listed_take(listed);
+        if (!code)
+            code = sb_listed_look_up(listed);
+        for (size_t i = 0; !code && i < sb_listed_count(listed) && !finding->visit.quit; i++)
+            consider_listed(finding, sb_listed_at(listed, i));
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code find_listed(struct finding *finding)
+{
+    const struct find_settings *settings = finding->settings;
+    CLEANUP(sb_list_freep) struct sb_list *list = NULL;
+    CLEANUP(sb_listed_freep) struct sb_listed *listed = NULL;
+
+    TRY(sb_list_open(&list, settings->files_from, settings->nul ? '\0' : '\n'));
+    TRY(sb_listed_new(&listed, finding->archive, list, (unsigned)settings->threads));
+    return consider_batches(finding, listed);
 }

@@ -1,11 +1,7 @@
-#include "find/words.h"
-#include "find/print.h"
-#include "find/tests.h"
+#include "find/find.h"
 #include "ui/local_time.h"
+#include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/nearest.h"
-#include "ui/other_options.h"
-#include "ui/printf_format.h"
 
 #include "archive/accounts.h"
 #include "core/array.h"
@@ -29,6 +25,7 @@ struct word {
     const char *value; /* what it must be followed by; NULL: by nothing */
     enum find_part part;
     find_passes *passes;                      /* NULL: parse makes the test */
+    unsigned needs;                           /* FIND_ bits that passes needs */
     bool (*parse)(const struct taken *taken); /* false after a message; NULL: nothing to do */
     bool global;                              /* no test, but holds for all of it: no node */
 };
@@ -39,6 +36,13 @@ struct taken {
     const struct word *word;
     const char *value;
 };
+
+/* The value of the word is not what it must be. */
+static bool refuse(const struct taken *taken, const char *what)
+{
+    message_usage("%s: '%s' is not %s", taken->word->name, taken->value, what);
+    return false;
+}
 
 /* Names are UTF-8 whatever the user's locale. */
 static void use_unicode(void)
@@ -129,18 +133,9 @@ static bool parse_size(const struct taken *taken)
     bool good = digits && parse_number(digits, &number);
 
     free(digits);
-    if (!good) {
-        message_usage("%s: '%s' is not a number with c, w, b, k, M or G, such as +10M or 512c",
-                      taken->word->name, taken->value);
-        return false;
-    }
+    if (!good)
+        return refuse(taken, "a number with c, w, b, k, M or G, such as +10M or 512c");
     find_test_size(taken->node, number, letter ? units[letter - letters] : units[2]);
-    return true;
-}
-
-static bool parse_empty(const struct taken *taken)
-{
-    find_test_empty(taken->node);
     return true;
 }
 
@@ -202,11 +197,8 @@ static bool parse_mtime(const struct taken *taken)
     int64_t age, more;
     char sign;
 
-    if (!parse_age(taken->value, DAY, &sign, &age)) {
-        message_usage("%s: '%s' is not a number of days, such as -7 or +30", taken->word->name,
-                      taken->value);
-        return false;
-    }
+    if (!parse_age(taken->value, DAY, &sign, &age))
+        return refuse(taken, "a number of days, such as -7 or +30");
     sb_count_up(&age, sign == '-' ? SB_SECOND : 0);
     more = age;
     sb_count_up(&more, DAY * SB_SECOND);
@@ -226,11 +218,8 @@ static bool parse_mmin(const struct taken *taken)
     int64_t age;
     char sign;
 
-    if (!parse_age(taken->value, MINUTE, &sign, &age)) {
-        message_usage("%s: '%s' is not a number of minutes, such as -90 or +5", taken->word->name,
-                      taken->value);
-        return false;
-    }
+    if (!parse_age(taken->value, MINUTE, &sign, &age))
+        return refuse(taken, "a number of minutes, such as -90 or +5");
     if (sign == '=')
         find_test_time(taken->node, before_now(taken->expression, age),
                        before_now(taken->expression, age - MINUTE * SB_SECOND) + 1);
@@ -305,11 +294,8 @@ static bool parse_perm(const struct taken *taken)
     } else {
         good = parse_symbolic(mode, &bits);
     }
-    if (!good) {
-        message_usage("%s: '%s' is not a mode such as 644, -u+w or /111", taken->word->name,
-                      taken->value);
-        return false;
-    }
+    if (!good)
+        return refuse(taken, "a mode such as 644, -u+w or /111");
     find_test_mode(taken->node, has_how ? *taken->value : '=', bits);
     return true;
 }
@@ -318,10 +304,8 @@ static bool parse_id(const struct taken *taken)
 {
     struct find_number id;
 
-    if (!parse_number(taken->value, &id)) {
-        message_usage("%s: '%s' is not a number", taken->word->name, taken->value);
-        return false;
-    }
+    if (!parse_number(taken->value, &id))
+        return refuse(taken, "a number");
     if (taken->word->name[1] == 'u')
         find_test_uid(taken->node, id);
     else
@@ -350,7 +334,6 @@ static bool parse_owner(const struct taken *taken)
 static bool parse_prune(const struct taken *taken)
 {
     taken->expression->prunes = true;
-    taken->node->passes = find_prune;
     return true;
 }
 
@@ -359,16 +342,13 @@ static bool parse_level(const struct taken *taken)
     int64_t *level = strcmp(taken->word->name, "-maxdepth") == 0 ? &taken->expression->max_depth
                                                                  : &taken->expression->min_depth;
 
-    if (sb_parse_integer(taken->value, 0, INT32_MAX, level))
-        return true;
-    message_usage("%s: '%s' is not a whole number from 0 on", taken->word->name, taken->value);
-    return false;
+    return sb_parse_integer(taken->value, 0, INT32_MAX, level) ||
+           refuse(taken, "a whole number from 0 on");
 }
 
 static bool parse_print(const struct taken *taken)
 {
     taken->expression->acts = true;
-    taken->node->passes = taken->word->passes;
     if (taken->word->passes == find_print)
         return true;
     taken->expression->own_output = taken->word->name;
@@ -401,7 +381,7 @@ static const struct word known[] = {
     {.name = "-iwholename", .value = "GLOB", .parse = parse_path},
     {.name = "-type", .value = "LIST", .parse = parse_type},
     {.name = "-size", .value = "[+-]N[cwbkMG]", .parse = parse_size},
-    {.name = "-empty", .parse = parse_empty},
+    {.name = "-empty", .passes = find_empty, .needs = FIND_ROWS},
     {.name = "-newer", .value = "FILE", .parse = parse_newer},
     {.name = "-newermm", .value = "FILE", .parse = parse_newer},
     {.name = "-newermt", .value = "DATE", .parse = parse_newer_date},
@@ -412,7 +392,7 @@ static const struct word known[] = {
     {.name = "-gid", .value = "[+-]N", .parse = parse_id},
     {.name = "-user", .value = "NAME", .parse = parse_owner},
     {.name = "-group", .value = "NAME", .parse = parse_owner},
-    {.name = "-prune", .parse = parse_prune},
+    {.name = "-prune", .passes = find_prune, .parse = parse_prune},
     {.name = "-quit", .passes = find_quit},
     {.name = "-print", .passes = find_print, .parse = parse_print},
     {.name = "-print0", .passes = find_print_nul, .parse = parse_print},
@@ -489,6 +469,7 @@ int find_take_words(struct find_expression *expression, char *const *words)
         node->word = word->name;
         node->part = word->part;
         node->passes = word->passes;
+        node->needs = word->needs;
     }
     taken = (struct taken){expression, node, word, word->value ? words[1] : NULL};
     if (word->parse && !word->parse(&taken))

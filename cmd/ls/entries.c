@@ -1,12 +1,8 @@
-#include "ls/entries.h"
+#include "ls/ls.h"
 
-#include "ls/settings.h"
 #include "open/opening.h"
-#include "ui/colour.h"
-#include "ui/listing.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "ui/shard_table.h"
 
 #include "archive/descent.h"
 #include "core/glob.h"
@@ -53,7 +49,7 @@ static enum sb_code draw_tree(struct list *list, const char *path, size_t size)
     struct sb_descent_options below = {
         .files = !settings->directory,
         .max_depth = settings->max_depth ? (size_t)settings->max_depth - 1 : SIZE_MAX};
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
     int64_t files = 0, dirs = 0;
     size_t skip;
@@ -74,16 +70,10 @@ static enum sb_code draw_tree(struct list *list, const char *path, size_t size)
         listing_add(&step.entry, skip ? skip + 1 : 0);
         listing_end();
     }
-    sb_descent_free(descent);
     if (code != SB_END)
         return code;
     count_drawn(dirs, files, settings->directory);
     return SB_OK;
-}
-
-static void begin_block(struct list *list)
-{
-    listing_begin(&list->style);
 }
 
 static enum sb_code add_sorted(struct list *list, const struct sb_entry *entry)
@@ -135,13 +125,13 @@ static enum sb_code end_block(struct list *list, size_t skip)
 
 static void write_header(struct list *list, const char *path, size_t size)
 {
-    char end = list->settings->nul ? '\0' : '\n';
+    char end = list->settings->style.nul ? '\0' : '\n';
 
-    if (!list->headers || list->settings->json)
+    if (!list->headers || list->settings->style.json)
         return;
     if (list->anything)
         output_char(end);
-    if (list->settings->nul)
+    if (list->settings->style.nul)
         output_bytes(size ? path : ".", size ? size : 1);
     else
         output_name(size ? path : ".", size ? size : 1);
@@ -156,10 +146,10 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
 {
     struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = path};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     size_t skip = size ? size + 1 : 0;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     *has_directories = false;
     /* Where names are shown, and in their order, little else is fetched. */
@@ -169,19 +159,13 @@ static enum sb_code list_directory(struct list *list, const char *path, size_t s
                             : SB_NAMES;
     write_header(list, path, size);
     if (list->sort)
-        code = sb_entry_sort_begin(list->sort);
-    if (!code)
-        code = sb_cursor_open(&cursor, list->archive, &query);
-    if (code)
-        return code;
-    begin_block(list);
+        TRY(sb_entry_sort_begin(list->sort));
+    TRY(sb_cursor_open(&cursor, list->archive, &query));
+    listing_begin(&list->style);
     while (!(code = sb_cursor_next(cursor, &entry))) {
         *has_directories |= entry.type == SB_DIR;
-        code = take(list, &entry, skip);
-        if (code)
-            break;
+        TRY(take(list, &entry, skip));
     }
-    sb_cursor_free(cursor);
     return code == SB_END ? end_block(list, skip) : code;
 }
 
@@ -191,24 +175,24 @@ static enum sb_code list_tree(struct list *list, const char *path, size_t size)
     int64_t levels = list->settings->max_depth;
     /* The first level was listed, and directories of the second are at depth 0. */
     struct sb_descent_options below = {.max_depth = levels ? (size_t)levels - 2 : SIZE_MAX};
-    struct sb_descent *descent;
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
     struct sb_step step;
     bool has_directories;
-    enum sb_code code = list_directory(list, path, size, &has_directories);
+    enum sb_code code;
 
-    if (code || !list->settings->recursive || !has_directories || levels == 1)
-        return code;
-    code = sb_descent_open(&descent, list->archive, path, &below);
-    while (!code && !(code = sb_descent_next(descent, &step))) {
+    TRY(list_directory(list, path, size, &has_directories));
+    if (!list->settings->recursive || !has_directories || levels == 1)
+        return SB_OK;
+    TRY(sb_descent_open(&descent, list->archive, path, &below));
+    while (!(code = sb_descent_next(descent, &step))) {
         if (step.visit == SB_VISIT_ENTER) {
-            code = list_directory(list, step.entry.path, step.entry.path_size, &has_directories);
+            TRY(list_directory(list, step.entry.path, step.entry.path_size, &has_directories));
             if (!has_directories)
                 sb_descent_skip(descent);
         } else if (step.visit == SB_VISIT_ENTRY) {
             message_problem("%s: too deep to be listed", step.entry.path);
         }
     }
-    sb_descent_free(descent);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -244,34 +228,31 @@ static enum sb_code list_root_itself(struct list *list)
 /* One pass over what the arguments name: entries themselves, or the contents of directories. */
 static enum sb_code pass(struct list *list, char **args, size_t count, bool entries_themselves)
 {
-    struct sb_select *select;
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
     struct sb_entry entry;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     TRY(sb_select_new(&select, list->archive, args, count, SB_REACH_ITSELF));
     if (sb_select_everything(select)) {
         if (!entries_themselves)
-            code = show_directory(list, "", 0);
+            TRY(show_directory(list, "", 0));
         else if (shows_directories_themselves(list))
-            code = list_root_itself(list);
+            TRY(list_root_itself(list));
     }
-    while (!code && !(code = sb_select_next(select, &entry))) {
+    while (!(code = sb_select_next(select, &entry))) {
         if (entries_themselves && is_shown_first(list, &entry))
-            code = take(list, &entry, 0);
+            TRY(take(list, &entry, 0));
         else if (!entries_themselves && !is_shown_first(list, &entry))
-            code = show_directory(list, entry.path, entry.path_size);
+            TRY(show_directory(list, entry.path, entry.path_size));
     }
-    if (code == SB_END)
-        code = SB_OK;
-    if (!code && entries_themselves) {
-        for (size_t i = 0; i < count; i++) {
-            if (sb_select_unmatched(select, i))
-                message_problem("cannot access '%s': no such file or directory in the archive%s",
-                                args[i], sb_unmatched_hint(args[i]));
-        }
+    if (code != SB_END)
+        return code;
+    for (size_t i = 0; entries_themselves && i < count; i++) {
+        if (sb_select_unmatched(select, i))
+            message_problem("cannot access '%s': no such file or directory in the archive%s",
+                            args[i], sb_unmatched_hint(args[i]));
     }
-    sb_select_free(select);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code list_arguments(struct list *list, char **args, size_t count)
@@ -285,7 +266,7 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count)
     list->headers = list->settings->recursive || count > 1 || sb_is_glob(args[0]);
     if (list->sort)
         TRY(sb_entry_sort_begin(list->sort));
-    begin_block(list);
+    listing_begin(&list->style);
     TRY(pass(list, args, count, true));
     TRY(end_block(list, 0));
     if (!shows_directories_themselves(list))
@@ -295,11 +276,11 @@ static enum sb_code list_arguments(struct list *list, char **args, size_t count)
 
 static enum listing_form choose_form(const struct ls_settings *settings)
 {
-    if (settings->json)
+    if (settings->style.json)
         return LISTING_JSON;
     if (settings->details)
         return LISTING_LONG;
-    if (settings->one || settings->tree || settings->nul || !output_is_terminal())
+    if (settings->one || settings->tree || settings->style.nul || !output_is_terminal())
         return LISTING_LINES;
     return LISTING_COLUMNS;
 }
@@ -317,7 +298,7 @@ static enum sb_code show_owners(struct list *list)
     const struct place *place = &list->settings->place;
     enum sb_code code;
 
-    begin_block(list);
+    listing_begin(&list->style);
     code = find_owners(list->archive, place, show_owner, list, &list->left_out);
     listing_end();
     if (!code && !list->anything)
@@ -332,10 +313,11 @@ static enum sb_code show(struct list *list, char **args, size_t count)
 
     if (settings->shards || settings->rsync_list)
         TRY(need_shards(list->archive, "shards"));
-    if (settings->rsync_list || (settings->shards && settings->nul))
-        return show_shard_names(list->archive, settings->rsync_list, settings->nul);
+    if (settings->rsync_list || (settings->shards && settings->style.nul))
+        return show_shard_names(list->archive, settings->rsync_list, settings->style.nul);
     if (settings->shards)
-        return show_shards(list->archive, settings->human, settings->json, &list->left_out);
+        return show_shards(list->archive, settings->style.human, settings->style.json,
+                           &list->left_out);
     if (settings->at)
         return show_owners(list);
     if (settings->sort != LS_BY_NAME || settings->reverse)
@@ -343,30 +325,28 @@ static enum sb_code show(struct list *list, char **args, size_t count)
     return list_arguments(list, args, count);
 }
 
+static void release(struct list *list)
+{
+    complain_of_left_out(&list->left_out);
+    sb_entry_sort_free(list->sort);
+    sb_content_free(list->content);
+}
+
 enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *store, char **paths,
                         size_t count)
 {
-    struct list list = {.settings = settings};
-    enum sb_code code = catalog_whole(store, &list.archive, &settings->opening);
+    CLEANUP(release)
+    struct list list = {
+        .settings = settings, .style = settings->style, .headers = settings->recursive};
 
     list.style.form = choose_form(settings);
-    list.style.json = settings->json;
-    list.style.human = settings->human;
-    list.style.numeric = settings->numeric;
-    list.style.nul = settings->nul;
-    list.style.full_time = settings->full_time;
     list.style.marks = settings->classify ? LISTING_CLASSES
                        : settings->slash  ? LISTING_SLASHES
                                           : LISTING_NO_MARKS;
-    list.headers = settings->recursive;
-    colour_begin(settings->nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
-    if (!code && (settings->details || settings->json))
-        code = sb_content_open(&list.content, list.archive, NULL);
+    TRY(catalog_whole(store, &list.archive, &settings->opening));
+    colour_begin(settings->style.nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
+    if (settings->details || settings->style.json)
+        TRY(sb_content_open(&list.content, list.archive, NULL));
     list.style.content = list.content;
-    if (!code)
-        code = show(&list, paths, count);
-    complain_of_left_out(&list.left_out);
-    sb_entry_sort_free(list.sort);
-    sb_content_free(list.content);
-    return code;
+    return show(&list, paths, count);
 }

@@ -1,16 +1,13 @@
 /*
  * The files that tables are made of, and the caches of a directory, a row each.
  */
-#include "ls/settings.h"
-#include "ls/table.h"
-#include "open/cache_opening.h"
-#include "ui/cells.h"
+#include "ls/ls.h"
+#include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/rows.h"
-#include "ui/shard_table.h"
 
 #include "core/number.h"
 #include "store/shard_spec.h"
@@ -42,12 +39,12 @@ static enum sb_code each_part(struct files *files,
 
 static void write_shard(struct files *files, const struct sb_table_part *shard, uint32_t number)
 {
-    bool human = files->wanted->human;
+    bool human = files->wanted->style.human;
     struct sb_buf *line = &files->line;
     struct json *json = &files->json;
     char text[NUMBER_SIZE];
 
-    if (files->wanted->json) {
+    if (files->wanted->style.json) {
         json_begin(json);
         json_number(json, "shard", number);
         json_bytes(json, "path", shard->path, strlen(shard->path));
@@ -89,7 +86,7 @@ static void find_directory(struct files *files, const struct sb_table_part *part
 
 static void write_name(const struct files *files, const char *path)
 {
-    show_file(path, files->skip, files->wanted->rsync_list, files->wanted->nul);
+    show_file(path, files->skip, files->wanted->rsync_list, files->wanted->style.nul);
 }
 
 static void write_file(struct files *files, const struct sb_table_part *part, uint32_t number)
@@ -140,12 +137,13 @@ enum sb_code ls_parts(const struct ls_settings *settings, struct sb_table *table
     struct files files = {.wanted = settings, .table = table};
     enum sb_code code;
 
-    if (settings->rsync_list || settings->nul) {
+    if (settings->rsync_list || settings->style.nul) {
         code = list_files(&files);
     } else {
-        if (!settings->json)
-            output_format("shard %12s %*s path\n", "records", settings->human ? 6 : 15, "bytes");
-        json_rows(&files.json, settings->json, columns);
+        if (!settings->style.json)
+            output_format("shard %12s %*s path\n", "records", settings->style.human ? 6 : 15,
+                          "bytes");
+        json_rows(&files.json, settings->style.json, columns);
         code = each_part(&files, write_shard);
     }
     sb_buf_release(&files.line);
@@ -174,11 +172,11 @@ static void show_cache(struct files *files, const struct sb_table_part *sum, uin
                        const char *name)
 {
     struct json *object = &files->json;
-    bool human = files->wanted->human;
+    bool human = files->wanted->style.human;
     struct sb_buf *line = &files->line;
     char number[NUMBER_SIZE];
 
-    if (files->wanted->json) {
+    if (files->wanted->style.json) {
         json_begin(object);
         json_bytes(object, "cache", name, strlen(name));
         json_number(object, "keys", sum->rows);
@@ -199,8 +197,8 @@ static void show_cache(struct files *files, const struct sb_table_part *sum, uin
 
 static void head_caches(const struct ls_settings *wanted)
 {
-    if (!wanted->json && rows_have_heading())
-        output_format("%12s %8s %*s %-6s cache\n", "keys", "segments", wanted->human ? 6 : 15,
+    if (!wanted->style.json && rows_have_heading())
+        output_format("%12s %8s %*s %-6s cache\n", "keys", "segments", wanted->style.human ? 6 : 15,
                       "bytes", "structure");
 }
 
@@ -218,8 +216,7 @@ static enum sb_code list_one(void *context, struct sb_table *table, const char *
 
 int ls_caches(const struct ls_settings *settings, const struct sb_store *store, size_t operands)
 {
-    static const char *const of_one[] = {"long", "all",   "count", "files-from",
-                                         "null", "array", NULL};
+    static const char of_one[] = "long all count files-from null array";
     static const char *const columns[] = {"cache", "keys", "segments", "bytes", "structure", NULL};
     const char *path = sb_store_path(store), *other = ls_clash(store);
     struct files files = {.wanted = settings};
@@ -233,7 +230,7 @@ int ls_caches(const struct ls_settings *settings, const struct sb_store *store, 
         return message_usage("%s: holds caches: list one of them, such as those that 'shardbox ls "
                              "%s' shows",
                              path, path);
-    json_rows(&files.json, settings->json, columns);
+    json_rows(&files.json, settings->style.json, columns);
     head_caches(settings);
     code = each_cache(path, list_one, &files);
     sb_buf_release(&files.line);

@@ -3,11 +3,9 @@
  * is to be listed (store/facts.h).
  */
 #include "ui/rows.h"
-#include "ls/settings.h"
-#include "ls/table.h"
-#include "open/cache_opening.h"
-#include "open/chosen_rows.h"
-#include "ui/cells.h"
+#include "ls/ls.h"
+#include "open/chosen.h"
+#include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -161,7 +159,7 @@ static void add_fact(struct list *list, enum sb_fact_of of, const struct sb_fact
     } else if (number < 0 || (of == SB_FACT_SIZE && facts->defect)) {
         rows_word(&list->rows, "damaged");
     } else {
-        rows_number(&list->rows, number, is_size && list->wanted->human);
+        rows_number(&list->rows, number, is_size && list->wanted->style.human);
     }
 }
 
@@ -255,7 +253,7 @@ static void write_members(struct list *list, const struct sb_fact *fact,
 
 static void show(struct list *list, const struct sb_facts *facts)
 {
-    if (!list->wanted->json) {
+    if (!list->wanted->style.json) {
         write_line(list, facts);
         return;
     }
@@ -418,22 +416,18 @@ static enum sb_code list_chosen(struct list *list, char *const *operands, size_t
 {
     const struct ls_settings *wanted = list->wanted;
     struct sb_cell_feed feed;
-    struct chosen_rows chosen;
-    enum sb_code code = chosen_rows_open(&chosen, list->table, wanted->files_from,
-                                         wanted->nul ? '\0' : '\n', operands, count);
+    CLEANUP(chosen_rows_close) struct chosen_rows chosen = {0};
 
-    if (code)
-        return code;
+    TRY(chosen_rows_open(&chosen, list->table, wanted->files_from, wanted->style.nul ? '\0' : '\n',
+                         operands, count));
     chosen.named.none_is_fine = true;
-    code = chosen_rows_feed(&chosen, list->table, &feed);
-    if (!code && wanted->count)
-        output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
-    else if (!code)
-        code = list->table->ops->records
+    TRY(chosen_rows_feed(&chosen, list->table, &feed));
+    if (!wanted->count)
+        return list->table->ops->records
                    ? show_many(list, &feed)
                    : show_feed(list, &feed, chosen.choice ? list->table->name : NULL);
-    chosen_rows_close(&chosen);
-    return code;
+    output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
+    return SB_OK;
 }
 
 static void complain_of_missing(const struct list *list, const void *key, size_t size)
@@ -454,25 +448,8 @@ struct found {
     int64_t records[FOUND_MOST];
     struct sb_row_key key[FOUND_MOST]; /* of each record; text is set when the keys stay */
     size_t key_at[FOUND_MOST];
-    size_t count, next, shown;
+    size_t count, shown;
 };
-
-static enum sb_code next_found(void *context, struct sb_cell_run *run)
-{
-    struct found *found = context;
-
-    if (found->next == found->count)
-        return sb_error()->code = SB_END;
-    *run = (struct sb_cell_run){
-        .rows = {.first = found->records[found->next++], .step = 1, .count = 1}, .column_count = 1};
-    return SB_OK;
-}
-
-static bool are_found(void *context)
-{
-    (void)context;
-    return true;
-}
 
 static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count)
 {
@@ -504,7 +481,8 @@ static enum sb_code show_singly(struct found *found)
 
 static enum sb_code show_pending(struct found *found)
 {
-    const struct sb_cell_feed feed = {.next = next_found, .ready = are_found, .context = found};
+    struct found_records records = {.records = found->records, .count = found->count};
+    const struct sb_cell_feed feed = found_records_feed(&records);
     const struct sb_record_rows_options options = {
         .threads = (unsigned)found->list->wanted->threads,
         .each = show_found_rows,
@@ -513,7 +491,7 @@ static enum sb_code show_pending(struct found *found)
     };
     enum sb_code code;
 
-    found->next = found->shown = 0;
+    found->shown = 0;
     for (size_t i = 0; i < found->count; i++)
         found->key[i].text = found->keys.data + found->key_at[i];
     code = found->count <= FOUND_FEW ? show_singly(found)
@@ -558,8 +536,8 @@ static enum sb_code list_found(struct list *list, struct given_keys *keys)
         .progress = message_progress_call,
     };
     struct found found = {.list = list, .names = given_names_of(&keys->names)};
-    enum sb_code code =
-        given_keys_open(keys, NULL, 0, list->wanted->files_from, list->wanted->nul ? '\0' : '\n');
+    enum sb_code code = given_keys_open(keys, NULL, 0, list->wanted->files_from,
+                                        list->wanted->style.nul ? '\0' : '\n');
 
     if (!code) {
         message_progress_counts("records");
@@ -617,7 +595,7 @@ static void begin_output(struct list *list)
 
     if (list->wanted->count)
         return;
-    if (!list->wanted->json && rows_have_heading())
+    if (!list->wanted->style.json && rows_have_heading())
         add_heading(list);
     while (fact[count].of != SB_FACT_END)
         count++;
@@ -628,7 +606,7 @@ static void begin_output(struct list *list)
     }
     for (size_t i = 0; i < count; i++)
         list->columns[i] = fact[i].word;
-    json_rows(&list->json, list->wanted->json, list->columns);
+    json_rows(&list->json, list->wanted->style.json, list->columns);
 }
 
 enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
@@ -638,7 +616,7 @@ enum sb_code ls_rows(const struct ls_settings *settings, struct sb_table *table,
     struct list list = {.wanted = settings,
                         .table = table,
                         .line = settings->details ? listing->details : listing->line,
-                        .by_rows = listing->cells && (settings->json || !settings->details)};
+                        .by_rows = listing->cells && (settings->style.json || !settings->details)};
     enum sb_code code;
 
     table->superseded = settings->all && !table->numbered;

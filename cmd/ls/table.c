@@ -1,6 +1,5 @@
-#include "ls/table.h"
+#include "ls/ls.h"
 
-#include "ls/settings.h"
 #include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -10,14 +9,11 @@
 #include <string.h>
 
 /* Of trees alone; and beyond that, what only a bag has, or only what has numbers. */
-static const char *const of_trees[] = {
-    "recursive", "directory", "sort",      "by-size", "by-time",         "reverse",
-    "tree",      "max-depth", "full-time", "at",      "numeric-uid-gid", NULL,
-};
-static const char *const of_bags[] = {
-    "shards", "find", "find-all", "compression", "dictionary", "limits", "layout", "threads", NULL,
-};
-static const char *const of_numbers[] = {"rsync-list", "records", NULL};
+static const char of_trees[] =
+    "recursive directory sort by-size by-time reverse tree max-depth full-time at "
+    "numeric-uid-gid";
+static const char of_bags[] = "shards find find-all compression dictionary limits layout threads";
+static const char of_numbers[] = "rsync-list records";
 
 static const char *row_word(const struct sb_store *store)
 {
@@ -42,7 +38,7 @@ static int check_lists(const struct ls_settings *settings, const char *word, con
 {
     bool files = settings->shards || settings->rsync_list;
 
-    if (settings->nul && !files && !settings->files_from)
+    if (settings->style.nul && !files && !settings->files_from)
         return message_usage("-0 goes with -T%s", lists);
     if (settings->files_from && (files || settings->count))
         return message_usage("-T goes with rows of %ss", word);
@@ -53,7 +49,7 @@ static int check_bag(const struct ls_settings *settings, const struct given_keys
                      const char *path, size_t operands)
 {
     bool finds = keys->find || keys->find_all;
-    bool chosen = options_given_of((const char *const[]){"records", NULL}) != NULL;
+    bool chosen = option_is_given("records");
 
     if (operands > 0)
         return message_usage("%s: is a bag, and has records, not files: choose some with --records",
@@ -71,7 +67,7 @@ static int check_bag(const struct ls_settings *settings, const struct given_keys
 
 static int check_syrah(const struct ls_settings *settings, size_t operands)
 {
-    static const char *const choosing[] = {"records", "array", "files-from", NULL};
+    static const char choosing[] = "records array files-from";
     const char *chosen = options_given_of(choosing);
 
     if (settings->rsync_list && settings->count)
@@ -79,8 +75,8 @@ static int check_syrah(const struct ls_settings *settings, size_t operands)
     if (settings->rsync_list && (chosen || operands > 0))
         return message_usage("--rsync-list is of whole files: it takes no ITEM, and no --%s",
                              chosen ? chosen : "records");
-    if (settings->rsync_list && settings->json)
-        return message_usage("lists of files have no %s", json_option(settings->json));
+    if (settings->rsync_list && settings->style.json)
+        return message_usage("lists of files have no %s", json_option(settings->style.json));
     return check_lists(settings, "item", " or --rsync-list");
 }
 

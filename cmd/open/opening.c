@@ -1,5 +1,4 @@
 #include "open/opening.h"
-#include "open/bag_opening.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -8,6 +7,7 @@
 #include "store/cache/cache.h"
 #include "store/catalog.h"
 #include "store/charset.h"
+#include "store/container.h"
 #include "store/samples/samples.h"
 #include "store/unmatched.h"
 
@@ -35,18 +35,23 @@ bool parse_from(void *settings, const char *value)
     return false;
 }
 
-bool parse_iconv(void *settings, const char *value)
+bool charset_is_known(const char *name)
 {
     struct sb_charset *charset;
 
-    (void)settings;
-    if (sb_charset_open(&charset, value)) {
+    if (sb_charset_open(&charset, name)) {
         message_usage("--iconv: %s", sb_error()->text);
         return false;
     }
     sb_charset_free(charset);
-    sb_context_now->charset = value;
     return true;
+}
+
+bool parse_iconv(void *settings, const char *value)
+{
+    (void)settings;
+    sb_context_now->charset = value;
+    return charset_is_known(value);
 }
 
 bool parse_ignore_zeros(void *settings, const char *value)
@@ -99,13 +104,9 @@ static void explain_path(const char *path)
 enum sb_code open_store_with(struct sb_store **out, const char *path, const struct opening *opening,
                              const struct sb_notify *notify)
 {
-    const struct bag_words *words = &opening->bag;
     const struct sb_store_options options = {
         .from = opening->from,
-        .bag = {.compression = (enum sb_compression)words->compression,
-                .limits = (enum sb_limits_placement)words->limits,
-                .layout = (enum sb_bag_layout)words->layout,
-                .dictionary = words->dictionary},
+        .bag = opening->bag,
         .notify = notify,
         .once = opening->once,
     };
@@ -234,4 +235,98 @@ bool read_target(struct sb_content *content, const struct sb_entry *entry, struc
     out->size = (size_t)now.size;
     out->data[out->size] = '\0';
     return true;
+}
+
+const char *const compression_words[] = {"auto", "none", "zstd", NULL};
+const char *const limits_words[] = {"auto", "tail", "separate", NULL};
+const char *const layout_words[] = {"concatenated", "interleaved", NULL};
+
+enum sb_code bag_options_of(const struct sb_bag_words *words, struct sb_container_type from,
+                            struct sb_bag_options *out)
+{
+    *out = (struct sb_bag_options){
+        .compression = words->compression,
+        .limits = words->limits,
+        .layout = words->layout,
+        .otherwise = sb_container_can(from.kind) & SB_CAN_RECORDS && from.filter == SB_FILTER_ZSTD
+                         ? SB_COMPRESSION_ZSTD
+                         : SB_COMPRESSION_NONE,
+    };
+    return words->dictionary ? sb_dictionary_read(&out->dictionary, words->dictionary) : SB_OK;
+}
+
+bool is_bag(const char *path, const struct opening *opening)
+{
+    if (opening->from.kind != SB_UNKNOWN)
+        return sb_container_can(opening->from.kind) & SB_CAN_RECORDS;
+    return sb_store_abilities(path, opening->from) & SB_CAN_RECORDS;
+}
+
+enum sb_code open_bag(struct sb_bag **out, const char *path, const struct sb_bag_options *options)
+{
+    const struct opening as_bag = {.from = sb_container_named("bag")};
+    struct sb_store *store;
+    enum sb_code code = open_store(&store, path, &as_bag);
+
+    *out = NULL;
+    if (code)
+        return code;
+    code = sb_store_bag(store, out, options, 0);
+    sb_store_free(store);
+    return code;
+}
+
+static enum sb_code stop_at_first(void *context, const char *path, const char *name)
+{
+    (void)context;
+    (void)path;
+    return sb_fail(SB_EXISTS, "%s", name);
+}
+
+bool holds_caches(const struct sb_store *store)
+{
+    return sb_store_can(store, SB_CAN_WALK) &&
+           IGNORED(sb_cache_list(sb_store_path(store), stop_at_first, NULL)) == SB_EXISTS;
+}
+
+struct each {
+    take_cache *take;
+    void *context;
+};
+
+static enum sb_code open_one(void *context, const char *path, const char *name)
+{
+    static const struct opening plain;
+    const struct each *each = context;
+    struct sb_table *table = NULL;
+    struct sb_store *store;
+    enum sb_code code = open_store(&store, path, &plain);
+
+    if (!code)
+        code = sb_store_table(store, &table);
+    if (!code)
+        code = each->take(each->context, table, path, name);
+    sb_table_free(table);
+    sb_store_free(store);
+    if (code == SB_FORMAT || (code && !sb_ends_work(sb_error()))) {
+        message_problem("%s", sb_error()->text);
+        code = SB_OK;
+    }
+    return code;
+}
+
+enum sb_code each_cache(const char *path, take_cache *take, void *context)
+{
+    struct each each = {.take = take, .context = context};
+
+    return sb_cache_list(path, open_one, &each);
+}
+
+void complain_of_key(const struct sb_row_key *key, const char *what)
+{
+    struct sb_buf text = {0};
+
+    output_need(sb_quote(&text, key->text, key->size, SB_ESCAPE));
+    message_problem("key '%s': %s", text.data ? text.data : "", what);
+    sb_buf_release(&text);
 }

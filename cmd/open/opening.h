@@ -5,26 +5,22 @@
 #ifndef SB_CMD_OPEN_OPENING_H
 #define SB_CMD_OPEN_OPENING_H
 
+#include "ui/options.h"
+
 #include "archive/archive.h"
 #include "archive/content.h"
 #include "archive/select.h"
 #include "archive/shards.h"
 #include "core/buf.h"
+#include "store/bag/bag.h"
+#include "store/cache/cache.h"
 #include "store/store.h"
-
-/* How bags are read, as options (bag_opening.h); the first choices are the defaults: in the order
- * of the enums of bag.h. */
-struct bag_words {
-    int compression;
-    int limits;
-    int layout;
-    const char *dictionary; /* a file; NULL: none */
-};
+#include "store/table.h"
 
 /* What the settings of a command with OPTION_FROM begin with. */
 struct opening {
     struct sb_container_type from; /* SB_UNKNOWN: recognised by content */
-    struct bag_words bag;          /* of commands that read any container alike */
+    struct sb_bag_words bag;       /* of commands that read any container alike */
     bool places;                   /* of bytes in the container are shown; set by the command */
     bool once;                     /* see store.h; set by the command */
 };
@@ -44,6 +40,7 @@ bool parse_from(void *settings, const char *value);
 
 /* Sets the charset of core/context.h. settings is not used. */
 bool parse_iconv(void *settings, const char *value);
+bool charset_is_known(const char *name); /* false after a message */
 
 /* Of every command that reads tars. */
 #define OPTION_IGNORE_ZEROS                                                                        \
@@ -69,9 +66,12 @@ bool parse_keep_case(void *settings, const char *value);
 /* Sets decoder_memory of core/context.h. settings is not used. */
 bool parse_memlimit(void *settings, const char *value);
 
-/* The field is called max_size; 0: any number. */
-#define OPTION_MAX_SIZE(s)                                                                         \
-    OPTION_SIZE(0, "max-size", s, max_size, "SIZE", "give up when more than SIZE bytes come out")
+/* Of commands that read any container. */
+#define OPTIONS_INPUT OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_MEMLIMIT
+
+/* 0: any number. */
+#define OPTION_MAX_SIZE(s, f)                                                                      \
+    OPTION_SIZE(0, "max-size", s, f, "SIZE", "give up when more than SIZE bytes come out")
 
 /* Opens the container at a path, as the opening says; prints what it reports. */
 enum sb_code open_store(struct sb_store **out, const char *path,
@@ -128,5 +128,54 @@ void complain_of_left_out(struct left_out *left_out); /* and releases it */
  * bytes are damaged, or more than any target has.
  */
 bool read_target(struct sb_content *content, const struct sb_entry *entry, struct sb_buf *out);
+
+/* Bags for commands that read them: the options that say how, and opening them. */
+
+extern const char *const compression_words[]; /* auto, none, zstd */
+extern const char *const limits_words[];      /* auto, tail, separate */
+extern const char *const layout_words[];      /* concatenated, interleaved */
+
+/* The four options, for a settings struct with a struct sb_bag_words `field`; PREFIX is "" or
+ * "from-".
+ */
+#define OPTIONS_BAG(settings, field)                                                               \
+    OPTION_MORE("Bags"),                                                                           \
+        OPTION_CHOICE(0, "compression", settings, field.compression, "WHAT", compression_words,    \
+                      "how records are stored (default: by the suffix)"),                          \
+        OPTION_TEXT(0, "dictionary", settings, field.dictionary, "FILE",                           \
+                    "the zstd dictionary of the records", OPERAND_FILE),                           \
+        OPTION_CHOICE(0, "limits", settings, field.limits, "WHERE", limits_words,                  \
+                      "where the limits are (default: seen)"),                                     \
+        OPTION_CHOICE(0, "layout", settings, field.layout, "HOW", layout_words,                    \
+                      "how records lie in several shards")
+
+/* from: the value of --from; "bagz" means that files without such a suffix are compressed. Reads
+ * the dictionary, which the caller frees. */
+enum sb_code bag_options_of(const struct sb_bag_words *words, struct sb_container_type from,
+                            struct sb_bag_options *out) SB_CHECKED;
+
+/*
+ * Is path read as bags? If --from says so; without it, if it is a regular file called *.bag or
+ * *.bagz, or not a file, but a spec of bags. "-" only with --from.
+ */
+bool is_bag(const char *path, const struct opening *opening);
+
+/* The same, and opens it; prints what it reports. "-" and other pipes are spooled. */
+enum sb_code open_bag(struct sb_bag **out, const char *path,
+                      const struct sb_bag_options *options) SB_CHECKED;
+
+/* torchcachex caches, and directories that hold several, for commands that read them. */
+
+/* Is it a directory of caches, and not itself one? */
+bool holds_caches(const struct sb_store *store);
+
+/* Opens each cache in the directory and passes it to `take`, with its path and its name. An error
+ * of one is printed, and the others follow, unless it ends the work. */
+typedef enum sb_code take_cache(void *context, struct sb_table *table, const char *path,
+                                const char *name);
+enum sb_code each_cache(const char *path, take_cache *take, void *context) SB_CHECKED;
+
+/* "key 'x': what is wrong", as a problem. */
+void complain_of_key(const struct sb_row_key *key, const char *what);
 
 #endif

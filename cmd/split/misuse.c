@@ -92,7 +92,7 @@ static const char *misused_output(const struct split_settings *settings,
     if (takes == 0 || takes & SB_TO_TREE)
         return "parts can be archives, tars, zips, bags, Syrah files or caches; choose another "
                "OUTPUT, or say --to";
-    if (!(takes & SB_TO_SPARSE) && format_is_given())
+    if (!(takes & SB_TO_SPARSE) && option_is_given("format"))
         return "--format is for parts that are tars";
     if (!(takes & SB_TO_INDEX) && settings->shard_size != NOT_GIVEN)
         return "--shard-size is for parts that are archives";

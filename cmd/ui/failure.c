@@ -1,5 +1,6 @@
 #include "ui/failure.h"
 
+#include "core/array.h"
 #include "ui/typed_paths.h"
 
 #include <errno.h>
@@ -11,72 +12,43 @@ static struct {
     char text[1024];
 } noted;
 
-static const char *word_of_system(int error_number)
-{
-    switch (error_number) {
-    case ENOENT:
-    case ENOTDIR:
-        return "missing";
-    case ENOSPC:
-    case EDQUOT:
-        return "no-space";
-    case EFBIG:
-        return "limit";
-    case EACCES:
-    case EPERM:
-        return "permission";
-    case EROFS:
-        return "read-only";
-    case EIO:
-    case EREMOTEIO:
-    case ESTALE:
-    case ETIMEDOUT:
-    case ENXIO:
-    case ENODEV:
-    case ENOTCONN:
-        return "unreadable";
-    case EMFILE:
-    case ENFILE:
-    case EAGAIN:
-        return "no-resources";
-    case EBUSY:
-    case ETXTBSY:
-        return "locked";
-    case ENOLCK:
-        return "no-locks";
-    default:
-        return "system";
-    }
-}
+/* The manual, shardbox-reports(7), has each of them. */
+static const struct {
+    int number;
+    const char *word;
+} system_words[] = {
+    {ENOENT, "missing"},       {ENOTDIR, "missing"},     {ENOSPC, "no-space"},
+    {EDQUOT, "no-space"},      {EFBIG, "limit"},         {EACCES, "permission"},
+    {EPERM, "permission"},     {EROFS, "read-only"},     {EIO, "unreadable"},
+    {EREMOTEIO, "unreadable"}, {ESTALE, "unreadable"},   {ETIMEDOUT, "unreadable"},
+    {ENXIO, "unreadable"},     {ENODEV, "unreadable"},   {ENOTCONN, "unreadable"},
+    {EMFILE, "no-resources"},  {ENFILE, "no-resources"}, {EAGAIN, "no-resources"},
+    {EBUSY, "locked"},         {ETXTBSY, "locked"},      {ENOLCK, "no-locks"},
+};
+
+static const char *const code_words[] = {
+    [SB_OK] = "error",
+    [SB_END] = "error",
+    [SB_NOMEM] = "no-memory",
+    [SB_SYSTEM] = "system",
+    [SB_NOENT] = "missing",
+    [SB_EXISTS] = "exists",
+    [SB_FORMAT] = "format",
+    [SB_DAMAGED] = "damaged",
+    [SB_LOCKED] = "locked",
+    [SB_INVALID] = "invalid",
+    [SB_LIMIT] = "limit",
+    [SB_CHANGED] = "changed",
+    [SB_INTERRUPT] = "interrupted",
+};
 
 const char *failure_word(const struct sb_error *err)
 {
-    switch (err->code) {
-    case SB_NOMEM:
-        return "no-memory";
-    case SB_SYSTEM:
-        return word_of_system(err->sys_errno);
-    case SB_NOENT:
-        return "missing";
-    case SB_EXISTS:
-        return "exists";
-    case SB_FORMAT:
-        return "format";
-    case SB_DAMAGED:
-        return "damaged";
-    case SB_LOCKED:
-        return "locked";
-    case SB_INVALID:
-        return "invalid";
-    case SB_LIMIT:
-        return "limit";
-    case SB_CHANGED:
-        return "changed";
-    case SB_INTERRUPT:
-        return "interrupted";
-    default:
-        return "error";
+    for (size_t i = 0; err->code == SB_SYSTEM && i < ARRAY_SIZE(system_words); i++) {
+        if (system_words[i].number == err->sys_errno)
+            return system_words[i].word;
     }
+    return code_words[err->code];
 }
 
 void failure_note(const char *word, const char *text, int status)

@@ -154,14 +154,19 @@ static void say(const char *format, va_list args)
     sb_buf_release(&line);
 }
 
+/* With the arguments of the function that it is in. */
+#define SAY(format)                                                                                \
+    do {                                                                                           \
+        va_list args_;                                                                             \
+        va_start(args_, format);                                                                   \
+        say(format, args_);                                                                        \
+        va_end(args_);                                                                             \
+    } while (0)
+
 static void say_text(const char *format, ...) SB_PRINTF(1, 2);
 static void say_text(const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
+    SAY(format);
 }
 
 bool message_another(const char *kind, int most)
@@ -217,35 +222,21 @@ void message_error(const char *format, ...)
 
 void message_problem(const char *format, ...)
 {
-    va_list args;
-
     count_left_out();
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
+    SAY(format);
     message_raise(STATUS_PARTIAL);
 }
 
 void message_warning(const char *format, ...)
 {
-    va_list args;
-
-    if (is_quiet)
-        return;
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
+    if (!is_quiet)
+        SAY(format);
 }
 
 void message_note(const char *format, ...)
 {
-    va_list args;
-
-    if (!is_verbose)
-        return;
-    va_start(args, format);
-    say(format, args);
-    va_end(args);
+    if (is_verbose)
+        SAY(format);
 }
 
 int message_usage(const char *format, ...)

@@ -1,8 +1,7 @@
 #include "ui/command.h"
 #include "ui/failure.h"
+#include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/nearest.h"
-#include "ui/other_options.h"
 #include "ui/protecting.h"
 
 #include "core/buf.h"
@@ -21,60 +20,40 @@
 #include <getopt.h>
 #undef option
 
-#define HELP_ALL "help-all"
-
 enum {
     RUN = -1,        /* no exit status: go on */
     OPERAND = 1,     /* what getopt returns for one, in the mode that keeps their order */
     LONG_BASE = 256, /* + place in the list: what it returns for a long option */
 };
 
-static bool set_quiet(void *settings, const char *value)
-{
-    (void)settings;
-    (void)value;
-    message_quiet(true);
-    return true;
-}
+enum { QUIET, VERBOSE, PROGRESS, NO_PROGRESS, HELP, HELP_ALL };
 
-static bool set_verbose(void *settings, const char *value)
-{
-    (void)settings;
-    (void)value;
-    message_verbose(true);
-    return true;
-}
+#define OPTION_COMMON(l, n, which, h)                                                              \
+    {                                                                                              \
+        .kind = OPTION_KIND_COMMON, .letter = (l), .name = (n), .low = (which), .help = (h)        \
+    }
 
-static bool set_progress(void *settings, const char *value)
-{
-    (void)settings;
-    (void)value;
-    message_progress(PROGRESS_ON);
-    return true;
-}
-
-static bool set_no_progress(void *settings, const char *value)
-{
-    (void)settings;
-    (void)value;
-    message_progress(PROGRESS_OFF);
-    return true;
-}
-
-/* The two of help have no call: the parser knows them by that. */
 static const struct option common[] = {
     OPTION_GROUP("Common"),
-    OPTION_CALL('q', "quiet", NULL, set_quiet, "give no warnings", OPERAND_NONE),
-    OPTION_CALL('v', "verbose", NULL, set_verbose, "say more about what is done", OPERAND_NONE),
-    OPTION_CALL('h', "help", NULL, NULL, "show this help; --help-all shows every option",
-                OPERAND_NONE),
+    OPTION_COMMON('q', "quiet", QUIET, "give no warnings"),
+    OPTION_COMMON('v', "verbose", VERBOSE, "say more about what is done"),
+    OPTION_COMMON('h', "help", HELP, "show this help; --help-all shows every option"),
     OPTION_MORE("Common"),
-    OPTION_CALL(0, HELP_ALL, NULL, NULL, "show every option", OPERAND_NONE),
-    OPTION_CALL(0, "progress", NULL, set_progress, "show progress, also when not on a terminal",
-                OPERAND_NONE),
-    OPTION_CALL(0, "no-progress", NULL, set_no_progress, "show no progress", OPERAND_NONE),
+    OPTION_COMMON(0, "help-all", HELP_ALL, "show every option"),
+    OPTION_COMMON(0, "progress", PROGRESS, "show progress, also when not on a terminal"),
+    OPTION_COMMON(0, "no-progress", NO_PROGRESS, "show no progress"),
     OPTION_END,
 };
+
+static void set_common(int64_t which)
+{
+    if (which == QUIET)
+        message_quiet(true);
+    else if (which == VERBOSE)
+        message_verbose(true);
+    else
+        message_progress(which == PROGRESS ? PROGRESS_ON : PROGRESS_OFF);
+}
 
 static const struct option *find_named(const struct option *list, size_t count, const char *name)
 {
@@ -130,7 +109,7 @@ static bool store_choice(const struct option *option, int *field, const char *va
 
     for (int i = 0; option->choices[i]; i++) {
         if (strcmp(option->choices[i], value) == 0) {
-            *field = i;
+            *field = (int)option->low + i;
             sb_buf_release(&names);
             return true;
         }
@@ -157,10 +136,19 @@ static bool store_rule(struct sb_filter **filter, bool include, const char *patt
     return code == SB_OK;
 }
 
+static void set_integer(const struct option *option, void *field, int64_t number)
+{
+    if (option->size == sizeof(int64_t))
+        *(int64_t *)field = number;
+    else
+        *(int *)field = (int)number;
+}
+
 /* value is NULL for an option without one. */
 static bool store(const struct option *option, void *settings, const char *value)
 {
     void *field = (char *)settings + option->field;
+    int64_t number;
 
     switch (option->kind) {
     case OPTION_KIND_FLAG:
@@ -176,8 +164,10 @@ static bool store(const struct option *option, void *settings, const char *value
                       value);
         return false;
     case OPTION_KIND_INTEGER:
-        if (sb_parse_integer(value, option->low, option->high, field))
+        if (sb_parse_integer(value, option->low, option->high, &number)) {
+            set_integer(option, field, number);
             return true;
+        }
         message_usage("--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name,
                       value, option->low, option->high);
         return false;
@@ -191,6 +181,9 @@ static bool store(const struct option *option, void *settings, const char *value
         return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
     case OPTION_KIND_CALL:
         return option->call(settings, value);
+    case OPTION_KIND_COMMON:
+        set_common(option->low);
+        return true;
     case OPTION_KIND_GROUP:
     case OPTION_KIND_END:
         break;
@@ -343,13 +336,78 @@ size_t options_given(const struct given_option **out)
     return given_count;
 }
 
-const char *options_given_of(const char *const *names)
+const char *options_given_of(const char *names)
 {
     for (size_t i = 0; i < given_count; i++) {
-        for (const char *const *name = names; *name; name++) {
-            if (strcmp(given[i].name, *name) == 0)
-                return *name;
-        }
+        if (word_is_among(names, given[i].name, strlen(given[i].name)))
+            return given[i].name;
+    }
+    return NULL;
+}
+
+bool option_is_given(const char *name)
+{
+    return options_given_of(name);
+}
+
+/* The command that runs. */
+static struct {
+    const struct command *command;
+    const char *settings;
+} running;
+
+/* How many bytes of the settings say whether an option is set; 0: none do. */
+static size_t field_size(const struct option *option)
+{
+    static const size_t sizes[] = {
+        [OPTION_KIND_FLAG] = sizeof(bool),
+        [OPTION_KIND_TEXT] = sizeof(char *),
+        [OPTION_KIND_SIZE] = sizeof(int64_t),
+        [OPTION_KIND_RIVAL] = sizeof(int),
+        [OPTION_KIND_INCLUDE] = sizeof(void *),
+        [OPTION_KIND_EXCLUDE] = sizeof(void *),
+        [OPTION_KIND_GROUP] = 0,
+    };
+
+    return option->kind == OPTION_KIND_INTEGER ? option->size : sizes[option->kind];
+}
+
+static bool is_set(const struct option *option)
+{
+    static const char zeros[sizeof(int64_t)];
+    const char *defaults = running.command->defaults;
+    size_t size = field_size(option);
+
+    if (size == 0)
+        return option_is_given(option->name);
+    return memcmp(running.settings + option->field, defaults ? defaults + option->field : zeros,
+                  size) != 0;
+}
+
+static size_t count_set(const char *names)
+{
+    size_t count = 0;
+
+    for (const struct option *option = running.command->options; option->kind; option++)
+        count += option->kind != OPTION_KIND_GROUP &&
+                 word_is_among(names, option->name, strlen(option->name)) && is_set(option);
+    return count;
+}
+
+bool options_are_set(const char *names)
+{
+    return count_set(names) > 0;
+}
+
+const char *options_misused(const struct option_rule *rules)
+{
+    for (; rules->kind; rules++) {
+        size_t set = count_set(rules->options);
+
+        if (rules->kind == RULE_MANY
+                ? set > 1
+                : set > 0 && options_are_set(rules->others) == (rules->kind == RULE_WITH))
+            return rules->reason;
     }
     return NULL;
 }
@@ -429,8 +487,8 @@ static int parse(struct parser *parser, int argc, char **argv, void *settings, i
             return STATUS_ERROR;
         }
         option = find(parser, result);
-        if (!option->call && option->kind == OPTION_KIND_CALL) {
-            options_print_help(command, strcmp(option->name, HELP_ALL) == 0);
+        if (option->kind == OPTION_KIND_COMMON && option->low >= HELP) {
+            options_print_help(command, option->low == HELP_ALL);
             return STATUS_CLEAN;
         }
         if (meets_rival(parser, option, settings) ||
@@ -487,11 +545,13 @@ static int parse_and_run(const struct command *command, int argc, char **argv, v
 
 static void begin(const struct command *command, void *settings)
 {
+    running.command = command;
+    running.settings = settings;
     if (command->defaults)
         memcpy(settings, command->defaults, command->settings_size);
     for (const struct option *option = command->options; option->kind; option++) {
         if (option->counts_cores)
-            *(int64_t *)((char *)settings + option->field) = sb_default_threads();
+            set_integer(option, (char *)settings + option->field, sb_default_threads());
     }
 }
 
@@ -540,7 +600,7 @@ int command_run(const struct command *command, int argc, char **argv)
     free(settings);
     if (status != STATUS_ERROR)
         protect_outputs();
-    if (options_given_of((const char *const[]){"json", NULL}))
+    if (option_is_given("json"))
         failure_print();
     return status;
 }

@@ -31,12 +31,13 @@ enum option_kind {
     OPTION_KIND_FLAG,    /* bool, set to true */
     OPTION_KIND_TEXT,    /* const char * */
     OPTION_KIND_SIZE,    /* int64_t bytes, sb_parse_size */
-    OPTION_KIND_INTEGER, /* int64_t within low..high */
-    OPTION_KIND_CHOICE,  /* int: the place in `choices`, from 0 */
+    OPTION_KIND_INTEGER, /* within low..high; int64_t, int or unsigned, as `size` says */
+    OPTION_KIND_CHOICE,  /* int or an enum: the place in `choices`, from `low` */
     OPTION_KIND_RIVAL,   /* int, 0 until it is set to `low`; only one of a field can be given */
     OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
     OPTION_KIND_EXCLUDE, /* ... or --exclude */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
+    OPTION_KIND_COMMON,  /* of every command: for options.c, which one is `low` */
     OPTION_KIND_GROUP,   /* no option: those after it are of the group `name` */
 };
 
@@ -57,12 +58,12 @@ struct option {
     enum option_kind kind;
     char letter;         /* 0: none */
     const char *name;    /* long name without "--" */
-    size_t field;        /* offset into the settings */
+    size_t field, size;  /* offset into the settings; and for INTEGER, how many bytes it has */
     const char *value;   /* name of the value in help ("SIZE"), NULL for flags */
     const char *implied; /* the value when it is left out ("--color"); NULL: it must be given */
     const char *help;    /* one line */
     const char *const *choices; /* NULL-terminated, for CHOICE; of others they are only shown */
-    int64_t low, high;          /* for INTEGER; `low` for RIVAL */
+    int64_t low, high;          /* for INTEGER; `low` for RIVAL and CHOICE */
     bool counts_cores;          /* likewise: 0 becomes the number of them */
     bool (*call)(void *settings,
                  const char *value); /* for CALL; false: bad value, after a message */
@@ -82,31 +83,13 @@ struct option {
 #define OPTION_SIZE(l, n, s, f, v, h) \
     {.kind = OPTION_KIND_SIZE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), .help = (h)}
 #define OPTION_INTEGER(l, n, s, f, v, lo, hi, h) \
-    {.kind = OPTION_KIND_INTEGER, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
-     .help = (h), .low = (lo), .high = (hi)}
+    {.kind = OPTION_KIND_INTEGER, .letter = (l), .name = (n), .field = offsetof(s, f), \
+     .size = sizeof(((s *)0)->f), .value = (v), .help = (h), .low = (lo), .high = (hi)}
 #define OPTION_CHOICE(l, n, s, f, v, ch, h) \
     {.kind = OPTION_KIND_CHOICE, .letter = (l), .name = (n), .field = offsetof(s, f), .value = (v), \
      .help = (h), .choices = (ch)}
 #define OPTION_RIVAL(l, n, s, f, v, h) \
     {.kind = OPTION_KIND_RIVAL, .letter = (l), .name = (n), .field = offsetof(s, f), .low = (v), .help = (h)}
-#define OPTIONS_FILTER(s, verb) \
-    {.kind = OPTION_KIND_INCLUDE, .name = "include", .field = offsetof(s, filter), .value = "GLOB", \
-     .help = verb " what matches; the first match decides"}, \
-    {.kind = OPTION_KIND_EXCLUDE, .name = "exclude", .field = offsetof(s, filter), .value = "GLOB", \
-     .help = "leave out what matches"}
-#define OPTIONS_OWNERS(s) \
-    OPTION_FLAG('p', "preserve", s, owners.preserve, "set owners, set-id and sticky bits (root: always)"), \
-    OPTION_FLAG(0, "no-same-owner", s, owners.leave, "set none of these, also as root"), \
-    OPTION_FLAG(0, "numeric-owner", s, owners.numeric, "set owners by number, not by name")
-#define OPTIONS_REPORT(s) \
-    OPTION_FLAG(0, "strict", s, strict, "make nothing if anything would be lost or left out"), \
-    OPTION_REPORT(s)
-#define OPTION_REPORT(s) \
-    OPTION_TEXT(0, "report", s, report, "FILE", \
-                "list in FILE what was lost or left out, as JSON", OPERAND_FILE)
-#define OPTION_THREADS(s, h) \
-    {.kind = OPTION_KIND_INTEGER, .letter = 'j', .name = "threads", .field = offsetof(s, threads), .value = "N", \
-     .low = 1, .high = 256, .counts_cores = true, .help = h " (default: cores, at most 4)"}
 #define OPTION_CALL(l, n, v, fn, h, c) \
     {.kind = OPTION_KIND_CALL, .letter = (l), .name = (n), .value = (v), .help = (h), .call = (fn), .completes = (c)}
 #define OPTION_END {.kind = OPTION_KIND_END}
@@ -121,8 +104,36 @@ struct given_option {
 /* All of them, in their order; returns how many. */
 size_t options_given(const struct given_option **out);
 
-/* The first of them whose name is among these, the last followed by NULL; or NULL. */
-const char *options_given_of(const char *const *names);
+/* The first of them whose name is among these, which have a space between them; or NULL. */
+const char *options_given_of(const char *names);
+
+/* Is this one among them? */
+bool option_is_given(const char *name);
+
+/*
+ * Options that do not go together, of the command that runs. An option is set if its field is not
+ * what it is without any option; a choice, and one that has no field, if it was given. Names have a
+ * space between them.
+ */
+enum option_rule_kind {
+    OPTION_RULE_END,
+    RULE_WITH,    /* one of `options` is set, and one of `others` */
+    RULE_WITHOUT, /* one of `options` is set, and none of `others` */
+    RULE_MANY,    /* more than one of `options` is set */
+};
+
+struct option_rule {
+    enum option_rule_kind kind;
+    const char *options, *others;
+    const char *reason;
+};
+
+/* The reason of the first rule that is broken; NULL: all is well. The rules end with an empty row.
+ */
+const char *options_misused(const struct option_rule *rules);
+
+/* Is one of these set, in the same sense? */
+bool options_are_set(const char *names);
 
 /* The options of a command, its own and then the common ones, without the headings of groups;
  * returns how many. */

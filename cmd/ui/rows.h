@@ -1,6 +1,5 @@
 /*
- * Rows in columns that are as wide as their widest cell: rows wait until they are flushed, or there
- * are many of them. Widths only grow.
+ * Lines of columns: numbers, cells as wide as their column, and rows of them.
  */
 #ifndef SB_CMD_UI_ROWS_H
 #define SB_CMD_UI_ROWS_H
@@ -9,6 +8,25 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Lines of columns: numbers, and cells as wide as their column. */
+
+#define NUMBER_SIZE 24
+
+/* Decimal digits at the end of out; returns where they begin. */
+const char *format_number(int64_t value, char out[NUMBER_SIZE]);
+
+/* The same, or with `human` as -h shows it. */
+const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE]);
+
+/* Appends the text and a space after it. If the text is narrower than its column, more spaces
+ * follow it, or precede it if `right`. Returns the size of the text. */
+size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right);
+
+/*
+ * Rows in columns that are as wide as their widest cell: rows wait until they are flushed, or there
+ * are many of them. Widths only grow.
+ */
 
 #define ROWS_COLUMNS 10
 

@@ -9,6 +9,7 @@
 #include "store/container.h"
 #include "ui/message.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,11 +77,6 @@ bool parse_format(void *settings, const char *value)
     return false;
 }
 
-bool format_is_given(void)
-{
-    return options_given_of((const char *const[]){"format", NULL});
-}
-
 bool parse_time(const char *option, const char *value, bool zero, int64_t *out)
 {
     *out = 0;
@@ -107,4 +103,28 @@ bool parse_wait(void *settings, const char *value)
     sb_context_now->lock_wait = seconds;
     sb_context_now->waits = say_waiting;
     return true;
+}
+
+bool parse_bwlimit(void *settings, const char *value)
+{
+    size_t size = strlen(value);
+    bool in_a_second = size > 2 && strcmp(value + size - 2, "/s") == 0;
+    char *number = strndup(value, in_a_second ? size - 2 : size);
+    int64_t rate = 0;
+    bool good = number && sb_parse_size(number, &rate);
+
+    (void)settings;
+    if (!number)
+        message_error("out of memory");
+    else if (!good)
+        message_usage("--bwlimit: '%s' is no rate, such as 50M or 50M/s", value);
+    free(number);
+    if (good)
+        sb_throttle_set(&sb_context_now->throttle, rate);
+    return good;
+}
+
+bool owners_are_set(const struct owner_options *options)
+{
+    return !options->leave && (options->preserve || geteuid() == 0);
 }

@@ -2,11 +2,10 @@
  * Options that several commands have, each declared once: in every command the same name has the
  * same letter, value and choices, and does the same (tests/bats/alike.bats). Options about one
  * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
- * open/bag_opening.h, ui/part.h, ui/bandwidth.h.
+ * ui/resume.h.
  *
- * s is the settings struct; unless a macro takes the field, it is called as the option. Zero is the
- * default of each; the fields of choices begin as NOT_GIVEN if a command must know whether one was
- * made.
+ * s is the settings struct, f the field in it, best where the library has it. Zero is the default
+ * of each.
  */
 #ifndef SB_CMD_UI_SHARED_OPTIONS_H
 #define SB_CMD_UI_SHARED_OPTIONS_H
@@ -24,55 +23,80 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 /* clang-format off */
 
 /* What is made, and what happens to existing files. */
-#define OPTION_OUTPUT(s, h) OPTION_TEXT('o', "output", s, output, "OUTPUT", h, OPERAND_FILE)
-#define OPTION_FORCE(s, h) OPTION_FLAG('f', "force", s, force, h)
-#define OPTION_REPLACE(s) OPTION_FORCE(s, "replace OUTPUT if it exists")
-#define OPTION_APPEND(s) OPTION_FLAG(0, "append", s, append, "add to OUTPUT, or make it")
-#define OPTION_EXISTING(s, h) OPTION_CHOICE(0, "existing", s, existing, "HOW", existing_words, h)
-#define OPTION_DUPLICATES(s) \
-    OPTION_CHOICE(0, "duplicates", s, duplicates, "WHICH", sb_duplicate_words, \
+#define OPTION_OUTPUT(s, f, h) OPTION_TEXT('o', "output", s, f, "OUTPUT", h, OPERAND_FILE)
+#define OPTION_FORCE(s, f, h) OPTION_FLAG('f', "force", s, f, h)
+#define OPTION_REPLACE(s, f) OPTION_FORCE(s, f, "replace OUTPUT if it exists")
+#define OPTION_APPEND(s, f) OPTION_FLAG(0, "append", s, f, "add to OUTPUT, or make it")
+#define OPTION_EXISTING(s, f, h) OPTION_CHOICE(0, "existing", s, f, "HOW", existing_words, h)
+#define OPTION_DUPLICATES(s, f) \
+    OPTION_CHOICE(0, "duplicates", s, f, "WHICH", sb_duplicate_words, \
                   "which file of a name is kept")
 #define OPTION_DRY_RUN(s, f) \
     OPTION_FLAG('n', "dry-run", s, f, "print what would change, a line each; change nothing")
-#define OPTION_TO(s, h) OPTION_CHOICE(0, "to", s, to, "KIND", to_words, h)
-#define OPTION_SHARD_SIZE(s) \
-    OPTION_SIZE(0, "shard-size", s, shard_size, "SIZE", "begin a new shard before one passes SIZE")
-#define OPTION_LEVEL(s) OPTION_INTEGER(0, "level", s, level, "N", 1, 22, "how hard to compress")
-#define OPTION_COMPRESS(s) \
-    OPTION_CHOICE(0, "compress", s, compress, "CODING", sb_coding_words, \
-                  "store each file compressed, its suffix added")
-#define OPTIONS_DECOMPRESS(s) \
-    OPTION_FLAG(0, "decompress", s, decompress, \
+#define OPTION_TO(s, f, h) OPTION_CHOICE(0, "to", s, f, "KIND", to_words, h)
+#define OPTION_SHARD_SIZE(s, f) \
+    OPTION_SIZE(0, "shard-size", s, f, "SIZE", "begin a new shard before one passes SIZE")
+#define OPTION_LEVEL(s, f) OPTION_INTEGER(0, "level", s, f, "N", 1, 22, "how hard to compress")
+
+/* An enum sb_filter_kind. */
+#define OPTION_COMPRESS(s, f) \
+    {.kind = OPTION_KIND_CHOICE, .name = "compress", .field = offsetof(s, f), .value = "CODING", \
+     .choices = sb_coding_words, .low = SB_FILTER_GZIP, \
+     .help = "store each file compressed, its suffix added"}
+
+/* A struct sb_recode. With all_layers, decompress is to be set, too. */
+#define OPTIONS_DECOMPRESS(s, f) \
+    OPTION_FLAG(0, "decompress", s, f.decompress, \
                 "take .gz, .bz2, .xz or .zst off files and names"), \
-    OPTION_FLAG(0, "decompress-all", s, decompress_all, \
+    OPTION_FLAG(0, "decompress-all", s, f.all_layers, \
                 "the same, also where several are stacked")
-#define OPTIONS_CHECKPOINT(s) \
-    OPTION_SIZE(0, "checkpoint", s, checkpoint, "SIZE", "of an archive: commit after each SIZE"), \
-    OPTION_FLAG(0, "resume", s, resume, "go on where a run with --checkpoint ended")
-#define OPTION_FOLLOW(s) \
-    OPTION_FLAG(0, "follow", s, follow, "write into shards that are links, or have more than one")
-#define OPTION_ABSOLUTE(s) \
-    OPTION_FLAG(0, "absolute", s, absolute, "make links absolute, not relative to OUTPUT")
+
+/* A struct sb_checkpoint_wish. */
+#define OPTIONS_CHECKPOINT(s, f) \
+    OPTION_SIZE(0, "checkpoint", s, f.size, "SIZE", "of an archive: commit after each SIZE"), \
+    OPTION_FLAG(0, "resume", s, f.resume, "go on where a run with --checkpoint ended")
+#define OPTION_FOLLOW(s, f) \
+    OPTION_FLAG(0, "follow", s, f, "write into shards that are links, or have more than one")
+#define OPTION_ABSOLUTE(s, f) \
+    OPTION_FLAG(0, "absolute", s, f, "make links absolute, not relative to OUTPUT")
+#define OPTION_STRICT(s, f) \
+    OPTION_FLAG(0, "strict", s, f, "make nothing if anything would be lost or left out")
+#define OPTION_REPORT(s, f) \
+    OPTION_TEXT(0, "report", s, f, "FILE", \
+                "list in FILE what was lost or left out, as JSON", OPERAND_FILE)
 
 /* Names. */
-#define OPTION_PREFIX(s) \
-    OPTION_TEXT(0, "prefix", s, prefix, "DIR", "put everything below DIR", OPERAND_ANY)
-#define OPTION_STRIP(s) \
-    OPTION_INTEGER(0, "strip-components", s, strip, "N", 0, 1000, \
+#define OPTION_PREFIX(s, f) \
+    OPTION_TEXT(0, "prefix", s, f, "DIR", "put everything below DIR", OPERAND_ANY)
+#define OPTION_STRIP(s, f) \
+    OPTION_INTEGER(0, "strip-components", s, f, "N", 0, 1000, \
                    "take N leading components off each name")
-#define OPTION_AS_SUBDIRS(s) \
-    OPTION_FLAG(0, "as-subdirs", s, as_subdirs, \
-                "put each INPUT below a directory of its own name")
+#define OPTION_AS_SUBDIRS(s, f) \
+    OPTION_FLAG(0, "as-subdirs", s, f, "put each INPUT below a directory of its own name")
 #define OPTION_FILES_FROM(s, f, h) OPTION_TEXT('T', "files-from", s, f, "FILE", h, OPERAND_FILE)
 #define OPTION_NULL(s, f, h) OPTION_FLAG('0', "null", s, f, h)
+#define OPTIONS_FILTER(s, f, verb) \
+    {.kind = OPTION_KIND_INCLUDE, .name = "include", .field = offsetof(s, f), .value = "GLOB", \
+     .help = verb " what matches; the first match decides"}, \
+    {.kind = OPTION_KIND_EXCLUDE, .name = "exclude", .field = offsetof(s, f), .value = "GLOB", \
+     .help = "leave out what matches"}
 
-/* Rows as objects or as CSV: the field `json` is an enum json_form (ui/json.h). */
-#define OPTION_JSON(s, h) OPTION_RIVAL(0, "json", s, json, JSON_LINES, h)
-#define OPTION_CSV(s) OPTION_RIVAL(0, "csv", s, json, JSON_CSV, "the same as CSV, below a line of names")
+/* Rows as objects or as CSV: an enum json_form (ui/json.h). */
+#define OPTION_JSON(s, f, h) OPTION_RIVAL(0, "json", s, f, JSON_LINES, h)
+#define OPTION_CSV(s, f) OPTION_RIVAL(0, "csv", s, f, JSON_CSV, "the same as CSV, below a line of names")
 
-#define OPTION_NO_CHECK(s) OPTION_FLAG(0, "no-check", s, no_check, "do not check checksums")
+#define OPTION_NO_CHECK(s, f) OPTION_FLAG(0, "no-check", s, f, "do not check checksums")
 #define OPTION_HUMAN(s, f) \
     OPTION_FLAG('h', "human-readable", s, f, "sizes like 1.2M, not in bytes")
+#define OPTION_THREADS(s, f, h) \
+    {.kind = OPTION_KIND_INTEGER, .letter = 'j', .name = "threads", .field = offsetof(s, f), \
+     .size = sizeof(((s *)0)->f), .value = "N", .low = 1, .high = 256, .counts_cores = true, \
+     .help = h " (default: cores, at most 4)"}
+
+/* Sets the limit of core/throttle.h: a size as elsewhere, with or without "/s"; 0: no limit. */
+#define OPTION_BWLIMIT \
+    OPTION_CALL(0, "bwlimit", "RATE", parse_bwlimit, \
+                "read, and write, at most RATE bytes a second (50M)", OPERAND_ANY)
 
 /* For a file that another process writes; sets lock_wait of core/context.h. */
 #define OPTION_WAIT \
@@ -83,7 +107,35 @@ extern const char *const to_words[];       /* sb_container_named knows them */
 #define OPTION_PROTECT \
     {.kind = OPTION_KIND_CALL, .name = "protect", .value = "PERCENT", .implied = "", .call = parse_protect, \
      .help = "bring its parity files up to date at the end, or make them"}
+
+/* Of every command that writes tars; sets tar_format of core/context.h. */
+#define OPTION_FORMAT \
+    {.kind = OPTION_KIND_CALL, .name = "format", .value = "FORMAT", .call = parse_format, \
+     .choices = sb_tar_format_words, .help = "of a tar that is written (default: pax)"}
+
+/* A struct owner_options. */
+#define OPTIONS_OWNERS(s, f) \
+    OPTION_FLAG('p', "preserve", s, f.preserve, "set owners, set-id and sticky bits (root: always)"), \
+    OPTION_FLAG(0, "no-same-owner", s, f.leave, "set none of these, also as root"), \
+    OPTION_FLAG(0, "numeric-owner", s, f.numeric, "set owners by number, not by name")
 /* clang-format on */
+
+/* If root runs it, unpacked files get their stored owners by default, as with tar. */
+struct owner_options {
+    bool preserve;
+    bool leave; /* decides over preserve */
+    bool numeric;
+};
+bool owners_are_set(const struct owner_options *options);
+
+/* Of the options above; settings is not used. */
+bool parse_bwlimit(void *settings, const char *value);
+bool parse_wait(void *settings, const char *value);
+bool parse_format(void *settings, const char *value);
+
+/* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a
+ * message. */
+bool parse_time(const char *option, const char *value, bool zero, int64_t *out);
 
 /*
  * The output is the last operand, unless -o has named it (*output, else NULL). Returns how many
@@ -95,26 +147,11 @@ size_t output_operand(const char **output, char *const *operands, int count);
  * True: after a message. */
 bool output_is_first(const char *output, char *const *operands, int count);
 
-bool parse_wait(void *settings, const char *value);
-
 /*
  * Is OUTPUT added to? What --append names and is not there is made, which a note says. If something
  * of a killed run or a lost archive is there it is, and the writer says what to do. A set of bags
  * ("@") must be there.
  */
 bool output_is_added_to(bool append, const char *output);
-
-/* Of every command that writes tars; sets tar_format of core/context.h. settings is not used. */
-#define OPTION_FORMAT                                                                              \
-    {                                                                                              \
-        .kind = OPTION_KIND_CALL, .name = "format", .value = "FORMAT", .call = parse_format,       \
-        .choices = sb_tar_format_words, .help = "of a tar that is written (default: pax)"          \
-    }
-bool parse_format(void *settings, const char *value);
-bool format_is_given(void);
-
-/* A time as "90", "30m", "1h" for the option of this name, or 0 with `zero`. False: after a
- * message. */
-bool parse_time(const char *option, const char *value, bool zero, int64_t *out);
 
 #endif

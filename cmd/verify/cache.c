@@ -1,12 +1,10 @@
-#include "verify/cache.h"
-#include "verify/defect.h"
+#include "verify/verify.h"
 
 #include "core/number.h"
 #include "store/cache/cache.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -28,11 +26,11 @@ enum sb_code verify_cache_refuse(const struct verify_run *run)
 /* Options that mean nothing for a cache. */
 static enum sb_code check_options(const struct verify_run *run)
 {
-    static const char *const of_others[] = {
-        "present", "repair-from", "repair-prefix", "repair-to", "keep-numbers", "compression",
-        "limits",  "dictionary",  "layout",        "records",   "files-from",   "subset",
-        "part",    "shards",      "max-time",      "state",     "max-age",      NULL};
-    static const char *const with_repair[] = {"min-age", "dry-run", "force", NULL};
+    static const char of_others[] =
+        "present repair-from repair-prefix repair-to keep-numbers compression limits "
+        "dictionary layout records files-from subset part shards max-time state "
+        "max-age";
+    static const char with_repair[] = "min-age dry-run force";
     const char *given = options_given_of(of_others);
 
     if (given)
@@ -53,8 +51,8 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
 
     TRY(check_options(run));
     *out = (struct sb_verify_cache_options){
-        .quick = settings->quick,
-        .strict = settings->strict,
+        .quick = settings->wanted.quick,
+        .strict = settings->wanted.strict,
         .threads = threads,
         .repair = settings->repair.repair,
         .dry_run = settings->repair.dry_run,
@@ -65,23 +63,6 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
         return sb_fail(SB_INVALID, "--min-age: '%s' is no time, such as 10m or 2h",
                        settings->cache.min_age);
     return SB_OK;
-}
-
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_summary(const struct verify_run *run)
-{
-    const struct sb_verify_cache_result *cache = &run->cache;
-
-    verify_print_summary("cache", sb_verify_cache_unproved,
-                         (const struct verify_count[]){{"defects", run->result.defects},
-                                                       {"segments", cache->segments},
-                                                       {"rows", cache->rows},
-                                                       {"keys", cache->keys},
-                                                       {"bytes", cache->bytes},
-                                                       {"bytes_read", run->result.bytes_read},
-                                                       {"unchecked", run->result.unchecked},
-                                                       {"repaired", cache->repaired},
-                                                       {NULL, 0}});
 }
 
 /* What to do about the remaining defects. */
@@ -109,15 +90,15 @@ static void summarize_repair(struct verify_run *run)
     if (cache->repaired == 0)
         return;
     if (run->settings->repair.dry_run)
-        verify_run_warn(run, "repairable",
+        verify_run_warn(run, LOUD_ONCE, "repairable",
                         "%" PRId64 " of %" PRId64
                         " defect%s can be put right; nothing was written (--dry-run)",
                         cache->repaired, defects, plural(defects));
     else if (cache->repaired == defects)
-        verify_run_alert(run, "repaired", "%" PRId64 " defect%s put right", defects,
-                         defects == 1 ? " was" : "s were");
+        verify_run_warn(run, LOUD_ALWAYS, "repaired", "%" PRId64 " defect%s put right", defects,
+                        defects == 1 ? " was" : "s were");
     else
-        verify_run_warn(run, "repaired", "%" PRId64 " of %" PRId64 " defects put right",
+        verify_run_warn(run, LOUD_ONCE, "repaired", "%" PRId64 " of %" PRId64 " defects put right",
                         cache->repaired, defects);
 }
 
@@ -127,11 +108,13 @@ static void summarize_sound(struct verify_run *run)
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(cache->bytes, size);
-    if (run->settings->quick)
-        verify_run_quick(run, "keys, schema and index are sound; --quick has read no "
-                              "values");
+    if (run->settings->wanted.quick)
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "keys, schema and index are sound; --quick has read no "
+                        "values");
     else if (cache->keys > 0)
-        verify_run_warn(run, "unproved", "segments are sound, and all values can be read; %s",
+        verify_run_warn(run, LOUD_ONCE, "unproved",
+                        "segments are sound, and all values can be read; %s",
                         sb_verify_cache_unproved);
     message_note(
         "%s: %" PRId64 " key%s in %" PRId64 " segment%s (%s); %" PRId64 " row%s superseded",
@@ -155,7 +138,8 @@ static void summarize(struct verify_run *run)
         message_problem("%s: %" PRId64 " defect%s%s%s%s%s; %s", run->name, left, plural(left),
                         repaired ? (left == 1 ? " remains" : " remain") : "", verify_run_named(run),
                         verify_run_report(run),
-                        run->settings->quick ? "; no values were read (--quick)" : "", advice(run));
+                        run->settings->wanted.quick ? "; no values were read (--quick)" : "",
+                        advice(run));
 }
 
 /* One cache of the run, which may be one of several. */
@@ -192,22 +176,14 @@ static void progress(void *context, int64_t done, int64_t total, int64_t rows)
     message_progress_update(one->before + done, one->name ? 0 : total, rows);
 }
 
-static void add_result(struct verify_run *run, const struct sb_verify_result *result,
-                       const struct sb_verify_cache_result *cache)
+static void add_counts(struct sb_verify_cache_result *sum, const struct sb_verify_cache_result *one)
 {
-    run->result.defects += result->defects;
-    run->result.remedies |= result->remedies;
-    run->result.files += result->files;
-    sb_count_up(&run->result.bytes, result->bytes);
-    run->result.files_read += result->files_read;
-    sb_count_up(&run->result.bytes_read, result->bytes_read);
-    run->result.unchecked += result->unchecked;
-    run->cache.segments += cache->segments;
-    run->cache.rows += cache->rows;
-    run->cache.keys += cache->keys;
-    sb_count_up(&run->cache.bytes, cache->bytes);
-    run->cache.repairable += cache->repairable;
-    run->cache.repaired += cache->repaired;
+    sum->segments += one->segments;
+    sum->rows += one->rows;
+    sum->keys += one->keys;
+    sb_count_up(&sum->bytes, one->bytes);
+    sum->repairable += one->repairable;
+    sum->repaired += one->repaired;
 }
 
 /* A sb_cache_list callback, too. */
@@ -222,7 +198,8 @@ static enum sb_code verify_one(void *context, const char *path, const char *name
     one->name = name;
     one->before = one->run->result.bytes_read;
     code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache);
-    add_result(one->run, &result, &cache);
+    verify_add_result(&one->run->result, &result);
+    add_counts(&one->run->cache, &cache);
     /* An error of one of several caches does not stop the others. */
     if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(sb_error()))) {
         sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", sb_error()->text);
@@ -245,7 +222,16 @@ enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads
     code = several ? sb_cache_list(run->path, verify_one, &one) : verify_one(&one, run->path, NULL);
     message_progress_end();
     if (!code && run->settings->json)
-        print_summary(run);
+        verify_print_summary("cache", sb_verify_cache_unproved,
+                             (const struct verify_count[]){{"defects", run->result.defects},
+                                                           {"segments", run->cache.segments},
+                                                           {"rows", run->cache.rows},
+                                                           {"keys", run->cache.keys},
+                                                           {"bytes", run->cache.bytes},
+                                                           {"bytes_read", run->result.bytes_read},
+                                                           {"unchecked", run->result.unchecked},
+                                                           {"repaired", run->cache.repaired},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         summarize(run);

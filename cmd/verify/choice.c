@@ -1,4 +1,4 @@
-#include "verify/choice.h"
+#include "verify/verify.h"
 
 #include "archive/shards.h"
 #include "core/array.h"

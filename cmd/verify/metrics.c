@@ -1,4 +1,4 @@
-#include "verify/metrics.h"
+#include "verify/verify.h"
 
 #include "core/buf.h"
 #include "core/io.h"
@@ -6,7 +6,6 @@
 #include "core/number.h"
 #include "store/out/out_file.h"
 #include "ui/message.h"
-#include "verify/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,28 +33,23 @@ static char *name_archive(const char *archive)
 /* archive="...", with what is not UTF-8 escaped as in messages. */
 static enum sb_code add_label(struct sb_buf *out, const char *archive)
 {
-    struct sb_buf shown = {0};
-    char *name = name_archive(archive);
-    enum sb_code code;
+    CLEANUP(sb_buf_release) struct sb_buf shown = {0};
+    CLEANUP(sb_freep) char *name = name_archive(archive);
 
     if (!name)
         return SB_NOMEM;
-    code = sb_is_utf8(name, strlen(name)) ? sb_buf_add_text(&shown, name)
-                                          : sb_quote(&shown, name, strlen(name), SB_ESCAPE);
-    free(name);
-
-    if (!code)
-        code = sb_buf_add_text(out, "archive=\"");
-    for (size_t i = 0; !code && i < shown.size; i++) {
+    TRY(sb_is_utf8(name, strlen(name)) ? sb_buf_add_text(&shown, name)
+                                       : sb_quote(&shown, name, strlen(name), SB_ESCAPE));
+    TRY(sb_buf_add_text(out, "archive=\""));
+    for (size_t i = 0; i < shown.size; i++) {
         if (shown.data[i] == '\n')
-            code = sb_buf_add_text(out, "\\n");
+            TRY(sb_buf_add_text(out, "\\n"));
         else if (shown.data[i] == '"' || shown.data[i] == '\\')
-            code = sb_buf_add_format(out, "\\%c", shown.data[i]);
+            TRY(sb_buf_add_format(out, "\\%c", shown.data[i]));
         else
-            code = sb_buf_add_char(out, shown.data[i]);
+            TRY(sb_buf_add_char(out, shown.data[i]));
     }
-    sb_buf_release(&shown);
-    return code ? code : sb_buf_add_char(out, '"');
+    return sb_buf_add_char(out, '"');
 }
 
 /* Reads the existing file, cut to what fits, and sets *size to its bytes; 0 if there is none. */
@@ -84,22 +78,16 @@ static enum sb_code read_existing(const char *file, char text[FILE_MAX], size_t 
 /* The sample of the last success in the metrics of this archive; NULL: there is none. */
 static enum sb_code find_success(const char *text, const char *archive, const char **value)
 {
-    struct sb_buf sample = {0};
-    enum sb_code code = sb_buf_add_text(&sample, "\n" PREFIX SUCCESS "{");
+    CLEANUP(sb_buf_release) struct sb_buf sample = {0};
 
     *value = NULL;
-    if (!code)
-        code = add_label(&sample, archive);
-    if (!code)
-        code = sb_buf_add_text(&sample, "} ");
-    if (code)
-        code = sb_fail_memory();
-    else
-        *value = strstr(text, sample.data);
+    if (sb_buf_add_text(&sample, "\n" PREFIX SUCCESS "{") || add_label(&sample, archive) ||
+        sb_buf_add_text(&sample, "} "))
+        return sb_fail_memory();
+    *value = strstr(text, sample.data);
     if (*value)
         *value += sample.size;
-    sb_buf_release(&sample);
-    return code;
+    return SB_OK;
 }
 
 /* From the existing file: when the archive was last found sound; 0: never, or there is no file. */
@@ -107,13 +95,14 @@ static enum sb_code last_success(const char *file, const char *archive, int64_t 
 {
     static char text[FILE_MAX];
     const char *value;
-    char *end, *number;
+    CLEANUP(sb_freep) char *number = NULL;
+    char *end;
     size_t size;
-    enum sb_code code = read_existing(file, text, &size);
 
     *seconds = 0;
-    if (code || size == 0)
-        return code;
+    TRY(read_existing(file, text, &size));
+    if (size == 0)
+        return SB_OK;
     if (strncmp(text, BEGINNING, strlen(BEGINNING)) != 0)
         return sb_fail(SB_EXISTS,
                        "%s: holds something else than metrics of verify; choose "
@@ -129,9 +118,8 @@ static enum sb_code last_success(const char *file, const char *archive, int64_t 
     if (!number)
         return sb_fail_memory();
     if (!*end || !sb_parse_integer(number, 0, INT64_MAX, seconds))
-        code = sb_fail(SB_EXISTS, "%s: is damaged; remove it", file);
-    free(number);
-    return code;
+        return sb_fail(SB_EXISTS, "%s: is damaged; remove it", file);
+    return SB_OK;
 }
 
 enum sb_code verify_metrics_check(const char *file, const char *archive)
@@ -231,27 +219,22 @@ static enum sb_code compose(struct metrics *metrics, const struct verify_run *ru
     return metrics->code;
 }
 
-static enum sb_code put(const char *file, const struct sb_buf *text)
+static void release(struct metrics *metrics)
 {
-    struct stat like = {.st_uid = geteuid(), .st_mode = FILE_MODE};
-    struct sb_stream_sink_options options = {.path = file, .force = true, .like = &like};
-
-    return sb_outfile_put(&options, text->data, text->size);
+    sb_buf_release(&metrics->text);
+    sb_buf_release(&metrics->label);
 }
 
 enum sb_code verify_metrics_write(const char *file, const struct verify_run *run)
 {
-    struct metrics metrics = {0};
+    struct stat like = {.st_uid = geteuid(), .st_mode = FILE_MODE};
+    struct sb_stream_sink_options options = {.path = file, .force = true, .like = &like};
+    CLEANUP(release) struct metrics metrics = {0};
     int64_t success = run->ended;
-    enum sb_code code = SB_OK;
 
     if (run->status != STATUS_CLEAN)
-        code = last_success(file, run->path, &success);
-    if (!code && compose(&metrics, run, success))
-        code = sb_fail_memory();
-    if (!code)
-        code = put(file, &metrics.text);
-    sb_buf_release(&metrics.text);
-    sb_buf_release(&metrics.label);
-    return code;
+        TRY(last_success(file, run->path, &success));
+    if (compose(&metrics, run, success))
+        return sb_fail_memory();
+    return sb_outfile_put(&options, metrics.text.data, metrics.text.size);
 }

@@ -1,11 +1,9 @@
-#include "verify/records.h"
 #include "core/file.h"
-#include "verify/defect.h"
+#include "verify/verify.h"
 
 #include "core/number.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,11 +12,8 @@
 
 const char *option_of_verify_records(void)
 {
-    static const char *const words[] = {"compression", "dictionary", "limits",    "layout",
-                                        "records",     "files-from", "repair-to", "keep-numbers",
-                                        "force",       NULL};
-
-    return options_given_of(words);
+    return options_given_of("compression dictionary limits layout records files-from repair-to "
+                            "keep-numbers force");
 }
 
 static const char *plural(int64_t count, const char *many)
@@ -66,15 +61,16 @@ static void summarize_repair(const struct verify_records_settings *settings,
 static void summarize_sound(struct verify_run *run)
 {
     const struct sb_verify_bag_result *result = &run->bag;
-    bool quick = run->settings->quick;
+    bool quick = run->settings->wanted.quick;
     char size[SB_HUMAN_SIZE];
 
     sb_format_human(result->bytes_read, size);
     if (quick)
-        verify_run_quick(run, "limits are sound; --quick has read no records");
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "limits are sound; --quick has read no records");
     else if (result->unchecked > 0)
-        verify_run_warn(run, "unproved", "limits are sound, and all records can be read; %s",
-                        result->unproved);
+        verify_run_warn(run, LOUD_ONCE, "unproved",
+                        "limits are sound, and all records can be read; %s", result->unproved);
     message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", run->name,
                  result->records, plural(result->records, "s"), size, result->shards,
                  plural(result->shards, "s"), !quick && result->unchecked == 0 ? "; sound" : "",
@@ -93,7 +89,7 @@ static void summarize_defects(const struct verify_run *run)
     else
         message_problem("%s: %" PRId64 " defect%s%s%s%s; %s", run->name, result->defects,
                         plural(result->defects, "s"), verify_run_named(run), verify_run_report(run),
-                        run->settings->quick ? "; no records were read" : "",
+                        run->settings->wanted.quick ? "; no records were read" : "",
                         advice(settings, result));
 }
 
@@ -113,19 +109,6 @@ static void summarize(struct verify_run *run)
         summarize_defects(run);
 }
 
-/* One object after the defects: what was checked, and what that does not prove. */
-static void print_summary(const struct sb_verify_bag_result *result)
-{
-    verify_print_summary("bag", result->unproved,
-                         (const struct verify_count[]){{"defects", result->defects},
-                                                       {"shards", result->shards},
-                                                       {"records", result->records},
-                                                       {"damaged", result->damaged},
-                                                       {"bytes_read", result->bytes_read},
-                                                       {"unchecked", result->unchecked},
-                                                       {NULL, 0}});
-}
-
 /* Sets the counts that all containers have; records count as files. */
 static void note_result(struct verify_run *run)
 {
@@ -137,7 +120,7 @@ static void note_result(struct verify_run *run)
         .remedies = bag->remedies,
         .files = bag->records,
         .bytes = bag->bytes_read,
-        .files_read = run->settings->quick ? 0 : bag->records,
+        .files_read = run->settings->wanted.quick ? 0 : bag->records,
         .bytes_read = bag->bytes_read,
         .unchecked = bag->unchecked,
         .selected = bag->selected,
@@ -154,7 +137,14 @@ static enum sb_code verify_bags(struct verify_run *run, const char *spec,
     message_progress_end();
     note_result(run);
     if (!code && run->settings->json)
-        print_summary(&run->bag);
+        verify_print_summary("bag", run->bag.unproved,
+                             (const struct verify_count[]){{"defects", run->bag.defects},
+                                                           {"shards", run->bag.shards},
+                                                           {"records", run->bag.records},
+                                                           {"damaged", run->bag.damaged},
+                                                           {"bytes_read", run->bag.bytes_read},
+                                                           {"unchecked", run->bag.unchecked},
+                                                           {NULL, 0}});
     verify_run_flush();
     if (!code)
         summarize(run);
@@ -184,8 +174,8 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
     };
     struct sb_verify_bag_options options = {
         .choice = verify_choice_given(&run->settings->choice) ? &run->choice : NULL,
-        .quick = run->settings->quick,
-        .strict = run->settings->strict,
+        .quick = run->settings->wanted.quick,
+        .strict = run->settings->wanted.strict,
         .threads = threads,
         .repair_to = settings->repair_to ? &repair_to : NULL,
         .keep_numbers = settings->keep_numbers,

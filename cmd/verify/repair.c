@@ -1,4 +1,4 @@
-#include "verify/repair.h"
+#include "verify/verify.h"
 
 #include "archive/archive.h"
 #include "core/io.h"
@@ -7,7 +7,6 @@
 #include "task/protect/before.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@ enum sb_code verify_repair_check(const struct verify_run *run)
 {
     const struct verify_repair_settings *settings = &run->settings->repair;
 
-    if (verify_repair_wanted(run) && run->settings->quick)
+    if (verify_repair_wanted(run) && run->settings->wanted.quick)
         return sb_fail(SB_INVALID,
                        "--repair%s: what is damaged is found by reading it; leave out --quick",
                        settings->from ? "-from" : "");
@@ -44,7 +43,7 @@ enum sb_code verify_repair_begin(struct verify_run *run)
     const struct sb_protect_options options = {
         .act = SB_PROTECT_REPAIR,
         .parity_dir = run->settings->repair.parity_dir,
-        .threads = run->settings->threads ? (unsigned)run->settings->threads : sb_default_threads(),
+        .threads = run->settings->wanted.threads,
         .trust = run->settings->repair.trust,
         .dry_run = run->settings->repair.dry_run,
         .result = &run->protect,
@@ -52,7 +51,7 @@ enum sb_code verify_repair_begin(struct verify_run *run)
     };
     struct stat st;
 
-    if (!run->settings->repair.repair || run->settings->quick ||
+    if (!run->settings->repair.repair || run->settings->wanted.quick ||
         (stat(run->path, &st) == 0 && S_ISDIR(st.st_mode)))
         return SB_OK;
     if (strcmp(run->path, "-") == 0)
@@ -76,19 +75,19 @@ void verify_repair_warn(struct verify_run *run)
     const struct sb_protect_result *found = &run->protect;
 
     if (found->repaired > 0 && !run->settings->repair.dry_run)
-        verify_run_alert(run, "repaired",
-                         "%" PRId64 " damaged piece%s of its files or their parity files repaired",
-                         found->repaired, found->repaired == 1 ? "" : "s");
+        verify_run_warn(run, LOUD_ALWAYS, "repaired",
+                        "%" PRId64 " damaged piece%s of its files or their parity files repaired",
+                        found->repaired, found->repaired == 1 ? "" : "s");
     /* What is damaged is not protected. */
     if (run->result.defects > 0 || !run->settings->repair.repair)
         return;
     if (found->files > 0 && found->without > 0)
-        verify_run_warn(run, "unprotected",
+        verify_run_warn(run, LOUD_ONCE, "unprotected",
                         "%" PRId64 " of its files %s no parity file; 'shardbox protect --update' "
                         "makes what is missing",
                         found->without, found->without == 1 ? "has" : "have");
     if (found->files == 0 && found->changed == 0)
-        verify_run_warn(run, "unprotected",
+        verify_run_warn(run, LOUD_ONCE, "unprotected",
                         "has no parity file to be repaired by; 'shardbox protect' makes it");
 }
 
@@ -179,16 +178,16 @@ static void say_restored(struct verify_run *run)
     }
     sb_format_human(restored->bytes, size);
     if (settings->dry_run)
-        verify_run_warn(run, "restorable",
+        verify_run_warn(run, LOUD_ONCE, "restorable",
                         "%" PRId64 " of %" PRId64
                         " damaged file%s (%s) can be restored %s%s; nothing was written "
                         "(--dry-run)",
                         restored->restored, restored->damaged, plural, size, from, hint(run));
     else if (restored->left == 0)
-        verify_run_alert(run, "restored", "%" PRId64 " damaged file%s (%s) restored %s",
-                         restored->restored, plural, size, from);
+        verify_run_warn(run, LOUD_ALWAYS, "restored", "%" PRId64 " damaged file%s (%s) restored %s",
+                        restored->restored, plural, size, from);
     else
-        verify_run_warn(run, "restored",
+        verify_run_warn(run, LOUD_ONCE, "restored",
                         "%" PRId64 " of %" PRId64 " damaged file%s (%s) restored %s%s",
                         restored->restored, restored->damaged, plural, size, from, hint(run));
     free(from);

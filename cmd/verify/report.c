@@ -1,14 +1,89 @@
-#include "verify/report.h"
-
-#include "core/name.h"
 #include "ui/failure.h"
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/version.h"
-#include "verify/run.h"
+#include "verify/verify.h"
+
+#include "core/name.h"
+#include "core/number.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+const char *const verify_kinds[VERIFY_KINDS] = {
+    "integrity", "config",     "triggers",   "schema",  "row",       "name",       "duplicate",
+    "conflict",  "parent",     "statistics", "shard",   "source",    "bounds",     "overlap",
+    "checksum",  "unreadable", "unchecked",  "damaged", "truncated", "link",       "encrypted",
+    "method",    "missing",    "limits",     "frame",   "layout",    "unfinished", "leftover",
+    "size",      "value",      "key",        "stale",   "trailing",  "other",
+};
+
+size_t verify_kind(const char *word)
+{
+    size_t i = 0;
+
+    while (i < VERIFY_KINDS - 1 && strcmp(verify_kinds[i], word) != 0)
+        i++;
+    return i;
+}
+
+enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect)
+{
+    TRY(sb_buf_add_format(line, "%s: ", defect->kind));
+    if (defect->path && defect->path_size == 0)
+        TRY(sb_buf_add_text(line, "root directory: "));
+    else if (defect->path) {
+        TRY(sb_quote(line, defect->path, defect->path_size, SB_ESCAPE));
+        TRY(sb_buf_add_text(line, ": "));
+    }
+    return sb_quote(line, defect->text, strlen(defect->text), SB_ESCAPE);
+}
+
+void verify_defect_json(struct json *line, const struct sb_defect *defect)
+{
+    json_begin(line);
+    json_text(line, "kind", defect->kind);
+    if (defect->path)
+        json_bytes(line, "path", defect->path, defect->path_size);
+    if (defect->shard >= 0)
+        json_number(line, "shard", defect->shard);
+    if (defect->has_record)
+        json_number(line, "record", defect->record);
+    if (defect->offset >= 0)
+        json_number(line, "offset", defect->offset);
+    json_escaped(line, "text", defect->text);
+}
+
+void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
+{
+    sum->defects += one->defects;
+    sum->remedies |= one->remedies;
+    sum->files += one->files;
+    sb_count_up(&sum->bytes, one->bytes);
+    sum->files_read += one->files_read;
+    sb_count_up(&sum->bytes_read, one->bytes_read);
+    sum->unchecked += one->unchecked;
+}
+
+static void add_numbers(struct json *line, const struct verify_count *counts)
+{
+    for (; counts->key; counts++)
+        json_number(line, counts->key, counts->value);
+}
+
+void verify_print_summary(const char *container, const char *unproved,
+                          const struct verify_count *counts)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "kind", "summary");
+    json_text(&line, "container", container);
+    add_numbers(&line, counts);
+    json_text(&line, "unproved", unproved);
+    json_print(&line);
+    json_release(&line);
+}
 
 /* As they were given: "--quick", "--threads=2". */
 static void add_options(struct json *line)
@@ -94,22 +169,6 @@ static void add_errors(struct json *line, const struct verify_run *run)
     json_close(line, '}');
 }
 
-static void add_counts_of_bag(struct json *line, const struct sb_verify_bag_result *bag)
-{
-    json_number(line, "shards", bag->shards);
-    json_number(line, "records", bag->records);
-    json_number(line, "damaged", bag->damaged);
-}
-
-static void add_counts_of_cache(struct json *line, const struct sb_verify_cache_result *cache)
-{
-    json_number(line, "segments", cache->segments);
-    json_number(line, "rows", cache->rows);
-    json_number(line, "keys", cache->keys);
-    json_number(line, "bytes", cache->bytes);
-    json_number(line, "repaired", cache->repaired);
-}
-
 static void add_counts(struct json *line, const struct sb_verify_result *result)
 {
     json_number(line, "files", result->files);
@@ -135,9 +194,17 @@ static void add_outcome(struct json *line, const struct verify_run *run)
     add_errors(line, run);
     json_number(line, "problems", run->problems);
     if (run->rows == SB_CAN_BAGS)
-        add_counts_of_bag(line, &run->bag);
+        add_numbers(line, (const struct verify_count[]){{"shards", run->bag.shards},
+                                                        {"records", run->bag.records},
+                                                        {"damaged", run->bag.damaged},
+                                                        {NULL, 0}});
     else if (run->rows == SB_CAN_KEYS)
-        add_counts_of_cache(line, &run->cache);
+        add_numbers(line, (const struct verify_count[]){{"segments", run->cache.segments},
+                                                        {"rows", run->cache.rows},
+                                                        {"keys", run->cache.keys},
+                                                        {"bytes", run->cache.bytes},
+                                                        {"repaired", run->cache.repaired},
+                                                        {NULL, 0}});
     else
         add_counts(line, &run->result);
 }

@@ -1,4 +1,4 @@
-#include "verify/run.h"
+#include "verify/verify.h"
 
 #include "core/array.h"
 #include "core/error.h"
@@ -6,8 +6,6 @@
 #include "task/convert/paths.h"
 #include "ui/message.h"
 #include "ui/output.h"
-#include "verify/metrics.h"
-#include "verify/settings.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -168,17 +166,17 @@ void verify_run_found(void *context, const struct sb_defect *defect)
         print_defect(run, defect);
 }
 
-enum loudness { LOUD_IN_REPORT, LOUD_ONCE, LOUD_ALWAYS };
-
-static void warn(struct verify_run *run, const char *kind, enum loudness loudness,
-                 const char *format, va_list args) SB_PRINTF(4, 0);
-
-static void warn(struct verify_run *run, const char *kind, enum loudness loudness,
-                 const char *format, va_list args)
+void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
+                     const char *format, ...)
 {
     char *text;
+    va_list args;
+    int length;
 
-    if (vasprintf(&text, format, args) < 0) {
+    va_start(args, format);
+    length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) {
         message_error("out of memory");
         return;
     }
@@ -189,33 +187,6 @@ static void warn(struct verify_run *run, const char *kind, enum loudness loudnes
     else if (loudness == LOUD_ALWAYS || !run->report.file)
         message_warning("%s: %s", run->name, text);
     free(text);
-}
-
-void verify_run_quick(struct verify_run *run, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    warn(run, "quick", LOUD_IN_REPORT, format, args);
-    va_end(args);
-}
-
-void verify_run_warn(struct verify_run *run, const char *kind, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    warn(run, kind, LOUD_ONCE, format, args);
-    va_end(args);
-}
-
-void verify_run_alert(struct verify_run *run, const char *kind, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    warn(run, kind, LOUD_ALWAYS, format, args);
-    va_end(args);
 }
 
 const char *verify_run_named(const struct verify_run *run)

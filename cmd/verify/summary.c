@@ -1,9 +1,8 @@
-#include "verify/summary.h"
+#include "verify/verify.h"
 
 #include "core/buf.h"
 #include "core/number.h"
 #include "ui/message.h"
-#include "verify/run.h"
 
 #include <inttypes.h>
 
@@ -76,16 +75,16 @@ static void verify_summarize_progress(struct verify_run *run)
     note_read(run);
     note_time(run);
     if (run->result.index_unfinished)
-        verify_run_alert(run, "time",
-                         "the time was over before the index was checked to its end%s: that takes "
-                         "longer than --max-time=%s",
-                         progress->units_read == 0 ? ", and no file was read" : "",
-                         run->settings->choice.max_time);
+        verify_run_warn(run, LOUD_ALWAYS, "time",
+                        "the time was over before the index was checked to its end%s: that takes "
+                        "longer than --max-time=%s",
+                        progress->units_read == 0 ? ", and no file was read" : "",
+                        run->settings->choice.max_time);
     else if (progress->out_of_time && progress->units_read == 0)
-        verify_run_alert(run, "time",
-                         "the time was over before a file was read: looking through the index "
-                         "takes longer than --max-time=%s",
-                         run->settings->choice.max_time);
+        verify_run_warn(run, LOUD_ALWAYS, "time",
+                        "the time was over before a file was read: looking through the index "
+                        "takes longer than --max-time=%s",
+                        run->settings->choice.max_time);
     if (progress->out_of_time && progress->units_read > 0)
         message_note("%s: the time was over, and %" PRId64 " units are left", run->name,
                      progress->units_due - progress->units_read);
@@ -149,11 +148,11 @@ static void summarize_sound(struct verify_run *run)
     const struct sb_verify_result *result = &run->result;
     const char *path = run->path;
 
-    if (run->settings->quick)
-        verify_run_quick(run,
-                         "the index%s is sound; --quick has read no file's bytes: 'shardbox "
-                         "verify' without it does",
-                         result->selected ? ", where selected," : "");
+    if (run->settings->wanted.quick)
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
+                        "verify' without it does",
+                        result->selected ? ", where selected," : "");
     else if (run->choice.share.index > 0 && !result->index_unfinished)
         verify_note_sound_share(run);
     else
@@ -171,8 +170,8 @@ void verify_summarize_archive(struct verify_run *run)
     const char *path = run->path;
     struct sb_buf line = {0};
 
-    if (result->unchecked > 0 && !settings->strict)
-        verify_run_warn(run, "unchecked",
+    if (result->unchecked > 0 && !settings->wanted.strict)
+        verify_run_warn(run, LOUD_ONCE, "unchecked",
                         "%" PRId64 " of %" PRId64
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
                         "upgrade --checksums' computes them",
@@ -188,9 +187,10 @@ void verify_summarize_archive(struct verify_run *run)
         return;
     }
     add_count(&line, result->defects, "defect", "defects");
-    if (result->absent > 0 && settings->present && sb_buf_add_text(&line, "; ") == SB_OK)
+    if (result->absent > 0 && settings->wanted.present && sb_buf_add_text(&line, "; ") == SB_OK)
         add_count(&line, result->absent, "file was passed over", "files were passed over");
-    if (settings->quick && sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
+    if (settings->wanted.quick &&
+        sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
         message_error("out of memory");
     message_problem("%s: %s%s%s; %s", path, line.data ? line.data : "", verify_run_named(run),
                     verify_run_report(run), advice(result->remedies));
@@ -200,7 +200,7 @@ void verify_summarize_archive(struct verify_run *run)
 void verify_summarize_container(struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
-    bool quick = run->settings->quick;
+    bool quick = run->settings->wanted.quick;
 
     verify_repair_warn(run);
     if (result->defects > 0)
@@ -213,10 +213,11 @@ void verify_summarize_container(struct verify_run *run)
                             : "take it from another copy, or keep what is sound with 'shardbox "
                               "unpack'");
     else if (quick)
-        verify_run_quick(run, "the structure is sound; --quick has read no file's bytes");
+        verify_run_warn(run, LOUD_IN_REPORT, "quick",
+                        "the structure is sound; --quick has read no file's bytes");
     else if (result->unchecked > 0)
-        verify_run_warn(run, "unproved", "the structure is sound, and all can be read; %s",
-                        run->unproved);
+        verify_run_warn(run, LOUD_ONCE, "unproved",
+                        "the structure is sound, and all can be read; %s", run->unproved);
     else
         message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", run->name,
                      result->files, result->dirs, run->unproved);

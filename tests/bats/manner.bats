@@ -477,5 +477,5 @@ LIST
     [[ $page ]] || page=$(cat "$PROJECT/man/shardbox-reports.7")
     while read -r word; do
         [[ $page == *"$word"* ]] || fail "$word"
-    done < <(sed -n 's/.*return "\([a-z-]*\)";.*/\1/p' "$PROJECT/cmd/ui/failure.c")
+    done < <(sed -n '/_words\[\] = {/,/^};/p' "$PROJECT/cmd/ui/failure.c" | grep -o '"[a-z-]*"' | tr -d '"')
 }

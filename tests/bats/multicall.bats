@@ -185,8 +185,8 @@ EOF
 }
 
 @test "each line to type begins with a command that there is, and options that it has" {
-    sed -n '/^} table/,/^};/s/^ *{"\([^"]*\)".*/\1/p' \
-        "$PROJECT/cmd/ui/other_words.c" | tr ' ' '\n' >words
+    sed -n '/^} elsewhere/,/^};/s/^ *{"", "\([^"]*\)".*/\1/p' \
+        "$PROJECT/cmd/ui/meant.c" | tr ' ' '\n' >words
     [ "$(wc -l <words)" -gt 60 ]
     [ -z "$(sort words | uniq -d)" ]
     local word command option

@@ -85,7 +85,7 @@ try 'shardbox cat --help'"
 
 # Of each command that is named in the table, each option; of find, each word of an expression too.
 @test "an option of another program, which there is none of, says what to do instead" {
-    sed -n '/^} elsewhere/,/^};/p' "$PROJECT/cmd/ui/other_options.c" | tr -d '\n' |
+    sed -n '/^} elsewhere/,/^};/p' "$PROJECT/cmd/ui/meant.c" | tr -d '\n' |
         grep -oE '\{"[a-z -]+", *"-[^"]*"' | tr -d '{",' >table
     [ "$(wc -l <table)" -gt 40 ]
     local words word command says

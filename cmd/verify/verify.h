@@ -1,0 +1,288 @@
+/*
+ * The parts of verify: their options, one run, what it found, and where that is reported.
+ */
+#ifndef SB_CMD_VERIFY_VERIFY_H
+#define SB_CMD_VERIFY_VERIFY_H
+
+#include "open/chosen.h"
+#include "open/opening.h"
+#include "ui/json.h"
+#include "ui/options.h"
+#include "ui/report.h"
+#include "ui/shared_options.h"
+
+#include "core/buf.h"
+#include "core/error.h"
+#include "store/store.h"
+#include "task/protect/protect.h"
+#include "task/restore/restore.h"
+#include "task/verify/bag.h"
+#include "task/verify/cache.h"
+#include "task/verify/choice.h"
+#include "task/verify/verify.h"
+
+#include <stdbool.h>
+
+/*
+ * verify of torchcachex caches, and of directories that hold several: the options that are about
+ * them, and what is said.
+ */
+
+struct verify_run;
+
+struct verify_cache_settings {
+    const char *min_age;
+};
+
+/* SB_INVALID: one of these options was given, and this is no cache. */
+enum sb_code verify_cache_refuse(const struct verify_run *run) SB_CHECKED;
+
+/* Verifies the cache of the run, or with `several` all in its directory, and says how it went. */
+enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads) SB_CHECKED;
+
+/* Which part of an archive, or of a bag, verify reads: its options. */
+
+/* As they were given; NULL: not. */
+struct verify_choice_settings {
+    const char *subset;
+    const char *part;
+    const char *shards;
+    const char *max_time;
+    const char *state;
+    const char *max_age;
+};
+
+/* What they say; it lives as long as the settings. SB_INVALID for impossible values, and for
+ * options that exclude each other. */
+enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
+                              struct sb_verify_choice *out) SB_CHECKED;
+
+/* An option that was given, without "--"; NULL: none was. The other: an option that a bag does not
+ * have. */
+const char *verify_choice_given(const struct verify_choice_settings *settings);
+const char *verify_choice_not_of_bags(const struct verify_choice_settings *settings,
+                                      const struct sb_verify_choice *choice);
+
+/* verify of bags: the options that are about records, and what is said of them. */
+
+struct verify_records_settings {
+    struct sb_bag_words bag;
+    const char *files_from;
+    const char *repair_to;
+    bool keep_numbers;
+    bool force;
+};
+
+/* The first option given that is for bags alone; NULL: none. */
+const char *option_of_verify_records(void);
+
+struct sb_store;
+
+/* Verifies the bags of the run's spec, and says how it went. */
+enum sb_code verify_records(struct verify_run *run, struct sb_store *store,
+                            unsigned threads) SB_CHECKED;
+
+/*
+ * verify --repair and --repair-from: their options, and what is said of files that were restored.
+ */
+
+struct verify_repair_settings {
+    bool repair; /* by parity files; of a cache, its index */
+    const char *parity_dir;
+    const char *from;
+    const char *prefix;
+    bool trust;
+    bool undo;
+    bool dry_run;
+};
+
+/* SB_INVALID for options that do not go together. */
+enum sb_code verify_repair_check(const struct verify_run *run) SB_CHECKED;
+
+/*
+ * Before the container is opened: with --repair, repairs what keeps it from being opened, or any
+ * file that is not an archive, by parity files.
+ */
+enum sb_code verify_repair_begin(struct verify_run *run) SB_CHECKED;
+
+/* --undo-repair, instead of a verification. */
+enum sb_code verify_repair_undo(const struct verify_run *run) SB_CHECKED;
+
+/* Is damage of an archive to be repaired, in any way? */
+bool verify_repair_wanted(const struct verify_run *run);
+
+/* Warns, at the end, that pieces were repaired, or that nothing could be since nothing is
+ * protected. */
+void verify_repair_warn(struct verify_run *run);
+
+/* SB_INVALID if a repair from a copy was requested, but the input is not an archive. bag: it is a
+ * bag. */
+enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag) SB_CHECKED;
+
+/* sb_verify of the archive, which it frees, and the restoring; `restored` of the run is filled in.
+ */
+struct sb_archive;
+struct sb_verify_options;
+enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
+                           const struct sb_verify_options *options) SB_CHECKED;
+
+/* The last lines of a run that found defects: what was restored, and what remains. advice: what
+ * helps against that. */
+void verify_repair_summarize(struct verify_run *run, const char *advice);
+
+/* What the options of verify say: a struct for each part of it. */
+
+struct verify_settings {
+    struct opening opening;
+    struct sb_verify_options wanted;
+    bool json;
+    const char *report;  /* NULL, or where the report goes */
+    const char *metrics; /* NULL, or where metrics go */
+    struct verify_choice_settings choice;
+    struct verify_records_settings records; /* of bags alone */
+    struct verify_repair_settings repair;   /* of archives, but for dry_run */
+    struct verify_cache_settings cache;     /* of caches alone */
+};
+
+/* Defects: their kinds, and one as a line of text or of JSON. */
+
+/*
+ * All kinds of defects, of any container, as shardbox-reports(7) lists them; the last one, "other",
+ * stands for any that is not among them.
+ */
+#define VERIFY_KINDS 34
+extern const char *const verify_kinds[VERIFY_KINDS];
+
+/* The place of a kind among them. */
+size_t verify_kind(const char *word);
+
+/* "kind: path: text", escaped, without a newline. */
+enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
+
+/* Of one of several files, added to those of all. */
+void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one);
+
+/* What was counted, by its key; NULL ends a list. */
+struct verify_count {
+    const char *key;
+    int64_t value;
+};
+
+/* Prints the object after the defects: what was checked, and what that does not prove. */
+void verify_print_summary(const char *container, const char *unproved,
+                          const struct verify_count *counts);
+
+/* An object, as shardbox-reports(7) describes it, but for its end. */
+void verify_defect_json(struct json *line, const struct sb_defect *defect);
+
+/*
+ * One run of verify, of any container: what was requested, what it found, and where that is
+ * reported. With a report defects, warnings and problems go only there.
+ *
+ * Main thread only.
+ */
+
+struct verify_run {
+    const struct verify_settings *settings;
+    const char *path; /* as given */
+    const char *name; /* for messages: "standard input", or the path */
+    char **names;     /* in it, to which the run is limited */
+    size_t name_count;
+    struct sb_verify_choice choice; /* what settings->choice says */
+
+    struct sb_verify_events events; /* for the task: their context is the run */
+    struct sb_notify notify;        /* likewise */
+
+    const char *word;                    /* what it is; NULL until it is known */
+    enum sb_store_ability rows;          /* what it has, SB_CAN_BAGS for one; 0: files */
+    struct sb_verify_result result;      /* of a bag, too, whose records are its files */
+    struct sb_verify_bag_result bag;     /* of a bag */
+    struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
+    struct sb_restore_result restored;   /* with --repair-from; result is of before */
+    struct sb_protect_result protect;    /* with --repair */
+    const char *unproved;                /* what soundness does not prove here; NULL: nothing */
+    int64_t errors[VERIFY_KINDS];        /* defects of each kind */
+    int64_t problems;                    /* without defects */
+    int64_t began, ended;                /* seconds since the epoch */
+    double seconds;                      /* that it took, by the clock that is never set */
+    int status;                          /* once it has ended: of a signal, 128 and its number */
+    const struct sb_error *failure;      /* what ended it; NULL: it came to its end */
+    struct report_file report;
+};
+
+/*
+ * operands: the path, then names in it. The run must not move in memory. Errors of --report and
+ * --prom are found here, before the work.
+ */
+enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settings *settings,
+                              char **operands, size_t count) SB_CHECKED;
+
+/* Says that a defect was found; this is events.found. */
+void verify_run_found(void *context, const struct sb_defect *defect);
+
+/*
+ * A warning of verify itself, of the container as a whole; kind is a word for the report. Where
+ * that is written, it is printed only if nobody may miss it although the status is 0. What --quick
+ * has not looked at is a note, because a run without defects is silent.
+ */
+enum verify_loudness { LOUD_IN_REPORT, LOUD_ONCE, LOUD_ALWAYS };
+void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
+                     const char *format, ...) SB_PRINTF(4, 5);
+
+/* To print after a number of defects: the two halves of ", named in FILE", both empty without a
+ * report. */
+const char *verify_run_named(const struct verify_run *run);
+const char *verify_run_report(const struct verify_run *run);
+
+/* Flushes the output so far, but not after a signal, which would end the program during that. */
+void verify_run_flush(void);
+
+/* Says what ended the run, if something did, finishes report and metrics; returns the status. */
+int verify_run_end(struct verify_run *run, enum sb_code code);
+
+/*
+ * verify --report: all that a run reports, as JSON Lines, for a program that reads it later.
+ *
+ * First {"kind":"start"}, then a line for each defect, as --json has it, and for each note, warning
+ * and problem, at last {"kind":"summary"}. The file appears whole when the run has ended, however
+ * it did. Main thread only.
+ */
+
+/* Opens settings->report; verify_report_finish replaces an existing file. */
+enum sb_code verify_report_open(struct report_file *report,
+                                const struct verify_run *run) SB_CHECKED;
+
+void verify_report_defect(struct report_file *report, const struct sb_defect *defect);
+void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
+                         const char *subject, const char *text);
+
+/* Adds the summary of the run that has ended; at SB_OK the complete report is in its place. */
+enum sb_code verify_report_finish(struct report_file *report,
+                                  const struct verify_run *run) SB_CHECKED;
+
+/*
+ * verify --prom: the results of a run, for the textfile collector of Prometheus' node_exporter.
+ *
+ * The exposition format is that of prometheus.io/docs/instrumenting/exposition_formats (text,
+ * 0.0.4): a label's value has \\, \" and \n for these three, and is UTF-8. Every metric has the
+ * label archive, the path as it was given. The collector reads every *.prom in its directory at any
+ * time, and as a user of its own: the file is renamed into its place, and readable for all.
+ */
+
+/*
+ * May the metrics of this archive be written there, at the end of the run? SB_EXISTS if the file is
+ * something else, such as another archive's metrics: that one's alarms would end.
+ */
+enum sb_code verify_metrics_check(const char *file, const char *archive) SB_CHECKED;
+
+/* Writes those of a run that has ended. If it was no success, the time of the last one is kept. */
+enum sb_code verify_metrics_write(const char *file, const struct verify_run *run) SB_CHECKED;
+
+/* The last line of verify: how it went, and what to do next. */
+
+void verify_summarize_archive(struct verify_run *run);
+
+/* Of a tar, cpio or zip. */
+void verify_summarize_container(struct verify_run *run);
+
+#endif
