@@ -678,7 +678,7 @@ complete -c shardbox -n '__shardbox_is defrag' -l shards -x -d 'only these shard
 complete -c shardbox -n '__shardbox_is defrag' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is defrag' -l protect -x -d 'bring its parity files up to date at the end, or make them'
 complete -c shardbox -n '__shardbox_is defrag' -l wait -x -d 'while another process writes it, wait (TIME: 90s, 5m)'
-complete -c shardbox -n '__shardbox_is defrag' -s f -l force -d 'shards after the last file are the archive\'s'
+complete -c shardbox -n '__shardbox_is defrag' -s f -l force -d 'shards after the last file are the archive\'s; damage archives with links'
 complete -c shardbox -n '__shardbox_is defrag' -l follow -d 'write into shards that are links, or have more than one'
 complete -c shardbox -n '__shardbox_is defrag' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is defrag' -s h -l human-readable -d 'sizes like 1.2M, not in bytes'

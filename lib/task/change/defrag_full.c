@@ -242,8 +242,9 @@ static enum sb_code check_permissions(struct sb_mover *mover,
                                       const struct sb_defrag_options *options)
 {
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++) {
-        if (is_wanted(options, i) && has_gaps(mover, i) && sb_mover_shard_used(mover, i) > 0)
-            TRY(sb_mover_may_write(mover, i));
+        if (is_wanted(options, i) && has_gaps(mover, i))
+            TRY(sb_mover_shard_used(mover, i) > 0 ? sb_mover_may_write(mover, i)
+                                                  : sb_mover_may_free(mover));
     }
     return SB_OK;
 }

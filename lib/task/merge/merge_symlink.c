@@ -1,6 +1,7 @@
 #include "task/merge/merge_symlink.h"
 
 #include "archive/archive.h"
+#include "archive/own/linked_by.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "store/archive/holdings.h"
@@ -259,6 +260,8 @@ static enum sb_code commit(struct merge *merge)
     code = sb_writer_commit(merge->writer);
     result->files = sb_writer_counts(merge->writer).files;
     result->bytes = sb_writer_counts(merge->writer).bytes;
+    if (code == SB_OK)
+        sb_linked_by_note(merge->options->output, &merge->counter.notify);
     return code;
 }
 

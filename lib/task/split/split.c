@@ -3,6 +3,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/own/hold.h"
+#include "archive/own/linked_by.h"
 #include "archive/own/own_names.h"
 #include "archive/shards.h"
 #include "archive/writer/linker.h"
@@ -155,6 +156,8 @@ static enum sb_code split_link(struct sb_split_plan *plan, int64_t part,
     sb_owner_names_release(&names);
     sb_linker_free(link.linker);
     sb_writer_free(link.writer);
+    if (!code)
+        sb_linked_by_note(options->output, options->writer.notify);
     return code;
 }
 
