@@ -63,7 +63,7 @@ static const struct option options[] = {
     OPTION_PROTECT,
     OPTION_WAIT,
     OPTION_FORCE(struct settings, wanted.mover.force,
-                 "shards after the last file are the archive's"),
+                 "shards after the last file are the archive's; damage archives with links"),
     OPTION_FOLLOW(struct settings, wanted.mover.follow),
     OPTION_BWLIMIT,
     OPTION_GROUP("Output"),

@@ -278,6 +278,19 @@ enum sb_code sb_name_join(struct sb_buf *out, const char *dir, size_t dir_size, 
     return sb_buf_add(out, name, size);
 }
 
+enum sb_code sb_name_relative(struct sb_buf *out, const char *from, const char *to)
+{
+    size_t common = 0;
+
+    for (size_t i = 0; from[i] && from[i] == to[i]; i++) {
+        if (from[i] == '/')
+            common = i + 1;
+    }
+    for (const char *rest = from + common; (rest = strchr(rest, '/')); rest++)
+        TRY(sb_buf_add_text(out, "../"));
+    return sb_buf_add_text(out, to + common);
+}
+
 bool sb_strip_components(const char **name, size_t *size, unsigned count)
 {
     for (; count; count--) {

@@ -64,6 +64,9 @@ enum sb_code sb_name_normalize(const char *text, struct sb_buf *out, bool *strip
 enum sb_code sb_name_join(struct sb_buf *out, const char *dir, size_t dir_size, const char *name,
                           size_t size) SB_CHECKED;
 
+/* Adds the path to `to` from the directory of `from`; both are absolute and resolved. */
+enum sb_code sb_name_relative(struct sb_buf *out, const char *from, const char *to) SB_CHECKED;
+
 /*
  * Drops the first `count` components; false when nothing is left.
  */

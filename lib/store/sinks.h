@@ -39,7 +39,6 @@ struct sb_archive_sink_options {
     /* SB_APPEND only: what to do about a name that the archive has already. */
     enum sb_meeting {
         SB_MEET_ERROR, /* leave the member out, reported as SB_PROBLEM ("exists") */
-        SB_MEET_END,   /* fail with SB_EXISTS; in a dry run as SB_MEET_ERROR */
         SB_MEET_KEEP,  /* keep the existing file */
         SB_MEET_REPLACE,
         SB_MEET_UPDATE, /* what differs from the member is brought up to date: see below */

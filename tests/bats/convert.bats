@@ -699,8 +699,9 @@ PYTHON
         run_ok sb convert -q $target out/
         [[ $(cat out/a out/b) == $'1\n1' ]]
     done
-    run_fail 2 sb merge 1.tar 2.tar c.barecat
-    run_fail 1 sb merge -n 1.tar 2.tar c.barecat
+    run_fail 1 sb merge 1.tar 2.tar c.barecat
+    [[ $(sb cat c.barecat a b) == $'1\n1' ]]
+    run_fail 1 sb merge -n 1.tar 2.tar d.barecat
     stderr_has "b: is in 1.tar and in 2.tar"
 }
 

@@ -27,9 +27,14 @@ paths() {
     sql "$1" "SELECT path FROM files ORDER BY path" | paste -sd ' '
 }
 
-# remember FILE...: what they hold and when they were changed; untouched: they are as they were.
+# remember FILE...: what they hold and when they were changed; untouched: they are as they were. What has
+# links to them may have changed.
 remember() {
-    remembered=("$@")
+    local file
+    remembered=()
+    for file; do
+        [[ $file == *-linked-by ]] || remembered+=("$file")
+    done
     before=$(describe)
 }
 
@@ -145,11 +150,14 @@ untouched() {
     [[ $(sql w.barecat "SELECT mode & 511 FROM dirs WHERE path = 'c'") == 448 ]]
 }
 
-@test "files of one name end the run, unless --duplicates says which to take" {
+@test "of files of one name the first is taken, with a report unless --duplicates says which to take" {
     archive c.barecat a=another d/1=noch
-    run_fail 2 sb merge-symlink -o v.barecat a.barecat c.barecat b.barecat
-    stderr_has "a: is in a.barecat and in c.barecat (see --duplicates, --prefix and --as-subdirs)"
-    run ! ls v.barecat*
+    run_fail 1 sb merge-symlink -o v.barecat a.barecat c.barecat b.barecat
+    stderr_has "a: is in a.barecat and in c.barecat; only the first is taken (see --duplicates, --prefix and --as-subdirs)"
+    stderr_has "v.barecat: done in part; problems, named above: 2"
+    [[ $(sb cat v.barecat a d/1 b) == $'one\neins\ntwo' ]]
+    run_ok sb verify --strict v.barecat
+    rm v.barecat*
     run_fail 1 sb merge-symlink -n -o v.barecat a.barecat c.barecat b.barecat
     stderr_has "a: is in a.barecat and in c.barecat"
     stderr_has "d/1: is in a.barecat and in c.barecat"
@@ -238,9 +246,9 @@ untouched() {
     archive c.barecat a=another n=new
     sb merge-symlink -o v.barecat a.barecat
     remember v.barecat*
-    run_fail 2 sb merge-symlink --append -o v.barecat c.barecat
-    stderr_has "a: is in v.barecat and in c.barecat (see --duplicates, --prefix and --as-subdirs)"
-    untouched
+    run_fail 1 sb merge-symlink --append -o v.barecat c.barecat
+    stderr_has "a: is in v.barecat and in c.barecat; only the first is taken (see --duplicates, --prefix and --as-subdirs)"
+    [[ $(sb cat v.barecat a n) == $'one\nnew' ]]
     run_ok sb merge-symlink --append --duplicates=first -o v.barecat c.barecat
     [[ $(sb cat v.barecat a) == one ]]
     run_ok sb merge-symlink --append --duplicates=last -o v.barecat c.barecat
@@ -315,18 +323,18 @@ untouched() {
 }
 
 @test "an output that is a source, or stands in its place, is refused" {
-    sum=$(sha256sum a.barecat*)
+    sum=$(sha256sum a.barecat a.barecat-shard-*)
     for option in --force --append; do
         run_fail 2 sb merge-symlink $option -o a.barecat b.barecat a.barecat
         stderr_has "a.barecat: is input and output at once; choose another output"
         sb merge-symlink -f -o v.barecat a.barecat
         run_fail 2 sb merge-symlink $option --prefix=p -o a.barecat v.barecat
         stderr_has "a.barecat-shard-00000: the archive's own files need this name"
-        [[ $(sha256sum a.barecat*) == "$sum" ]]
+        [[ $(sha256sum a.barecat a.barecat-shard-*) == "$sum" ]]
     done
     run_fail 2 sb merge-symlink -f -o a.barecat-shard-00000 a.barecat
     stderr_has "holds bytes of the input a.barecat; choose another output"
-    [[ $(sha256sum a.barecat*) == "$sum" ]]
+    [[ $(sha256sum a.barecat a.barecat-shard-*) == "$sum" ]]
     run_ok sb verify a.barecat
 }
 
@@ -669,4 +677,174 @@ on_view() {
     wait $!
     [[ $(paths v.barecat) == 'd/1 new' ]]
     run_ok sb verify --strict v.barecat
+}
+
+# linked_by ARCHIVE: what is noted beside it.
+linked_by() {
+    tail -n +2 "$1-linked-by" | paste -sd ' '
+}
+
+linked_refusal() {
+    echo "$1: other archives have links to its shards, and would be damaged: $2; remove them first, or give --force, and then make them anew"
+}
+
+@test "a source knows its views: defrag and split --shard-size refuse, and name them" {
+    local command
+    remember a.barecat* b.barecat*
+    sb merge-symlink -o v.barecat a.barecat b.barecat
+    mkdir at
+    sb merge-symlink --absolute -o at/w.barecat a.barecat
+    untouched
+    [[ $(linked_by a.barecat) == "v.barecat $(realpath at/w.barecat)" && $(linked_by b.barecat) == v.barecat ]]
+    # Nothing is noted twice.
+    sb merge-symlink --force -o v.barecat a.barecat b.barecat
+    [[ $(linked_by a.barecat) == "v.barecat $(realpath at/w.barecat)" ]]
+    # Without gaps there is nothing to refuse.
+    run_ok sb defrag a.barecat
+    run_ok sb rm a.barecat a
+    remember a.barecat*
+    for command in defrag 'defrag -n' 'defrag --quick' 'split --shard-size=3'; do
+        # shellcheck disable=SC2086 # a command and its option
+        run_fail 2 sb $command a.barecat
+        stderr_is "shardbox ${command%% *}: $(linked_refusal a.barecat "$(realpath v.barecat), $(realpath at/w.barecat)")"
+    done
+    untouched
+    # Additions take no place of a file that was removed.
+    run_ok sb pack --append a.barecat -C made .
+    [[ $(sb cat v.barecat a) == one ]]
+    run_ok sb verify v.barecat
+    run_ok sb defrag --force a.barecat
+    [[ $(linked_by a.barecat) == "v.barecat $(realpath at/w.barecat)" ]]
+}
+
+@test "more than three views are counted; what is no view any more says nothing, and goes" {
+    local i
+    for i in 1 2 3 4 5; do sb merge-symlink -o v$i.barecat a.barecat; done
+    sb rm a.barecat a
+    run_fail 2 sb defrag a.barecat
+    stderr_is "shardbox defrag: $(linked_refusal a.barecat "$PWD/v1.barecat, $PWD/v2.barecat, $PWD/v3.barecat, and 2 more")"
+    rm v1.barecat* v2.barecat* v3.barecat*
+    sb merge-symlink --force -o v4.barecat b.barecat
+    run_fail 2 sb defrag a.barecat
+    stderr_is "shardbox defrag: $(linked_refusal a.barecat "$PWD/v5.barecat")"
+    sb convert --force v5.barecat copy.barecat
+    rm v5.barecat*
+    run_ok sb defrag a.barecat
+    [[ ! -e a.barecat-linked-by ]] || fail "it stays"
+    run_ok sb defrag b.barecat
+    [[ -e b.barecat-linked-by ]] || fail "it is gone"
+}
+
+@test "emptied shards count; a view of a view is one of the source; hard links need no note" {
+    sb merge-symlink -o one.barecat b.barecat
+    sb merge-symlink -o two.barecat one.barecat
+    sb merge-symlink --hardlink -o three.barecat b.barecat
+    [[ $(linked_by b.barecat) == 'one.barecat two.barecat' && ! -e one.barecat-linked-by ]]
+    sb rm -r b.barecat b d
+    run_fail 2 sb defrag b.barecat
+    stderr_has 'other archives have links to its shards'
+    [[ $(sb cat two.barecat b) == two ]]
+}
+
+@test "parts of split --symlink are noted likewise" {
+    sb split --symlink --parts=2 -o 'p-{}.barecat' a.barecat
+    [[ $(linked_by a.barecat) == 'p-0.barecat p-1.barecat' ]]
+    sb rm a.barecat a
+    run_fail 2 sb defrag a.barecat
+    stderr_has "$PWD/p-0.barecat"
+}
+
+@test "a source that is protected, in WAL mode, or at work for others stays as it is" {
+    local sum
+    sb protect a.barecat
+    sql b.barecat 'PRAGMA journal_mode=WAL' >log
+    sum=$(sha256sum a.barecat a.barecat-parity b.barecat)
+    coproc WRITER { python3 -c 'import sqlite3
+db = sqlite3.connect("b.barecat", isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+print("writes", flush=True)
+input()'; }
+    # shellcheck disable=SC2153 # the coprocess sets it
+    read -r <&"${WRITER[0]}"
+    run_ok sb merge-symlink -o v.barecat a.barecat b.barecat
+    stderr_is ""
+    [[ $(sha256sum a.barecat a.barecat-parity b.barecat) == "$sum" ]]
+    echo >&"${WRITER[1]}"
+    wait
+    run_ok sb protect --check a.barecat
+    [[ $(sql b.barecat 'PRAGMA journal_mode') == wal ]]
+    [[ $(linked_by a.barecat) == v.barecat && $(linked_by b.barecat) == v.barecat ]]
+}
+
+@test "where it cannot be noted a warning says so, and the view is made" {
+    local what
+    what="that v.barecat has links to its shards: "
+    need_read_only
+    mkdir src
+    mv b.barecat* src
+    run_ok read_only src "$SHARDBOX" merge-symlink -o v.barecat a.barecat src/b.barecat
+    stderr_is "shardbox merge-symlink: src/b.barecat: cannot note ${what}src/b.barecat-linked-by: Read-only file system; 'defrag' and 'split --shard-size' of it would not know that they damage that"
+    [[ $(linked_by a.barecat) == v.barecat ]]
+    run_ok sb verify v.barecat
+
+    # Nothing need be written where it is noted.
+    run_ok sb merge-symlink --force -o v.barecat src/b.barecat
+    run_ok read_only src "$SHARDBOX" merge-symlink --force -o v.barecat src/b.barecat
+    stderr_is ""
+
+    # What is there is not ours, or of no use.
+    echo mine >src/b.barecat-linked-by
+    run_ok sb merge-symlink --force -o v.barecat src/b.barecat
+    stderr_has 'is no list of archives with links; move it away'
+    [[ $(cat src/b.barecat-linked-by) == mine ]]
+    sb rm src/b.barecat b
+    run_ok sb defrag src/b.barecat
+    rm src/b.barecat-linked-by
+    mkfifo src/b.barecat-linked-by
+    run_ok sb merge-symlink --force -o v.barecat src/b.barecat
+    stderr_has 'not a regular file'
+    rm src/b.barecat-linked-by
+    ln -s ../a.barecat src/b.barecat-linked-by
+    run_ok sb merge-symlink --force -o v.barecat src/b.barecat
+    stderr_has 'Too many levels of symbolic links'
+    run_ok sb verify --strict a.barecat
+    # Who cannot read it does not know that nobody has links.
+    sb rm -r src/b.barecat d
+    run_fail 2 sb defrag src/b.barecat
+    stderr_has 'src/b.barecat-linked-by: Too many levels of symbolic links'
+    run_ok sb defrag --force src/b.barecat
+}
+
+@test "a line that is torn is not glued to the next" {
+    sb merge-symlink -o v.barecat a.barecat
+    truncate -s -3 a.barecat-linked-by
+    sb merge-symlink -o w.barecat a.barecat
+    [[ $(linked_by a.barecat) == 'v.barec w.barecat' ]]
+    sb rm a.barecat a
+    run_fail 2 sb defrag a.barecat
+    stderr_has "damaged: $PWD/w.barecat;"
+}
+
+@test "a list that is too long is left alone, and a name with a newline cannot be on one" {
+    run_ok sb merge-symlink -o $'v\nw.barecat' a.barecat
+    stderr_has "cannot note that v\\nw.barecat has links to its shards: its name has a newline"
+    [[ ! -e a.barecat-linked-by ]]
+    sb merge-symlink -o v.barecat a.barecat
+    yes /gone/v.barecat | head -n 70000 >>a.barecat-linked-by
+    run_ok sb merge-symlink -o w.barecat a.barecat
+    stderr_has 'a.barecat-linked-by: has too many lines; remove it'
+    rm v.barecat*
+    sb rm a.barecat a
+    run_ok sb defrag a.barecat
+    [[ -e a.barecat-linked-by ]]
+}
+
+@test "many views at once are all noted" {
+    local i
+    for i in 1 2 3 4 5 6 7 8; do
+        sb merge-symlink -o v$i.barecat a.barecat b.barecat &
+    done
+    wait
+    [[ $(tail -n +2 a.barecat-linked-by | sort | paste -sd ' ') == 'v1.barecat v2.barecat v3.barecat v4.barecat v5.barecat v6.barecat v7.barecat v8.barecat' ]]
+    [[ $(grep -c '^#' a.barecat-linked-by) == 1 ]]
 }

@@ -59,16 +59,25 @@ f|0|1|1|8' ]]
     run_ok sb verify --strict out.barecat
 }
 
-@test "a name that two have ends the run, and both are named" {
-    run_fail 2 sb merge -o out.barecat one.barecat two.tar
-    stderr_is "shardbox merge: x: is in one.barecat and in two.tar (see --duplicates, --prefix and --as-subdirs)"
-    [[ $(echo out.barecat*) == 'out.barecat*' ]]
-    sb merge -o out.barecat three
+@test "of a name that two have the first is taken, both are named, and the status is that of convert" {
+    local text='only the first is taken (see --duplicates, --prefix and --as-subdirs)'
+    run_fail 1 sb merge -o out.barecat one.barecat two.tar
+    stderr_is "shardbox merge: x: is in one.barecat and in two.tar; $text
+shardbox merge: out.barecat: done in part; problems, named above: 1"
+    run_fail 1 sb convert one.barecat two.tar by-convert.barecat
+    cmp <(sql out.barecat "SELECT path, size, crc32c FROM files ORDER BY path") \
+        <(sql by-convert.barecat "SELECT path, size, crc32c FROM files ORDER BY path")
+    [[ $(sb cat out.barecat x) == $(sb cat one.barecat x) ]]
+
+    sb merge -f -o out.barecat three
+    run_fail 1 sb merge --append -o out.barecat one.barecat
+    stderr_has "x: is in the archive already; left out (see --duplicates, --prefix and --as-subdirs)"
+    [[ $(sb cat out.barecat x) == "$(cat three/x)" ]]
+    run_ok sb verify --strict out.barecat
     before=$(md5sum out.barecat*)
-    run_fail 2 sb merge --append -o out.barecat one.barecat
-    stderr_has "x: is in the archive already (see --duplicates, --prefix and --as-subdirs)"
-    run_fail 2 sb merge --force -o out.barecat - one.barecat <two.tar
+    run_fail 2 sb merge --strict --force -o out.barecat - one.barecat <two.tar
     stderr_has "x: is in standard input and in one.barecat"
+    run_fail 2 sb merge --strict --append -o out.barecat two.tar
     [[ $(md5sum out.barecat*) == "$before" ]]
 }
 
@@ -337,9 +346,9 @@ f|0|1|1|8' ]]
     make_bagz b.bagz three
     make_bagz s-00000-of-00002.bagz four
     make_bagz s-00001-of-00002.bagz five
-    run_fail 2 sb merge -o m.barecat a.bag b.bagz
-    stderr_has "00000000: is in a.bag and in b.bagz (see --duplicates, --prefix and --as-subdirs)"
-    run_ok sb merge --as-subdirs -o m.barecat a.bag b.bagz s@2.bagz
+    run_fail 1 sb merge -o m.barecat a.bag b.bagz
+    stderr_has "00000000: is in a.bag and in b.bagz; only the first is taken (see --duplicates, --prefix and --as-subdirs)"
+    run_ok sb merge -f --as-subdirs -o m.barecat a.bag b.bagz s@2.bagz
     run_ok sb find --printf '%p %s\n' --type f m.barecat
     output_is $'a/00000000 3\na/00000001 3\nb/00000000 5\ns@2/00000000 4\ns@2/00000001 4'
     run_ok sb cat m.barecat s@2/00000001

@@ -111,7 +111,7 @@ members() {
 
 @test "a member that is named like the archive, or what it may have yet, is not written over it" {
     local name names=(all.a all.a-shard-00000 all.a-shard-00001 all.a-journal all.a-wal all.a.new
-        all.a-parity all.a-before-repair all.a.new-shard-00000)
+        all.a-parity all.a-before-repair all.a-linked-by all.a.new-shard-00000)
     mkdir m m/all.a-shm
     for name in "${names[@]}" all.a-shm/x; do
         echo bad >"m/$name"

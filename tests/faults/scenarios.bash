@@ -842,6 +842,7 @@ start_linked_parts() {
     [ -d gaps ] || make_gaps gaps
 }
 run_linked_parts() {
+    rm -f gaps/a.barecat-linked-by
     "$@" split -q --symlink --absolute --parts=3 --existing=skip -o 'at/part-{}.barecat' \
         gaps/a.barecat
 }
@@ -897,11 +898,16 @@ make_sources() {
     mkdir sources
     "$SHARDBOX" pack --shard-size=6k -C old sources/one.barecat .
     "$SHARDBOX" pack --shard-size=6k -C additions sources/two.barecat .
-    (cd sources && sha256sum ./*) >sources.sums
+    source_sums >sources.sums
+}
+
+# But for what says which archives have links to them.
+source_sums() {
+    (cd sources && sha256sum ./*.barecat ./*-shard-?????)
 }
 
 sources_stand() {
-    (cd sources && sha256sum ./*) >log 2>&1
+    source_sums >log 2>&1
     cmp -s log sources.sums || report "sources were touched"
 }
 
@@ -910,6 +916,7 @@ start_view() {
     mkdir start-view
 }
 run_view() {
+    rm -f sources/*-linked-by
     "$@" merge-symlink -o at/a.barecat sources/one.barecat sources/two.barecat
 }
 again_view() {

@@ -1,6 +1,7 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
+#include "archive/own/linked_by.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
 #include "archive/parent.h"
@@ -41,6 +42,7 @@ static enum sb_code open_to_write(struct sb_mover *mover)
     mover->settled = true;
     TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
     TRY(sync_index(mover));
+    sb_linked_by_tidy(hold->path);
     return sb_register_parent_functions(mover->db);
 }
 
@@ -266,6 +268,14 @@ int64_t sb_mover_shard_used(const struct sb_mover *mover, uint32_t shard)
     return mover->shards[shard].used;
 }
 
+enum sb_code sb_mover_may_free(struct sb_mover *mover)
+{
+    if (!mover->options.force && !mover->may_free)
+        TRY(sb_linked_by_refuse(mover->hold.path));
+    mover->may_free = true;
+    return SB_OK;
+}
+
 enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
 {
     CLEANUP(sb_freep) char *path = NULL;
@@ -273,6 +283,7 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
 
     if (mover->shards[shard].writable)
         return SB_OK;
+    TRY(sb_mover_may_free(mover));
     path = sb_mover_shard_path(mover, shard);
     if (!path)
         return sb_error()->code;

@@ -52,6 +52,9 @@ struct sb_mover_options {
     /*
      * Shards after the last one in use may be nonempty: they count as the archive's without proof
      * (Barecat removes files without a trace). Otherwise SB_EXISTS.
+     *
+     * Bytes are moved although other archives have links to the shards, which is SB_INVALID
+     * otherwise (own/linked_by.h).
      */
     bool force;
 
@@ -93,9 +96,13 @@ enum sb_code sb_mover_shards_filled(struct sb_mover *mover, uint32_t *count) SB_
 
 /*
  * SB_INVALID, with the reason, if a shard may not be written into: a symbolic link, a file with
- * several links, one without permission. To be called before anything is moved into or out of it.
+ * several links, one without permission; or sb_mover_may_free. To be called before anything is
+ * moved into or out of it.
  */
 enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard) SB_CHECKED;
+
+/* SB_INVALID, with the reason, if none may be emptied, since other archives have links to them. */
+enum sb_code sb_mover_may_free(struct sb_mover *mover) SB_CHECKED;
 
 /*
  * Up to `capacity` extents in order of (shard, offset, row) that come after `after`, or with

@@ -51,6 +51,7 @@ struct sb_mover {
     sqlite3 *db;     /* in a write transaction from open to free, except just after a commit */
     int64_t version; /* PRAGMA data_version: changes when another connection commits */
     bool settled;    /* the note is this run's own */
+    bool may_free;   /* result of sb_mover_may_free */
     bool broken; /* the lock may be lost, or the state on disk is unknown: nothing may be undone */
 
     struct mover_shard *shards;

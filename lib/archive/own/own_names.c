@@ -79,7 +79,7 @@ struct sb_own sb_own_of_rest(const char *rest)
         own.kind = part || new ? SB_OWN_NEW : SB_OWN_SHARD_PARITY;
     else if (new)
         own.kind = *rest == '\0' ? SB_OWN_NEW : SB_OWN_NONE;
-    else if (is_end_of_index(rest))
+    else if (is_end_of_index(rest) || (!part && strcmp(rest, SB_LINKED_BY) == 0))
         own.kind = part ? SB_OWN_NEW : SB_OWN_INDEX;
     else if (!part && eat(&rest, SB_OLD_INDEX) && is_end_of_index(rest))
         own.kind = SB_OWN_OLD_INDEX;

@@ -9,8 +9,9 @@
  * (part.h) -journal, -wal, -shm         SQLite's, after the name of an index
  *   -parity                      the parity file, after the name of an index or a shard
  *   -before-repair               what a repair replaced, after the name of an index
+ *   A-linked-by                  which archives have links to its shards (linked_by.h)
  *
- * The last two may also be in another directory (--parity-dir).
+ * -parity and -before-repair may also be in another directory (--parity-dir).
  *
  * A name alone does not prove who made the file. A file of such a name is the archive's if its
  * index counts the shard (state.h), or if a note has its name and identity (note.h).
@@ -29,6 +30,7 @@
 #define SB_NEW_INDEX  ".new-index"
 #define SB_PART       ".part"
 #define SB_REPAIR_END "-before-repair"
+#define SB_LINKED_BY  "-linked-by"
 
 /* PREFIX-shard-NNNNN; the caller frees it. NULL: no memory. */
 char *sb_shard_name(const char *prefix, uint32_t shard);

@@ -8,6 +8,7 @@
 #include "archive/writer/linked.h"
 #include "core/buf.h"
 #include "core/io.h"
+#include "core/name.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -17,20 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* The relative path to `to` from the directory of `from`; both are absolute and resolved. */
-static enum sb_code make_relative(struct sb_buf *out, const char *from, const char *to)
-{
-    size_t common = 0;
-
-    for (size_t i = 0; from[i] && from[i] == to[i]; i++) {
-        if (from[i] == '/')
-            common = i + 1;
-    }
-    for (const char *rest = from + common; (rest = strchr(rest, '/')); rest++)
-        TRY(sb_buf_add_text(out, "../"));
-    return sb_buf_add_text(out, to + common);
-}
 
 /* Both are absolute. A directory that is mounted twice has more than one name. */
 static bool in_same_directory(const char *a, const char *b)
@@ -59,7 +46,7 @@ static enum sb_code link_text(const struct sb_writer *writer, enum sb_link_kind 
                               const char *file, const char *resolved, struct sb_buf *out)
 {
     if (kind == SB_LINK_RELATIVE)
-        return make_relative(out, writer->hold.path, resolved);
+        return sb_name_relative(out, writer->hold.path, resolved);
     return sb_buf_add_text(out, *file == '/' ? file : resolved);
 }
 

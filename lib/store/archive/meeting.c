@@ -40,11 +40,6 @@ static void update(const struct archive_sink *self, const struct sb_member *memb
 
 static const char exists_text[] = "is in the archive already; left out (see %s)";
 
-static enum sb_code fail_exists(const struct archive_sink *self, const char *name)
-{
-    return sb_fail(SB_EXISTS, "%s: is in the archive already (see %s)", name, self->advice);
-}
-
 static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
                             struct sb_entry *entry)
 {
@@ -111,8 +106,6 @@ static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member
         item->mark |= MARK_LINK_RIVAL;
         return SB_OK;
     }
-    if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path);
     sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
     return SB_END;
 }
@@ -133,7 +126,7 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
         update(self, member, old, item);
     if (item->replaces)
         return SB_OK;
-    if (self->meeting == SB_MEET_ERROR || self->meeting == SB_MEET_END)
+    if (self->meeting == SB_MEET_ERROR)
         return meet_rival(self, member, old, item);
     self->sink.counts.left++;
     if (self->meeting == SB_MEET_UPDATE && sb_meet_note_same(self, &member->entry, true))
@@ -204,8 +197,6 @@ static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *bat
 {
     char text[160];
 
-    if (self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, item->member.entry.path);
     snprintf(text, sizeof(text), exists_text, self->advice);
     return sb_item_fail(batch, item, "exists", text);
 }
@@ -240,8 +231,6 @@ enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item)
     bool same;
 
     TRY(sb_meet_has_target(self, item->member.hard_link, &same));
-    if (!same && self->meeting == SB_MEET_END && !self->dry_run)
-        return fail_exists(self, entry->path);
     if (!same)
         sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
     self->sink.counts.left += same;

@@ -263,8 +263,9 @@ static enum sb_code defrag_full(struct sb_mover *mover, const struct sb_defrag_o
         keep--;
     /* All permissions are checked first, so that nothing is begun that cannot be finished. */
     for (uint32_t i = 0; i < before; i++) {
-        if (is_wanted(options, i) && has_gaps(mover, i) && sb_mover_shard_used(mover, i) > 0)
-            TRY(sb_mover_may_write(mover, i));
+        if (is_wanted(options, i) && has_gaps(mover, i))
+            TRY(sb_mover_shard_used(mover, i) > 0 ? sb_mover_may_write(mover, i)
+                                                  : sb_mover_may_free(mover));
     }
     TRY(close_all(mover, options, counts));
     for (uint32_t i = 0; i < before; i++)

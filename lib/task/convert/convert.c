@@ -441,7 +441,7 @@ static bool arrange_names(struct convert *convert)
         convert->transfer.duplicates = SB_DUPLICATE_LAST;
     if (errors && names && options->input_count > 1) {
         convert->transfer.merged = options->inputs;
-        convert->transfer.keeps_first = true;
+        convert->transfer.sink_dirs = true;
         convert->transfer.each_once = options->duplicates_given;
     }
     return convert->transfer.duplicates != SB_DUPLICATE_LAST;

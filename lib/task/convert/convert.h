@@ -80,8 +80,8 @@ struct sb_convert_options {
 
     /*
      * merge: transfer.duplicates applies to names that several inputs have, and to those of an
-     * archive that is appended to: the first or the last wins, or SB_EXISTS ends it. The inputs may
-     * be read in another order, to avoid reading bytes that are not used.
+     * archive that is appended to: the first or the last wins, or the first with a report. The
+     * inputs may be read in another order, to avoid reading bytes that are not used.
      */
     bool merge;
     char *const *prefixes; /* merge: one prefix for each input, none within another, instead of

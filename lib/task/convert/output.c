@@ -5,8 +5,6 @@
 
 static enum sb_meeting meeting_of(const struct sb_convert_options *options)
 {
-    if (options->merge && options->transfer.duplicates == SB_DUPLICATE_ERROR)
-        return SB_MEET_END;
     if (!options->duplicates_given || options->transfer.duplicates == SB_DUPLICATE_ERROR)
         return SB_MEET_ERROR;
     return options->transfer.duplicates == SB_DUPLICATE_FIRST ? SB_MEET_KEEP : SB_MEET_REPLACE;

@@ -1,6 +1,7 @@
 #include "task/merge/merge_symlink.h"
 
 #include "archive/archive.h"
+#include "archive/own/linked_by.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "store/archive/holdings.h"
@@ -88,17 +89,13 @@ static enum sb_code map_extent(struct merge *merge, struct sb_entry *entry)
     return SB_OK;
 }
 
-/* A conflict between two rows of one name. A dry run continues, to report them all. */
-static enum sb_code refuse(struct merge *merge, const char *name, const char *first,
-                           const char *second)
+static void report_duplicate(struct merge *merge, const char *name, const char *first,
+                             const char *second)
 {
-    if (merge->writer)
-        return sb_fail(SB_EXISTS,
-                       "%s: is in %s and in %s (see --duplicates, --prefix and --as-subdirs)", name,
-                       first, second);
-    sb_report(&merge->counter.notify, SB_PROBLEM, "duplicate", name, "is in %s and in %s", first,
-              second);
-    return SB_OK;
+    sb_report(&merge->counter.notify, SB_PROBLEM, "duplicate", name,
+              "is in %s and in %s; only the first is taken (see --duplicates, --prefix and "
+              "--as-subdirs)",
+              first, second);
 }
 
 /* Files of one name that are equal are no conflict. */
@@ -123,9 +120,9 @@ static enum sb_code meet_holdings(struct merge *merge, struct sb_entry *old, boo
     if (entry->type == SB_DIR)
         return duplicates == SB_DUPLICATE_LAST ? SB_OK : SB_END;
     if (duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, old)) {
-        code = refuse(merge, entry->path, merge->options->output,
-                      merge->inputs[merge->held_input].path);
-        return code ? code : SB_END;
+        report_duplicate(merge, entry->path, merge->options->output,
+                         merge->inputs[merge->held_input].path);
+        return SB_END;
     }
     merge->result->passed_over++;
     *replaces = duplicates == SB_DUPLICATE_LAST;
@@ -201,8 +198,11 @@ static enum sb_code meet_held(struct merge *merge, const struct sb_entry *entry,
                   "is a directory in %s, and a file in %s, which is left out", held_path, path);
         return SB_OK;
     }
-    if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR && !is_equal(entry, &merge->held))
-        return refuse(merge, entry->path, held_path, path);
+    if (entry->type != SB_DIR && duplicates == SB_DUPLICATE_ERROR &&
+        !is_equal(entry, &merge->held)) {
+        report_duplicate(merge, entry->path, held_path, path);
+        return SB_OK;
+    }
     if (entry->type != SB_DIR)
         merge->result->passed_over++;
     return duplicates == SB_DUPLICATE_LAST ? hold(merge, entry, input) : SB_OK;
@@ -251,6 +251,8 @@ static enum sb_code commit(struct merge *merge)
     code = sb_writer_commit(merge->writer);
     result->files = sb_writer_counts(merge->writer).files;
     result->bytes = sb_writer_counts(merge->writer).bytes;
+    if (code == SB_OK)
+        sb_linked_by_note(merge->options->output, &merge->counter.notify);
     return code;
 }
 

@@ -24,9 +24,9 @@ struct sb_merge_symlink_options {
     bool as_subdirs;    /* each input in a directory of its own name, below the prefix */
 
     /*
-     * For files of the same name, also if the output has it: SB_EXISTS, which a dry run reports as
-     * SB_PROBLEM "duplicate" for each; or silently the first, or the last. The metadata of a
-     * directory are those of the last for SB_DUPLICATE_LAST, else of the first.
+     * For files of the same name, also if the output has it: the first, and SB_PROBLEM "duplicate"
+     * for each of the others; or silently the first, or the last. The metadata of a directory are
+     * those of the last for SB_DUPLICATE_LAST, else of the first.
      */
     enum sb_duplicates duplicates;
 

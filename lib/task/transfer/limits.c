@@ -18,19 +18,10 @@ static const char *name_of(const char *source)
 static void describe_duplicate(const struct sb_transfer_options *options, const char *source,
                                int64_t first, char *text, size_t size)
 {
-    const char *end = !options->keeps_first ? "" : "; only the first is taken (see --duplicates)";
+    const char *others = options->sink_dirs ? "" : ", --prefix and --as-subdirs";
 
-    snprintf(text, size, "is in %s and in %s%s", name_of(options->merged[first]), source, end);
-}
-
-static enum sb_code fail_duplicate(const char *name, const char *text)
-{
-    return sb_fail(SB_EXISTS, "%s: %s (see --duplicates, --prefix and --as-subdirs)", name, text);
-}
-
-static bool duplicates_end(const struct sb_transfer_options *options)
-{
-    return !options->keeps_first && !options->dry_run;
+    snprintf(text, size, "is in %s and in %s; only the first is taken (see --duplicates%s)",
+             name_of(options->merged[first]), source, others);
 }
 
 static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *name, size_t size)
@@ -48,8 +39,6 @@ static enum sb_code refuse_duplicate(struct sb_transfer_run *transfer, const str
     char text[512];
 
     describe_duplicate(options, transfer->source->name, first, text, sizeof(text));
-    if (duplicates_end(options))
-        return fail_duplicate(entry->path, text);
     sb_report(options->notify, SB_PROBLEM, "duplicate", entry->path, "%s", text);
     return note_conflict(transfer, entry->path, entry->path_size);
 }
@@ -131,8 +120,6 @@ static enum sb_code judge(const struct sb_transfer_run *transfer, struct sb_batc
         return SB_OK;
     }
     describe_duplicate(options, transfer->source->name, item->rival - 1, text, sizeof(text));
-    if (duplicates_end(options))
-        return fail_duplicate(item->member.entry.path, text);
     return sb_item_fail(batch, item, "duplicate", text);
 }
 
@@ -238,8 +225,7 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
 
 /*
  * Notes the member, which has its stored name, as options->merged says. SB_END: it is skipped,
- * which *left counts if it is a file, or left out, which was reported; SB_EXISTS names both
- * sources.
+ * which *left counts if it is a file, or left out, which was reported.
  */
 static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_item *item)
 {
@@ -250,7 +236,7 @@ static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_it
     enum sb_code code;
 
     if (entry->type == SB_DIR)
-        return options->keeps_first ? SB_OK : meet_dir(options, entry);
+        return options->sink_dirs ? SB_OK : meet_dir(options, entry);
     item->sums = options->duplicates == SB_DUPLICATE_ERROR;
     code = sb_seen_add_from(options->seen, entry->path, entry->path_size,
                             (int64_t)options->merged_number, &first);

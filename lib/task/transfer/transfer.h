@@ -62,15 +62,14 @@ struct sb_transfer_options {
 
     /*
      * When sources are merged: the names of all, among which this one has the number merged_number;
-     * needs `seen`. Then only a name from an earlier source is a duplicate: SB_EXISTS, or skipped
-     * (in a dry run always reported); for SB_DUPLICATE_ERROR not if the bytes are the same. A
-     * duplicate within one source is left to the sink. For a directory the first metadata win.
+     * needs `seen`. Then only a name from an earlier source is a duplicate; for SB_DUPLICATE_ERROR
+     * not if the bytes are the same. A duplicate within one source is left to the sink. For a
+     * directory the first metadata win.
      */
     char *const *merged;
     size_t merged_number;
-    bool keeps_first; /* merged: SB_DUPLICATE_ERROR reports the later one and leaves it out, and of
-                         directories the sink decides */
-    bool each_once;   /* merged: a name twice within one source is a duplicate too */
+    bool sink_dirs; /* merged: of directories the sink decides */
+    bool each_once; /* merged: a name twice within one source is a duplicate too */
 
     struct sb_recode recode;
 
