@@ -173,6 +173,7 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
         code = sb_recode_name(&recode, name, size, &fetch->name, &layers);
     if (!code)
         code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
+    bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
         return end_within(name);
     if (bad) {
