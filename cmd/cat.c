@@ -213,6 +213,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTION_MAX_SIZE(struct settings),
     OPTION_FLAG(0, "no-check", struct settings, no_check, "do not check the bytes' CRC32C"),

@@ -148,6 +148,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTIONS_BAG(struct find_settings, opening.bag),
     OPTION_END,

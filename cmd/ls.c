@@ -111,6 +111,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTION_THREADS(struct ls_settings, "threads that read a bag"),
     OPTION_BWLIMIT,

@@ -48,6 +48,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTIONS_VERIFY_RECORDS(struct verify_settings, records),
     OPTIONS_VERIFY_CACHE(struct verify_settings, cache),

@@ -12,39 +12,39 @@ _shardbox_table() {
         first=archive others=file
         ;;
     unpack)
-        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -m --touch -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--include= --exclude= --strip-components= --decompress --decompress-all --no-check -C --directory= --existing= -m --touch -p --preserve --no-same-owner --numeric-owner --sync -n --dry-run --report= -j --threads= --bwlimit= --max-size= --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     convert)
-        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --ignore-zeros --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --format= --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--from= --to= --wrap -o --output= -f --force --append --existing= --duplicates= --shard-size= --prefix= --strip-components= --include= --exclude= -j --threads= --part= --bwlimit= --iconv= --ignore-zeros --nested --memlimit= --no-checksum --protect --wait --compress= --level= --method= --sparse --format= --checkpoint= --resume --samples --decompress --decompress-all --max-size= --no-check -p --preserve --no-same-owner --numeric-owner --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= --frame= --name-format= --keys= --count= --limits-only --array= --dtype= --segment-size= --compact --key-prefix= --sequence= -n --dry-run --strict --report= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     sync)
-        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --protect --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--delete --max-delete= -f --force -c --checksum --size-only --include= --exclude= -L --dereference -x --one-file-system -n --dry-run -i --itemize-changes --json -j --threads= --bwlimit= --detect-renamed --shard-size= --seal --protect --wait -p --preserve --no-same-owner --numeric-owner --sync --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     diff)
-        options='-C --directory= --prefix= --ignore= --owner -r --recursive -q --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-C --directory= --prefix= --ignore= --owner -r --recursive -q --brief -Q --quick --json --csv -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     cat)
-        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --format= --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --keep-case --bwlimit= --from= --iconv= --ignore-zeros --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-T --files-from= -0 --null --range= --order= --part= --frame= --decompress --npy --raw --format= --decompress-all --batch --samples --array= --sample= --shuffle --seed= --find --replace --forever --keys= --compression= --dictionary= --limits= --layout= -j --threads= --keep-case --bwlimit= --from= --iconv= --ignore-zeros --nested --memlimit= --max-size= --no-check -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     ls)
-        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv --keep-case -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= --ignore-zeros --memlimit= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-R --recursive -d --directory --tree -L --max-depth= --records= --samples --array= --shards --rsync-list --count -l --long -F --classify -1 --one-per-line -h --human-readable --sort= -S --by-size -t --by-time -r --reverse --color --json --csv --keep-case -a --all -A --almost-all --at= -0 --null -p --slash -n --numeric-uid-gid -U --unsorted --full-time --find --find-all -T --files-from= --compression= --dictionary= --limits= --layout= --from= --iconv= --ignore-zeros --nested --memlimit= -j --threads= --bwlimit= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     find)
-        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
+        options='--type= --name= --path= --size= --newer-than= --max-depth= --include= --exclude= -T --files-from= --missing -0 --null --sort= --printf= --json --csv -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress -not -a -and -o -or -true -false -name -iname -path -ipath -wholename -iwholename -type -size -empty -newer -newermm -newermt -mtime -mmin -perm -uid -gid -user -group -prune -quit -print -print0 -printf -maxdepth -mindepth'
         first=archive others=path
         ;;
     du)
-        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= --keep-case -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
+        options='-s --summarize -a --all -d --max-depth= --count --gaps --samples --array= -c --total -h --human-readable --sort= --json --csv --export= -j --threads= --bwlimit= --keep-case -x --one-file-system -0 --null --apparent-size -b --bytes -k --kib -m --mib --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose --help --help-all --progress --no-progress'
         first=archive others=row
         ;;
     mount)
-        options='--union --at= -f --foreground --idle= --log= --check= --no-check --readahead= --immutable --allow-other --uid= --gid= --keys= -j --threads= --from= --iconv= --ignore-zeros --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--union --at= -f --foreground --idle= --log= --check= --no-check --readahead= --immutable --allow-other --uid= --gid= --keys= -j --threads= --from= --iconv= --ignore-zeros --nested --compression= --dictionary= --limits= --layout= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     umount)
@@ -52,7 +52,7 @@ _shardbox_table() {
         first=directory others=directory
         ;;
     verify)
-        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --undo-repair -n --dry-run --wait -j --threads= --bwlimit= --parity-dir= --trust-parity --repair-prefix= --max-size= --from= --iconv= --ignore-zeros --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-Q --quick --strict --present --subset= --part= --shards= --max-time= --state= --max-age= --json --report= --prom= --repair --repair-from= --undo-repair -n --dry-run --wait -j --threads= --bwlimit= --parity-dir= --trust-parity --repair-prefix= --max-size= --from= --iconv= --ignore-zeros --nested --memlimit= --compression= --dictionary= --limits= --layout= --records= -T --files-from= --repair-to= --keep-numbers -f --force --min-age= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=path
         ;;
     rm)
@@ -68,11 +68,11 @@ _shardbox_table() {
         first=archive others=none
         ;;
     split)
-        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --format= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --protect --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='--parts= --size= --count= --ratio= --by-list= --by-dir --rest= --samples --shard-size= -o --output= --to= --format= --symlink -f --force --existing= -n --dry-run --json --seed= -0 --null --protect --wait --absolute --follow --level= --records= -T --files-from= --compression= --dictionary= --limits= --layout= --from-compression= --from-dictionary= --from-limits= --from-layout= -j --threads= --bwlimit= --from= --iconv= --ignore-zeros --nested --memlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=archive others=none
         ;;
     merge)
-        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= --ignore-zeros --memlimit= -n --dry-run --strict --report= --protect --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
+        options='-o --output= --append -f --force --prefix= --as-subdirs --duplicates= --shard-size= --include= --exclude= --iconv= --ignore-zeros --nested --memlimit= -n --dry-run --strict --report= --protect --wait -j --threads= --bwlimit= -q --quiet -v --verbose -h --help --help-all --progress --no-progress'
         first=file others=file
         ;;
     merge-symlink)
@@ -395,7 +395,7 @@ _shardbox_value() {
 # Keeps an option that says how the archive is read.
 _shardbox_pass() {
     case $1 in
-    --keys | --samples | --from | --iconv | --ignore-zeros | --compression | --dictionary | --limits | --layout)
+    --keys | --samples | --from | --iconv | --ignore-zeros | --nested | --compression | --dictionary | --limits | --layout)
         _shardbox_unquote "$2"
         passed+=("$1${REPLY:+=$REPLY}")
         ;;

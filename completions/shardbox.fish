@@ -121,7 +121,7 @@ end
 # The options before the cursor that say how the container is read.
 function __shardbox_passed
     set -l words (commandline -opc)
-    set -l options --keys --samples --from --iconv --ignore-zeros --compression --dictionary --limits --layout
+    set -l options --keys --samples --from --iconv --ignore-zeros --nested --compression --dictionary --limits --layout
     for i in (seq 2 (count $words))
         contains -- (string replace -r '=.*' '' -- $words[$i]) $options; or continue
         printf '%s\n' $words[$i]
@@ -253,6 +253,7 @@ complete -c shardbox -n '__shardbox_is unpack' -l max-size -x -d 'give up when m
 complete -c shardbox -n '__shardbox_is unpack' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is unpack' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is unpack' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is unpack' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is unpack' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is unpack' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is unpack' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -283,6 +284,7 @@ complete -c shardbox -n '__shardbox_is convert' -l part -x -d 'part I of N, from
 complete -c shardbox -n '__shardbox_is convert' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
 complete -c shardbox -n '__shardbox_is convert' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is convert' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is convert' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is convert' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is convert' -l no-checksum -d 'with --wrap, --from=extents: compute no CRC32C'
 complete -c shardbox -n '__shardbox_is convert' -l protect -x -d 'bring its parity files up to date at the end, or make them'
@@ -359,6 +361,7 @@ complete -c shardbox -n '__shardbox_is sync' -l sync -d 'have everything on disk
 complete -c shardbox -n '__shardbox_is sync' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is sync' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is sync' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is sync' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is sync' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is sync' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is sync' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -385,6 +388,7 @@ complete -c shardbox -n '__shardbox_is diff' -l bwlimit -x -d 'read, and write, 
 complete -c shardbox -n '__shardbox_is diff' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is diff' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is diff' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is diff' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is diff' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is diff' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is diff' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -428,6 +432,7 @@ complete -c shardbox -n '__shardbox_is cat' -l bwlimit -x -d 'read, and write, a
 complete -c shardbox -n '__shardbox_is cat' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is cat' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is cat' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is cat' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is cat' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is cat' -l max-size -x -d 'give up when more than SIZE bytes come out'
 complete -c shardbox -n '__shardbox_is cat' -l no-check -d 'do not check the bytes\' CRC32C'
@@ -478,6 +483,7 @@ complete -c shardbox -n '__shardbox_is ls' -l layout -x -a 'concatenated interle
 complete -c shardbox -n '__shardbox_is ls' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is ls' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is ls' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is ls' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is ls' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is ls' -s j -l threads -x -d 'threads that read a bag (default: cores, at most 4)'
 complete -c shardbox -n '__shardbox_is ls' -l bwlimit -x -d 'read, and write, at most RATE bytes a second (50M)'
@@ -508,6 +514,7 @@ complete -c shardbox -n '__shardbox_is find' -l bwlimit -x -d 'read, and write, 
 complete -c shardbox -n '__shardbox_is find' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is find' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is find' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is find' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is find' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is find' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is find' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -545,6 +552,7 @@ complete -c shardbox -n '__shardbox_is du' -s m -l mib -d 'sizes in units of 1,0
 complete -c shardbox -n '__shardbox_is du' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is du' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is du' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is du' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is du' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is du' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is du' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -574,6 +582,7 @@ complete -c shardbox -n '__shardbox_is mount' -s j -l threads -x -d 'requests th
 complete -c shardbox -n '__shardbox_is mount' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is mount' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is mount' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is mount' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is mount' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is mount' -l dictionary -r -F -d 'the zstd dictionary of the records'
 complete -c shardbox -n '__shardbox_is mount' -l limits -x -a 'auto tail separate' -d 'where the limits are (default: seen)'
@@ -619,6 +628,7 @@ complete -c shardbox -n '__shardbox_is verify' -l max-size -x -d 'give up when m
 complete -c shardbox -n '__shardbox_is verify' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is verify' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is verify' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is verify' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is verify' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is verify' -l compression -x -a 'auto none zstd' -d 'how records are stored (default: by the suffix)'
 complete -c shardbox -n '__shardbox_is verify' -l dictionary -r -F -d 'the zstd dictionary of the records'
@@ -729,6 +739,7 @@ complete -c shardbox -n '__shardbox_is split' -l bwlimit -x -d 'read, and write,
 complete -c shardbox -n '__shardbox_is split' -l from -x -a 'archive tar cpio zip bag bagz syrah cache' -d 'what it is, if its content does not show it'
 complete -c shardbox -n '__shardbox_is split' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is split' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is split' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is split' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is split' -s q -l quiet -d 'give no warnings'
 complete -c shardbox -n '__shardbox_is split' -s v -l verbose -d 'say more about what is done'
@@ -748,6 +759,7 @@ complete -c shardbox -n '__shardbox_is merge' -l include -x -d 'take what matche
 complete -c shardbox -n '__shardbox_is merge' -l exclude -x -d 'leave out what matches'
 complete -c shardbox -n '__shardbox_is merge' -l iconv -x -d 'charset of names in a tar, cpio or zip, if not UTF-8'
 complete -c shardbox -n '__shardbox_is merge' -l ignore-zeros -d 'read the tars that follow the end of a tar, too'
+complete -c shardbox -n '__shardbox_is merge' -l nested -d 'look into the tars in a tar, as directories'
 complete -c shardbox -n '__shardbox_is merge' -l memlimit -x -d 'memory that decompressing xz and zstd may take'
 complete -c shardbox -n '__shardbox_is merge' -s n -l dry-run -d 'print what would change, a line each; change nothing'
 complete -c shardbox -n '__shardbox_is merge' -l strict -d 'make nothing if anything would be lost or left out'

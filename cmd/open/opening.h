@@ -53,6 +53,13 @@ bool parse_iconv(void *settings, const char *value);
 /* Sets ignore_zeros of core/context.h. Neither is used. */
 bool parse_ignore_zeros(void *settings, const char *value);
 
+#define OPTION_NESTED                                                                              \
+    OPTION_CALL(0, "nested", NULL, parse_nested, "look into the tars in a tar, as directories",    \
+                OPERAND_NONE)
+
+/* Sets nested of core/context.h. Neither is used. */
+bool parse_nested(void *settings, const char *value);
+
 /* Of every command that shows samples. */
 #define OPTION_KEEP_CASE                                                                           \
     OPTION_CALL(0, "keep-case", NULL, parse_keep_case,                                             \
