@@ -68,6 +68,7 @@ static const struct option options[] = {
     OPTION_MORE("Formats"),
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTION_FLAG(0, "no-checksum", struct convert_settings, wanted.no_checksum,
                 "with --wrap, --from=extents: compute no CRC32C"),

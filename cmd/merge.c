@@ -38,6 +38,7 @@ static const struct option options[] = {
     OPTION_MORE("What is taken"),
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTION_GROUP("Reports"),
     OPTION_DRY_RUN(struct settings, wanted.transfer.dry_run),

@@ -173,6 +173,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTION_END,
 };

@@ -60,6 +60,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_NESTED,
     OPTION_MEMLIMIT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,

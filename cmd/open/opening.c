@@ -62,6 +62,14 @@ bool parse_ignore_zeros(void *settings, const char *value)
     return true;
 }
 
+bool parse_nested(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    sb_context_now->nested = true;
+    return true;
+}
+
 bool parse_keep_case(void *settings, const char *value)
 {
     (void)settings;

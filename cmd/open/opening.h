@@ -50,6 +50,13 @@ bool charset_is_known(const char *name); /* false after a message */
 /* Sets ignore_zeros of core/context.h. Neither is used. */
 bool parse_ignore_zeros(void *settings, const char *value);
 
+#define OPTION_NESTED                                                                              \
+    OPTION_CALL(0, "nested", NULL, parse_nested, "look into the tars in a tar, as directories",    \
+                OPERAND_NONE)
+
+/* Sets nested of core/context.h. Neither is used. */
+bool parse_nested(void *settings, const char *value);
+
 /* Of every command that shows samples. */
 #define OPTION_KEEP_CASE                                                                           \
     OPTION_CALL(0, "keep-case", NULL, parse_keep_case,                                             \
@@ -67,7 +74,8 @@ bool parse_keep_case(void *settings, const char *value);
 bool parse_memlimit(void *settings, const char *value);
 
 /* Of commands that read any container. */
-#define OPTIONS_INPUT OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_MEMLIMIT
+#define OPTIONS_INPUT                                                                              \
+    OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
 
 /* 0: any number. */
 #define OPTION_MAX_SIZE(s, f)                                                                      \

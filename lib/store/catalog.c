@@ -194,6 +194,17 @@ static enum sb_code take(struct catalog *catalog, struct sb_member *member)
     return add_row(catalog, entry, true);
 }
 
+/* Leaves a member out whose bytes are damaged, if others can be read after it. */
+static enum sb_code pass_damaged(const struct catalog *catalog, const struct sb_member *member,
+                                 enum sb_code code)
+{
+    if (code != SB_DAMAGED || !catalog->source->goes_on)
+        return code;
+    sb_report(catalog->options->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
+              sb_error()->text);
+    return SB_OK;
+}
+
 static enum sb_code walk(struct catalog *catalog)
 {
     const struct sb_catalog_options *options = catalog->options;
@@ -203,7 +214,7 @@ static enum sb_code walk(struct catalog *catalog)
 
     while (!(code = sb_source_next(source, &member))) {
         catalog->members++;
-        code = take(catalog, &member);
+        code = pass_damaged(catalog, &member, take(catalog, &member));
         if (code && code != SB_END)
             break;
         if (catalog->members % PROGRESS_EVERY == 0 && options->progress)

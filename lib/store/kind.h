@@ -18,6 +18,18 @@
 #define SB_AHEAD_BYTES ((size_t)1 << 20) /* how far a kind may begin after zeros or a program */
 
 /*
+ * Of an input that is a member of another one, a tar in a tar: where its bytes are. They lie in the
+ * file as they are, or come in sequence: the first of them from the input's head, the others from
+ * the source, whose current member it is. Then whoever reads the input has that source for himself.
+ */
+struct sb_section {
+    struct sb_source *from; /* NULL: in the file, */
+    int64_t at;             /* there */
+    int64_t size;
+    unsigned depth; /* how many it is in: at least 1 */
+};
+
+/*
  * An input whose kind has been found. path "-" is standard input; the bytes that were read of a
  * pipe to find its kind are in head. A FIFO is read too; opening waits half a second for its
  * writer.
@@ -31,6 +43,8 @@ struct sb_input {
     struct sb_file *pipe;       /* read only in sequence, through the descriptor; else NULL */
     struct sb_buf head;         /* the bytes that were already read from the pipe */
     struct sb_archive *archive; /* if SB_ARCHIVE: set once the store has opened it */
+
+    const struct sb_section *section; /* it is only this; NULL: all of the file or pipe */
 
     /* For the functions that recognise kinds. */
     bool there;     /* the path exists; else why_not says why it cannot be used */

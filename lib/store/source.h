@@ -106,6 +106,7 @@ struct sb_source {
     const char *name; /* for messages: the path as given, or "standard input" */
     bool loads;
     bool unique;   /* each name comes only once */
+    bool goes_on;  /* SB_DAMAGED of the current member's bytes is its own: others can be read */
     int64_t total; /* bytes of members, or of the input, for progress; 0: not known */
     int64_t done;  /* of total, so far */
 

@@ -317,7 +317,7 @@ static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options
     enum sb_code code;
 
     if (!options->wanted || options->metadata || !kind->scan || sb_context_now->charset ||
-        !sb_store_can(store, SB_CAN_PATHS))
+        sb_context_now->nested || !sb_store_can(store, SB_CAN_PATHS))
         return sb_fail(SB_INVALID, "%s: is not looked through for single members",
                        store->input.name);
     code = kind->scan(&source, &store->input, options->wanted, options->context);

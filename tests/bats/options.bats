@@ -58,7 +58,7 @@ shardbox cat: -12x: no such file in the archive"
     run_ok sb cat --files=names a.barecat
     output_is hello
     run_fail 2 sb cat --n a.barecat a.txt
-    stderr_is "shardbox cat: option '--n' is ambiguous: --null, --npy, --no-check, --no-progress; \
+    stderr_is "shardbox cat: option '--n' is ambiguous: --null, --npy, --nested, --no-check, --no-progress; \
 try 'shardbox cat --help'"
 }
 

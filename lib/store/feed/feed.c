@@ -346,7 +346,7 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
     size_t size = 0;
 
     *kind = input->type.filter;
-    if (*kind != SB_FILTER_NONE)
+    if (*kind != SB_FILTER_NONE || input->section)
         return SB_OK;
     if (input->pipe)
         *kind = sb_filter_by_content(input->head.data, input->head.size);

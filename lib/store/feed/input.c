@@ -25,6 +25,10 @@ struct input_feed {
     int64_t offset; /* of a file: of what comes next */
     int64_t size;   /* of a file */
     size_t step;    /* of a file: how much to read at once */
+
+    struct sb_source *from; /* another container, whose member it is; else NULL */
+    const char *block;      /* what is left of a block of that */
+    size_t block_size;
 };
 
 static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries)
@@ -65,11 +69,26 @@ static enum sb_code read_file(struct input_feed *feed, void *data, size_t capaci
 {
     size_t size = feed->step < capacity ? feed->step : capacity;
 
+    if (feed->input->section && (int64_t)size > feed->size - feed->offset)
+        size = (size_t)(feed->size - feed->offset);
     TRY(sb_file_read(feed->input->file, data, size, feed->offset, got));
     feed->offset += (int64_t)*got;
     if (feed->step < capacity)
         feed->step *= 2;
     return *got > 0 ? SB_OK : SB_END;
+}
+
+static enum sb_code read_member(struct input_feed *feed, void *data, size_t capacity, size_t *got)
+{
+    const void *block = feed->block;
+
+    if (feed->block_size == 0)
+        TRY(sb_source_block(feed->from, &block, &feed->block_size));
+    *got = feed->block_size < capacity ? feed->block_size : capacity;
+    memcpy(data, block, *got);
+    feed->block = (const char *)block + *got;
+    feed->block_size -= *got;
+    return SB_OK;
 }
 
 static size_t take_head(struct input_feed *feed, void *data, size_t capacity)
@@ -87,10 +106,12 @@ static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity
 {
     struct input_feed *feed = (struct input_feed *)base;
 
-    if (!feed->input->pipe)
-        TRY(read_file(feed, data, capacity, got));
-    else if (feed->head_used < feed->input->head.size)
+    if (feed->head_used < feed->input->head.size)
         *got = take_head(feed, data, capacity);
+    else if (feed->from)
+        TRY(read_member(feed, data, capacity, got));
+    else if (!feed->input->pipe)
+        TRY(read_file(feed, data, capacity, got));
     else
         TRY(read_stream(feed, data, capacity, got));
     atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
@@ -101,7 +122,7 @@ static int64_t skip_input(struct sb_feed *base, int64_t size)
 {
     struct input_feed *feed = (struct input_feed *)base;
 
-    if (feed->input->pipe || size < SKIP_MIN || feed->offset >= feed->size)
+    if (feed->input->pipe || feed->from || size < SKIP_MIN || feed->offset >= feed->size)
         return 0;
     if (size > feed->size - feed->offset)
         size = feed->size - feed->offset;
@@ -137,9 +158,14 @@ enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
         return sb_fail_memory();
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
-    feed->step = SIZE_MAX;
-    if (!input->pipe)
+    feed->from = input->section ? input->section->from : NULL;
+    feed->step = input->section ? STEP_FIRST : SIZE_MAX;
+    if (input->section) {
+        feed->offset = input->section->at;
+        feed->size = input->section->at + input->section->size;
+    } else if (!input->pipe) {
         feed->size = input->file->st.st_size;
+    }
     *out = &feed->base;
     return SB_OK;
 }

@@ -11,6 +11,7 @@
 #include "store/feed/flow.h"
 #include "store/feed/la_open.h"
 #include "store/tar/cpio_links.h"
+#include "store/tar/nested.h"
 #include "store/tar/raw.h"
 
 #include <archive.h>
@@ -107,7 +108,10 @@ static int64_t position(const struct tar_source *source)
 /* Do its bytes lie in a file as they are? */
 static bool in_file(const struct tar_source *source)
 {
-    return !source->input->pipe && !sb_flow_filters(source->flow);
+    const struct sb_input *input = source->input;
+
+    return !input->pipe && !(input->section && input->section->from) &&
+           !sb_flow_filters(source->flow);
 }
 
 static bool is_cpio(const struct tar_source *source)
@@ -671,6 +675,7 @@ static const char *find_target(const char *header, size_t size, const char *targ
 static void locate(struct tar_source *source, struct sb_member *member)
 {
     size_t size = (size_t)(source->data_at - source->header_at);
+    int64_t first = source->input->section ? source->input->section->at : 0;
     const char *header, *found;
 
     if (!in_file(source) || member->hard_link || member->special || member->entry.type == SB_DIR ||
@@ -683,14 +688,14 @@ static void locate(struct tar_source *source, struct sb_member *member)
         /* Whoever reads past the source does not see that a sum is wrong. */
         member->located =
             !source->summed && (is_cpio(source) || !sb_tar_size_is_other(header, size));
-        member->at = source->data_at;
+        member->at = first + source->data_at;
         return;
     }
     found =
         source->link ? find_target(header, size, source->link, (size_t)member->entry.size) : NULL;
     member->located = found != NULL;
     if (found)
-        member->at = source->header_at + (found - header);
+        member->at = first + source->header_at + (found - header);
 }
 
 static void expect_sum(struct tar_source *source)
@@ -856,6 +861,15 @@ static bool is_usable(struct tar_source *source)
     return !is_continued(source);
 }
 
+/* A tar in a tar: is there less of it than the member has? Those after it can still be read. */
+static bool is_cut_short(const struct tar_source *source, const struct sb_member *member)
+{
+    const struct sb_section *section = source->input->section;
+
+    return section && !sb_flow_filters(source->flow) && !(member->has & SB_KEEPS_SPARSE) &&
+           member->entry.type == SB_FILE && member->entry.size > section->size - source->data_at;
+}
+
 /* libarchive allocates a name before it reads it, and a cpio may promise 4 GiB. */
 static bool name_is_too_long(struct tar_source *source)
 {
@@ -921,6 +935,10 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     if (code || !is_usable(source))
         return code;
     fill_member(source, member);
+    if (is_cut_short(source, member)) {
+        archive_clear_error(source->archive);
+        return refuse(source);
+    }
     code = decode_names(source, member);
     if (!code)
         code = sort_links(source, member, &held);
@@ -1138,7 +1156,9 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->input = input;
     source->notify = notify;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    source->base.total = input->pipe ? 0 : input->file->st.st_size;
+    source->base.total = input->section ? input->section->size
+                         : input->pipe  ? 0
+                                        : input->file->st.st_size;
     code = source->locale ? SB_OK : sb_fail_memory();
     if (!code)
         code = sb_charset_open(&source->charset, sb_context_now->charset);
@@ -1151,7 +1171,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
         return code;
     }
     *out = &source->base;
-    return SB_OK;
+    return sb_context_now->nested ? sb_tar_nest(out, input, options, notify) : SB_OK;
 }
 
 static bool begins_with_zeros(const struct sb_input *input)

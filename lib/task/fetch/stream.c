@@ -161,6 +161,7 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     if (recode.decompress)
         TRY(sb_recode_name(&recode, name, size, &fetch->name, &layers));
     code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
+    bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
         return end_within(name);
     if (bad) {

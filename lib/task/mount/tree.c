@@ -101,7 +101,7 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
         return refuse_sequence(tree->store, "is compressed as a whole, or a pipe");
     TRY(sb_store_catalog(tree->store, archive, &source, &options, &result));
     if (result.in_sequence)
-        return refuse_sequence(tree->store, "has members with holes");
+        return refuse_sequence(tree->store, "has members with holes, or in a compressed tar");
     if (result.damage.code)
         sb_report(container->opening.notify, SB_PROBLEM, "damaged", NULL,
                   "%s; what comes after it is not known", result.damage.text);

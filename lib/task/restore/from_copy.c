@@ -76,9 +76,9 @@ static enum sb_code read_member(struct sequence *sequence, struct sb_member *mem
 
     sb_restore_piece_begin(sequence->piece, size);
     code = feed(sequence, member);
-    if (code != SB_LIMIT)
+    if (code != SB_LIMIT && !(code == SB_DAMAGED && sequence->source->goes_on))
         return code == SB_END ? SB_OK : code;
-    /* Longer than its header says: it is none of the requested files. */
+    /* Longer than its header says, or damaged: it is none of the requested files. */
     sequence->piece->expected = -1;
     return SB_OK;
 }

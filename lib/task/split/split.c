@@ -274,8 +274,8 @@ static enum sb_code make_part(struct split *split, int64_t part)
         TRY(keep_part(split));
     else if (!options->dry_run)
         TRY(options->link ? link_part(split, part) : convert_part(split, part, &made));
-        if (options->link)
-            sb_linked_by_note(split->output.data, &split->counter.notify);
+    if (options->link && !made.skipped && !options->dry_run)
+        sb_linked_by_note(split->output.data, &split->counter.notify);
     split->files_done += files;
     sb_count_up(&split->bytes_done, bytes);
     split->result->parts++;

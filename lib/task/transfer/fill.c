@@ -100,10 +100,11 @@ static bool lacks_space(const struct sb_transfer_run *transfer, const struct sb_
 }
 
 /* Recoded bytes wait in a temporary file, where their number is known; so do bytes that are
- * compared, and those whose holes the sink has to know first. */
+ * compared, those that may turn out to be damaged although others come after them, and those whose
+ * holes the sink has to know first. */
 static bool goes_by_spool(const struct sb_transfer_run *transfer, bool compares)
 {
-    return transfer->original || compares ||
+    return transfer->original || compares || transfer->source->goes_on ||
            (transfer->sink->maps && (transfer->member.has & SB_KEEPS_SPARSE));
 }
 
@@ -129,6 +130,17 @@ static enum sb_code fill_bytes(struct sb_transfer_run *transfer, struct sb_batch
     item->data_size = batch->data_size - start;
     item->state = SB_ITEM_READ;
     return expect_size(transfer, (int64_t)item->data_size);
+}
+
+/* Leaves the item out whose bytes are damaged, if others can be read after it. */
+static enum sb_code pass_damaged(const struct sb_transfer_run *transfer, struct sb_batch *batch,
+                                 struct sb_item *item, enum sb_code code)
+{
+    if (code != SB_DAMAGED || !transfer->source->goes_on)
+        return code;
+    sb_fail(SB_DAMAGED, "%s; left out", sb_error()->text);
+    sb_batch_seal(batch);
+    return sb_item_fail(batch, item, "damaged", sb_error()->text);
 }
 
 static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batch *batch)
@@ -167,7 +179,7 @@ static enum sb_code take_member(struct sb_transfer_run *transfer, struct sb_batc
     if (item->state == SB_ITEM_BARE)
         return SB_OK;
     if (!transfer->source->loads)
-        return fill_bytes(transfer, batch, item);
+        return pass_damaged(transfer, batch, item, fill_bytes(transfer, batch, item));
     item->counted = item->member.entry.size >= 0;
     return item->counted ? sb_transfer_count(transfer, item->member.entry.size) : SB_OK;
 }

@@ -180,6 +180,10 @@ static enum sb_code read_member(struct check *check, const struct sb_member *mem
         sb_count_up(&check->result->bytes_read, (int64_t)size);
         show_progress(check);
     }
+    if (code == SB_DAMAGED && check->source->goes_on) {
+        report(check, SB_REMEDY_SHARDS, "damaged", member->entry.path, sb_error()->text);
+        return SB_OK;
+    }
     if (code != SB_END)
         return code;
     if (read != member->entry.size)
