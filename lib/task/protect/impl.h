@@ -51,7 +51,7 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 /* SB_NOENT, and what to do about the parity file, if there is one. */
 enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number);
 
-/* make.c: of the file, which is open, after its bytes were proved (prove.h). */
+/* make.c: of the file, which is open, after its bytes were proved (prove.c). */
 enum sb_code sb_protect_write_parity(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_make(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_update(struct sb_protected *work) SB_CHECKED;

@@ -244,12 +244,12 @@ enum sb_code sb_cache_check_index(struct sb_cache_check *check)
     if (!code)
         code = read_index(&index, take_entry);
     check->has_index = code != SB_NOENT;
-    if (!code)
-        return judge_all(&index);
-    if (code == SB_FORMAT) {
+    if (!code) {
+        code = judge_all(&index);
+    } else if (code == SB_FORMAT) {
         struct sb_error why = *sb_error();
 
-        return report(check, why.text);
+        code = report(check, why.text);
     }
     return code == SB_NOENT ? SB_OK : code;
 }

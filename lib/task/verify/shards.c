@@ -346,11 +346,10 @@ static enum sb_code check_ends(struct verify *verify)
     int64_t shard = choice->has_shards ? choice->first_shard : 0;
     int64_t last = choice->has_shards ? choice->last_shard : SB_SHARD_MAX;
 
-    while (shard <= last) {
+    while (shard >= 0 && shard <= last) {
         TRY(find_used(verify, shard, last, &shard));
-        if (shard < 0)
-            break;
-        TRY(check_end(verify, (uint32_t)shard++));
+        if (shard >= 0)
+            TRY(check_end(verify, (uint32_t)shard++));
         TRY(sb_heed_interrupt());
     }
     return SB_OK;
