@@ -308,11 +308,12 @@ static int compare_to_name(const struct sb_select *select, size_t i, const char 
 static bool matches_literal(struct sb_select *select, const char *path, size_t size)
 {
     size_t at = FIRST_WHERE(i, select->literal_count, compare_to_name(select, i, path, size) >= 0);
+    bool hit = false;
 
-    if (at == select->literal_count || compare_to_name(select, at, path, size) != 0)
-        return false;
-    select->literals[at]->matched = true;
-    return true;
+    /* The same name may have been given more than once. */
+    for (; at < select->literal_count && compare_to_name(select, at, path, size) == 0; at++)
+        hit = select->literals[at]->matched = true;
+    return hit;
 }
 
 /* Every pattern that has not matched yet is tested, even if the name is selected already. */

@@ -171,6 +171,9 @@ only in tree: sub/extra'
     stderr_has 'nowhere: no such file or directory on either side'
     stderr_has 'no*where: no such file or directory on either side'
     stderr_lacks 'other: '
+    run_fail 1 sb diff -C tree a.barecat other ./other other
+    output_is 'only in tree: other'
+    stderr_lacks 'no such'
 }
 
 @test "an empty PATH is on neither side" {
