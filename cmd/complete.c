@@ -176,7 +176,7 @@ static const struct option *find_valued(const struct line *line, const char *wor
     return NULL;
 }
 
-static void pass(struct line *line, const struct option *option, char *word)
+static void pass(struct line *line, const struct option *option, const char *word)
 {
     for (const struct option *at = options; at->kind; at++) {
         if (at->kind != OPTION_KIND_GROUP && strcmp(at->name, option->name) == 0)
