@@ -177,7 +177,7 @@ static const struct option *find_valued(const struct line *line, const char *wor
     return NULL;
 }
 
-static void pass(struct line *line, const struct option *option, char *word)
+static void pass(struct line *line, const struct option *option, const char *word)
 {
     for (const struct option *at = options; at->kind; at++) {
         if (at->kind != OPTION_KIND_GROUP && strcmp(at->name, option->name) == 0)
@@ -237,13 +237,15 @@ static void begin_answer(const char *kind, const char *typed, size_t lead)
     output_char('\0');
 }
 
-static int offer_commands(void)
+/* Of "help", or with what may stand in the place of a command. */
+static int offer_commands(bool first)
 {
     begin_answer("words", "", 0);
     output_format("help\tshow the options of a command%c", '\0');
     for (size_t i = 0; commands[i]; i++)
         output_format("%s\t%s%c", commands[i]->name, commands[i]->summary, '\0');
-    output_format("--help%c--list%c--version%c", '\0', '\0', '\0');
+    if (first)
+        output_format("--help%c--list%c--version%c", '\0', '\0', '\0');
     return STATUS_CLEAN;
 }
 
@@ -341,7 +343,7 @@ int complete_line(int count, char **words)
         return message_usage("--complete takes the index of a word, and words");
     words++;
     if (at == 0 || (at == 1 && strcmp(words[0], "help") == 0))
-        return offer_commands();
+        return offer_commands(at == 0);
     line.command = command_named(words[0], strlen(words[0]));
     line.passed = calloc((size_t)count + 4, sizeof(*line.passed));
     line.passed_count = 1;
@@ -356,9 +358,11 @@ int complete_line(int count, char **words)
     return status;
 }
 
-/* The text of a file of the sources, with a NUL after it. */
+/* The text of a file of the sources, with a NUL after it; hidden, not local: with -flto the
+ * functions that use it may come into another object. */
 #define EMBED(symbol, file)                                                                        \
-    __asm__(".pushsection .rodata\n" #symbol ":\n.incbin \"" file "\"\n.byte 0\n.popsection");     \
+    __asm__(".pushsection .rodata\n.globl " #symbol "\n.hidden " #symbol "\n" #symbol              \
+            ":\n.incbin \"" file "\"\n.byte 0\n.popsection");                                      \
     extern const char symbol[]
 
 EMBED(script_for_bash, "cmd/complete/shardbox.bash");
