@@ -237,7 +237,7 @@ static void begin_answer(const char *kind, const char *typed, size_t lead)
     output_char('\0');
 }
 
-/* Of "help", or with what may stand in the place of a command. */
+/* Of "help", or with what may be typed instead of a command. */
 static int offer_commands(bool first)
 {
     begin_answer("words", "", 0);

@@ -74,8 +74,7 @@ bool parse_keep_case(void *settings, const char *value);
 bool parse_memlimit(void *settings, const char *value);
 
 /* Of commands that read any container. */
-#define OPTIONS_INPUT                                                                              \
-    OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
+#define OPTIONS_INPUT OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
 
 /* 0: any number. */
 #define OPTION_MAX_SIZE(s, f)                                                                      \
