@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What to do instead of giving the command this option, the first `size` bytes of "-O" or
+/* What to do instead of giving the command this option, the first `size` bytes of a word, "-O" or
  * "--to-stdout"; NULL: no other program that we know has it. */
-const char *other_options_instead(const char *command, const char *option, size_t size);
+const char *other_options_instead(const char *command, const char *word, size_t size);
 
 /*
  * The line, without "shardbox", that does what "shardbox WORDS[0] WORDS[1]..." would, where the

@@ -111,6 +111,14 @@ static inline void sb_error_back(struct sb_error **before)
         taken_;                                                                                    \
     })
 
+/* The same of a descriptor, which becomes -1. */
+#define TAKE_FD(fd)                                                                                \
+    ({                                                                                             \
+        int taken_ = (fd);                                                                         \
+        (fd) = -1;                                                                                 \
+        taken_;                                                                                    \
+    })
+
 /* free, of a pointer of any type. */
 static inline void sb_freep(void *pointer)
 {

@@ -35,8 +35,7 @@ static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd)
         return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
     if (st.st_dev != known->device || st.st_ino != known->inode)
         return sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
-    *fd = opened;
-    opened = -1;
+    *fd = TAKE_FD(opened);
     return SB_OK;
 }
 

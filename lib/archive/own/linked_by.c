@@ -155,7 +155,7 @@ static bool has_line(const struct notes *notes, const char *by)
     const char *begin = notes->text.data, *at = begin;
     size_t size = strlen(by);
 
-    for (; (at = strstr(at, by)); at++) {
+    for (; at && (at = strstr(at, by)); at++) {
         if ((at == begin || at[-1] == '\n') && at[size] == '\n')
             return true;
     }

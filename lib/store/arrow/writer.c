@@ -313,10 +313,11 @@ static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct outpu
                               struct sb_arrow_block *block)
 {
     CLEANUP(release_build) struct sb_flat_build build = {0};
-    CLEANUP(sb_freep) void *columns = NULL;
     struct sb_arrow_layout layout = {0};
+    CLEANUP(sb_freep)
+    void *columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
 
-    layout.columns = columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
+    layout.columns = columns;
     if (!layout.columns)
         return sb_fail_memory();
     lay_out(writer, &layout);

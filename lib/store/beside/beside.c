@@ -427,12 +427,12 @@ enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t 
             return sb_fail_memory();
     }
     table->name = beside->name = TAKE(name.data);
-    beside->columns = calloc(count, sizeof(*beside->columns));
+    beside->columns = calloc(count + 1, sizeof(*beside->columns));
     if (!beside->columns)
         return sb_fail_memory();
     for (size_t i = 0; i < count; i++)
         TRY(add_column(beside, specs[i], options, notify));
-    table->cell_size /= (int64_t)count;
+    table->cell_size /= count > 0 ? (int64_t)count : 1;
     *out = TAKE(table);
     return SB_OK;
 }
