@@ -67,7 +67,7 @@ each() {
         run_ok sb sync --nested "$file" synced.barecat
         [[ $(sb find synced.barecat) == "$all" ]]
     done
-    [[ $(sb --complete --nested path x.tar n01/2 | tr '\0' '\n') == n01/2.jpg ]]
+    [[ $(sb --complete 3 find --nested x.tar n01/2 | tr '\0' '\n') == $'names\n\nn01/2.jpg' ]]
     tar -cf plain.tar n01.tar -C files z.txt
     run_ok sb split --nested --parts=2 -o 'part-{}.tar' plain.tar
     run_ok sb merge -o parts.barecat part-*.tar
