@@ -1,6 +1,7 @@
 #include "task/mount/tree.h"
 
 #include "archive/content.h"
+#include "core/context.h"
 #include "core/file.h"
 #include "core/io.h"
 #include "core/time.h"
@@ -101,7 +102,9 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
         return refuse_sequence(tree->store, "is compressed as a whole, or a pipe");
     TRY(sb_store_catalog(tree->store, archive, &source, &options, &result));
     if (result.in_sequence)
-        return refuse_sequence(tree->store, "has members with holes, or in a compressed tar");
+        return refuse_sequence(tree->store, sb_context_now->nested
+                                                ? "has members with holes, or in a compressed tar"
+                                                : "has members with holes");
     if (result.damage.code)
         sb_report(container->opening.notify, SB_PROBLEM, "damaged", NULL,
                   "%s; what comes after it is not known", result.damage.text);
