@@ -101,7 +101,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call run,CC,$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<)
 
-$(BUILD)/cmd/complete.o: $(wildcard cmd/complete/shardbox.*)
+$(BUILD)/cmd/complete.o: $(wildcard completions/*)
 
 # Changes when the commands above do, so that objects of different flags are never mixed.
 flags := $(LINK) $(LIBS)
@@ -271,12 +271,6 @@ pages: all
 deps:
 	scripts/deps build
 
-## make completions          writes completions/ anew, after an option has changed
-completions: all
-	$(SHARDBOX) --completions=bash >completions/shardbox.bash
-	$(SHARDBOX) --completions=zsh >completions/_shardbox
-	$(SHARDBOX) --completions=fish >completions/shardbox.fish
-
 ## make install              DESTDIR, PREFIX=/usr/local; and make uninstall
 install: all
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 \
@@ -327,7 +321,7 @@ help:
 FORCE:
 
 .PHONY: all static test test-built test-unit test-bats test-dependencies test-peers test-cluster \
-	test-faults test-packages fuzz fuzz-built oom-built lint bench bench-scale demo picture pages deps completions deb tarball install uninstall \
+	test-faults test-packages fuzz fuzz-built oom-built lint bench bench-scale demo picture pages deps deb tarball install uninstall \
 	clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -33,10 +33,7 @@ static const struct option options[] = {
     OPTION_TEXT(0, "keys", struct settings, keys, "BAG", "records are found by the names in BAG",
                 OPERAND_FILE),
     OPTION_FLAG(0, "samples", struct settings, samples, "rows are samples"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_NESTED,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
@@ -365,37 +362,15 @@ int complete_line(int count, char **words)
             ":\n.incbin \"" file "\"\n.byte 0\n.popsection");                                      \
     extern const char symbol[]
 
-EMBED(script_for_bash, "cmd/complete/shardbox.bash");
-EMBED(script_for_zsh, "cmd/complete/shardbox.zsh");
-EMBED(script_for_fish, "cmd/complete/shardbox.fish");
+EMBED(script_for_bash, "completions/shardbox.bash");
+EMBED(script_for_zsh, "completions/_shardbox");
+EMBED(script_for_fish, "completions/shardbox.fish");
 
-static void print_links(void)
+const char *completion_script(const char *shell)
 {
-    for (size_t i = 0; commands[i]; i++)
-        output_format(" shardbox-%s", commands[i]->name);
-    output_char('\n');
-}
-
-bool completions_print(const char *shell)
-{
-    if (strcmp(shell, "bash") == 0) {
-        output_text("# bash completion for shardbox, printed by: shardbox --completions=bash\n"
-                    "# shellcheck shell=bash\n\n");
-        output_text(script_for_bash);
-        output_text("complete -F _shardbox shardbox");
-        print_links();
-    } else if (strcmp(shell, "zsh") == 0) {
-        output_text("#compdef shardbox");
-        print_links();
-        output_text("\n");
-        output_text(script_for_zsh);
-    } else if (strcmp(shell, "fish") == 0) {
-        output_text(script_for_fish);
-        for (size_t i = 0; commands[i]; i++)
-            output_format("complete -c shardbox-%s -w 'shardbox %s'\n", commands[i]->name,
-                          commands[i]->name);
-    } else {
-        return false;
-    }
-    return true;
+    if (strcmp(shell, "bash") == 0)
+        return script_for_bash;
+    if (strcmp(shell, "zsh") == 0)
+        return script_for_zsh;
+    return strcmp(shell, "fish") == 0 ? script_for_fish : NULL;
 }

@@ -4,10 +4,8 @@
 #ifndef SB_CMD_COMPLETE_H
 #define SB_CMD_COMPLETE_H
 
-#include <stdbool.h>
-
-/* The script for "bash", "zsh" or "fish", to stdout; false for another shell. */
-bool completions_print(const char *shell);
+/* The script for "bash", "zsh" or "fish"; NULL for another shell. */
+const char *completion_script(const char *shell);
 
 /*
  * shardbox --complete INDEX WORD...: what the word of this index may become; words[0] is INDEX.

@@ -96,9 +96,12 @@ static int print_help_of(char **words, int count)
 
 static int print_completions(const char *shell)
 {
-    if (completions_print(shell))
-        return STATUS_CLEAN;
-    return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
+    const char *script = completion_script(shell);
+
+    if (!script)
+        return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
+    output_text(script);
+    return STATUS_CLEAN;
 }
 
 /* argv[1] says what to do. */

@@ -101,10 +101,16 @@ END
     grep -vx END offers | sort -u
 }
 
-@test "the scripts are those that the tables give" {
+@test "the program has the scripts, and they have the links of all commands" {
+    local links
     sb --completions=bash | diff - "$PROJECT/completions/shardbox.bash"
     sb --completions=zsh | diff - "$PROJECT/completions/_shardbox"
     sb --completions=fish | diff - "$PROJECT/completions/shardbox.fish"
+    links=$(sb --list | sed 's/\t.*//; s/^/shardbox-/')
+    [[ $links == *shardbox-pack* ]]
+    [[ $(sb --completions=bash | sed -n 's/^complete -F _shardbox shardbox //p' | tr ' ' '\n') == "$links" ]]
+    [[ $(sb --completions=zsh | sed -n 's/^#compdef shardbox //p' | tr ' ' '\n') == "$links" ]]
+    [[ $(sb --completions=fish | sed -n "s/^complete -c \(shardbox-.*\) -w 'shardbox .*'/\1/p") == "$links" ]]
 }
 
 @test "bash: commands" {
