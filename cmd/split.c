@@ -170,11 +170,7 @@ static const struct option options[] = {
     OPTION_THREADS(struct split_settings, threads, "threads to use"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_NESTED,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTION_END,
 };
 

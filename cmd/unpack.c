@@ -57,11 +57,7 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct settings, max_size),
-    OPTION_FROM,
-    OPTION_ICONV,
-    OPTION_IGNORE_ZEROS,
-    OPTION_NESTED,
-    OPTION_MEMLIMIT,
+    OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };

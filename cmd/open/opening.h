@@ -73,8 +73,10 @@ bool parse_keep_case(void *settings, const char *value);
 /* Sets decoder_memory of core/context.h. settings is not used. */
 bool parse_memlimit(void *settings, const char *value);
 
-/* Of commands that read any container. */
-#define OPTIONS_INPUT OPTION_FROM, OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
+/* Of commands that read any container; the first, where each has a kind of its own, without --from.
+ */
+#define OPTIONS_READING OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
+#define OPTIONS_INPUT   OPTION_FROM, OPTIONS_READING
 
 /* 0: any number. */
 #define OPTION_MAX_SIZE(s, f)                                                                      \
