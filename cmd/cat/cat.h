@@ -67,13 +67,6 @@ void draw_as_set(struct sb_record_choice_options *options,
 /* Does all of it; returns the exit status. */
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);
 
-/* Writes what the feed has; is_last: there is no further call. */
-enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed,
-                       bool is_last) SB_CHECKED;
-
-/* Of a bag, those of --find, --keys and the names. */
-enum sb_code cat_by_key(struct cat_job *job) SB_CHECKED;
-
 /* The names for `cat --samples`: the files of samples, which are chosen as records are. */
 
 struct cat_samples;

@@ -12,6 +12,25 @@
 #define KEYED_AT_ONCE 4096 /* records that were found by their keys, fetched together */
 
 /* Records by key: numbers that were found wait for others, so that they are fetched together. */
+/* Writes what the feed has; is_last: there is no further call. */
+static enum sb_code fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last)
+{
+    const struct sb_table_fetch_options wanted = {
+        .framing = job->request->framing,
+        .line_end = job->request->nul ? '\0' : '\n',
+        .as = job->request->as,
+        .more_follows = !is_last,
+        .threads = job->request->threads,
+    };
+    const struct sb_fetch_output output = {.write = output_directly, .context = &job->written};
+    struct sb_table_fetch_counts counts = {0};
+    enum sb_code code =
+        sb_table_fetch(job->table, feed, &wanted, &output, &message_notify, &counts);
+
+    job->missing += counts.missing;
+    return code;
+}
+
 struct keyed {
     struct cat_job *job;
     struct sb_fetch_names names;
@@ -23,7 +42,7 @@ static enum sb_code fetch_keyed(struct keyed *keyed, bool is_last)
 {
     struct found_records found = {.records = keyed->found, .count = keyed->count};
     const struct sb_cell_feed feed = found_records_feed(&found);
-    enum sb_code code = cat_fetch(keyed->job, &feed, is_last);
+    enum sb_code code = fetch(keyed->job, &feed, is_last);
 
     keyed->count = 0;
     return code;
@@ -91,7 +110,8 @@ static enum sb_code find_and_fetch(struct cat_job *job, struct given_names *give
 }
 
 /* Keys of --find come first, then operands, then the list. */
-enum sb_code cat_by_key(struct cat_job *job)
+/* Of a bag, those of --find, --keys and the names. */
+static enum sb_code fetch_by_key(struct cat_job *job)
 {
     const struct cat_request *request = job->request;
     struct given_keys keys;
@@ -191,24 +211,6 @@ static int check_usage(const struct cat_rows_settings *settings, const struct ca
     return STATUS_CLEAN;
 }
 
-enum sb_code cat_fetch(struct cat_job *job, const struct sb_cell_feed *feed, bool is_last)
-{
-    const struct sb_table_fetch_options wanted = {
-        .framing = job->request->framing,
-        .line_end = job->request->nul ? '\0' : '\n',
-        .as = job->request->as,
-        .more_follows = !is_last,
-        .threads = job->request->threads,
-    };
-    const struct sb_fetch_output output = {.write = output_directly, .context = &job->written};
-    struct sb_table_fetch_counts counts = {0};
-    enum sb_code code =
-        sb_table_fetch(job->table, feed, &wanted, &output, &message_notify, &counts);
-
-    job->missing += counts.missing;
-    return code;
-}
-
 void draw_as_set(struct sb_record_choice_options *options, const struct cat_rows_settings *settings)
 {
     options->sample = settings->sample;
@@ -230,7 +232,7 @@ static enum sb_code fetch_chosen(struct cat_job *job)
     chosen.options.share = request->share;
     chosen.named.advice = "; ls shows which it has";
     TRY(chosen_rows_feed(&chosen, job->table, &feed));
-    return cat_fetch(job, &feed, true);
+    return fetch(job, &feed, true);
 }
 
 /* Members of a tar are called as files made of records are. */
@@ -246,7 +248,7 @@ static enum sb_code open_and_fetch(struct cat_job *job)
 {
     TRY(sb_store_table(job->request->store, &job->table));
     TRY(name_members(job));
-    return is_by_key(job->settings) ? cat_by_key(job) : fetch_chosen(job);
+    return is_by_key(job->settings) ? fetch_by_key(job) : fetch_chosen(job);
 }
 
 int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request)

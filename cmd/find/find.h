@@ -253,8 +253,6 @@ struct finding {
     size_t pruned_count, pruned_capacity;
 };
 
-void find_consider(struct finding *finding, const struct sb_entry *entry);
-
 /* Everything that the paths name, in the order of the settings. */
 enum sb_code find_selected(struct finding *finding, char **paths, size_t count) SB_CHECKED;
 

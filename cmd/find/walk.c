@@ -61,7 +61,7 @@ static bool is_deep_enough(struct finding *finding, const struct sb_entry *entry
            (expression->max_depth < 0 || depth <= (size_t)expression->max_depth);
 }
 
-void find_consider(struct finding *finding, const struct sb_entry *entry)
+static void consider(struct finding *finding, const struct sb_entry *entry)
 {
     const struct find_expression *expression = &finding->settings->expression;
     struct find_visit *visit = &finding->visit;
@@ -90,7 +90,7 @@ static enum sb_code find_by_path(struct finding *finding)
     if (!(needs & FIND_ROWS))
         sb_select_columns(finding->select, needs & FIND_MODES ? SB_NAMES_AND_MODES : SB_NAMES);
     while (!finding->visit.quit && !(code = sb_select_next(finding->select, &entry)))
-        find_consider(finding, &entry);
+        consider(finding, &entry);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -104,7 +104,7 @@ static enum sb_code find_by_address(struct finding *finding)
     TRY(sb_cursor_open(&cursor, finding->archive, &query));
     while (!finding->visit.quit && !(code = sb_cursor_next(cursor, &entry))) {
         if (sb_select_takes(finding->select, entry.path, entry.path_size, false))
-            find_consider(finding, &entry);
+            consider(finding, &entry);
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -134,7 +134,7 @@ static enum sb_code find_by_size(struct finding *finding)
     TRY(sb_entry_sort_new(&sort, false));
     TRY(sort_files(finding, sort));
     while (!finding->visit.quit && !(code = sb_entry_sort_next(sort, &entry)))
-        find_consider(finding, &entry);
+        consider(finding, &entry);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -176,7 +176,7 @@ static void consider_listed(struct finding *finding, const struct sb_listed_name
         sb_report(&message_notify, SB_PROBLEM, "missing", name->given,
                   "no such file or directory in the archive");
     else if (!settings->missing)
-        find_consider(finding, &name->entry);
+        consider(finding, &name->entry);
 }
 
 /*

@@ -23,9 +23,9 @@ struct sb_file_parts {
     struct sb_open_files files; /* by number; there is only one generation */
 };
 
-static enum sb_code open_file(struct sb_file **out, const char *path, int access, const char *what)
+enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what)
 {
-    int fd = open(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     *out = NULL;
     if (fd < 0)
@@ -36,16 +36,6 @@ static enum sb_code open_file(struct sb_file **out, const char *path, int access
     sb_file_free(*out);
     *out = NULL;
     return sb_fail(SB_FORMAT, "%s: a %s must be a regular file", path, what);
-}
-
-enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what)
-{
-    return open_file(out, path, O_RDONLY, what);
-}
-
-enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path, const char *what)
-{
-    return open_file(out, path, O_RDWR, what);
 }
 
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)

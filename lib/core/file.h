@@ -35,10 +35,6 @@ struct sb_file {
  */
 enum sb_code sb_file_open(struct sb_file **out, const char *path, const char *what) SB_CHECKED;
 
-/* Likewise, to be written to as well. */
-enum sb_code sb_file_open_to_write(struct sb_file **out, const char *path,
-                                   const char *what) SB_CHECKED;
-
 /* Takes over the descriptor, also on failure. */
 enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name) SB_CHECKED;
 

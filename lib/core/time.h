@@ -30,11 +30,6 @@ static inline int64_t sb_time_ns(struct timespec time)
     return ns;
 }
 
-static inline bool sb_time_is_later(struct timespec a, struct timespec b)
-{
-    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* Whole seconds, rounded down, and the nanoseconds after them. */
 static inline struct timespec sb_time_split(int64_t ns)
 {

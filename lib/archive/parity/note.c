@@ -78,7 +78,8 @@ struct timespec sb_protect_noted_time(const struct sb_parity_super *super)
                              .tv_nsec = (long)sb_get_u64(super->user + TIME_AT + 8)};
 }
 
-bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat *st)
+/* Has the file the time that is noted? A copy may have lost the nanoseconds of its time. */
+static bool has_time(const struct sb_parity_super *super, const struct stat *st)
 {
     struct timespec noted = sb_protect_noted_time(super);
 
@@ -88,7 +89,7 @@ bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat 
 
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st)
 {
-    return st->st_size <= super->shape.size && sb_protect_has_time(super, st);
+    return st->st_size <= super->shape.size && has_time(super, st);
 }
 
 /* Damage hardly spoils both numbers in the same way. */

@@ -32,9 +32,6 @@ bool sb_protect_has_origin(const struct sb_parity_super *super, const char *path
 bool sb_protect_has_note(const struct sb_parity_super *super);
 struct timespec sb_protect_noted_time(const struct sb_parity_super *super);
 
-/* Has the file the time that is noted? A copy may have lost the nanoseconds of its time. */
-bool sb_protect_has_time(const struct sb_parity_super *super, const struct stat *st);
-
 /* Does nothing say that the file changed? Its end may be missing. */
 bool sb_protect_is_current(const struct sb_parity_super *super, const struct stat *st);
 

@@ -92,7 +92,6 @@ FREEP(sb_bag_reader_free, struct sb_bag_reader)
 
 /* It reads many more limits at once where it goes on. To be called before it is used. */
 void sb_bag_reader_goes_far(struct sb_bag_reader *reader);
-struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader);
 
 /*
  * Reads limits of records here and there, which must be there, on threads, so that sb_bag_extents

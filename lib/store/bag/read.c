@@ -68,11 +68,6 @@ void sb_bag_reader_free(struct sb_bag_reader *reader)
     free(reader);
 }
 
-struct sb_bag *sb_bag_of(const struct sb_bag_reader *reader)
-{
-    return reader->bag;
-}
-
 static int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;

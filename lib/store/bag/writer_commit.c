@@ -201,7 +201,8 @@ enum sb_code sb_bag_give_names(struct sb_bag_writer *writer)
     return code ? code : sync_directory(writer);
 }
 
-void sb_bag_take_names(struct sb_bag_writer *writer)
+/* No names at all for what a run without force made. */
+static void take_names(struct sb_bag_writer *writer)
 {
     if (writer->options.force || writer->append || writer->stream)
         return;
@@ -259,10 +260,10 @@ static enum sb_code commit_new(struct sb_bag_writer *records, struct sb_bag_writ
     if (code == SB_OK) {
         code = sb_bag_writer_commit(records);
         if (code)
-            sb_bag_take_names(records);
+            take_names(records);
     }
     if (code)
-        sb_bag_take_names(keys);
+        take_names(keys);
     return code;
 }
 

@@ -109,10 +109,8 @@ enum sb_code sb_bag_deal_drop_record(struct sb_bag_writer *writer, int64_t size)
 enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer) SB_CHECKED;
 void sb_bag_deal_free(struct sb_bag_writer *writer);
 
-/* bag/writer_commit.c: final names for all shards, whose temporary files are whole; and no names
- * at all for what a run without force made. */
+/* bag/writer_commit.c: final names for all shards, whose temporary files are whole. */
 enum sb_code sb_bag_give_names(struct sb_bag_writer *writer) SB_CHECKED;
-void sb_bag_take_names(struct sb_bag_writer *writer);
 
 /* The final name for a temporary file; SB_EXISTS unless it replaces what is there. */
 enum sb_code sb_bag_give_name(const struct sb_bag_writer *writer, uint32_t shard, bool limits,

@@ -81,9 +81,6 @@ enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
 
 /* cache/writer_schema.c */
 
-/* Appends text as json.dumps writes it, in ASCII. It must be UTF-8. */
-enum sb_code sb_cache_add_json(struct sb_buf *out, const char *text) SB_CHECKED;
-
 /* The schema's metadata: at most one pair. Its value lives as long as `value`. */
 enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct sb_buf *value,
                                   struct sb_arrow_pair *pair, size_t *count) SB_CHECKED;

@@ -22,7 +22,8 @@ static enum sb_code add_escape(struct sb_buf *out, uint32_t point)
                              0xdc00 + (point & 0x3ff));
 }
 
-enum sb_code sb_cache_add_json(struct sb_buf *out, const char *text)
+/* Appends text as json.dumps writes it, in ASCII. It must be UTF-8. */
+static enum sb_code add_json(struct sb_buf *out, const char *text)
 {
     size_t left = strlen(text), step;
     uint32_t point;
@@ -52,7 +53,7 @@ static enum sb_code tensor_keys(const struct sb_cache_columns *layout, struct sb
         if (layout->fields[i].blob)
             continue;
         TRY(sb_buf_add_text(out, comma));
-        TRY(sb_cache_add_json(out, layout->fields[i].name));
+        TRY(add_json(out, layout->fields[i].name));
         comma = ", ";
     }
     return sb_buf_add_char(out, ']');
@@ -104,7 +105,7 @@ static enum sb_code add_type(struct sb_buf *out, const struct sb_arrow_column *c
 static enum sb_code add_column(struct sb_buf *out, const struct sb_arrow_column *column, bool last)
 {
     TRY(sb_buf_add_text(out, "    {\n      \"name\": "));
-    TRY(sb_cache_add_json(out, column->name));
+    TRY(add_json(out, column->name));
     TRY(sb_buf_add_text(out, ",\n      \"type\": "));
     TRY(add_type(out, column));
     return sb_buf_add_text(out, last ? "\n    }\n" : "\n    },\n");
@@ -120,7 +121,7 @@ static enum sb_code add_metadata(struct sb_buf *out, const struct sb_cache_colum
     if (count == 0)
         return sb_buf_add_text(out, "  \"metadata\": {},\n");
     TRY(sb_buf_add_format(out, "  \"metadata\": {\n    \"%s\": ", pair.key));
-    TRY(sb_cache_add_json(out, pair.value));
+    TRY(add_json(out, pair.value));
     return sb_buf_add_text(out, "\n  },\n");
 }
 

@@ -120,10 +120,6 @@ static inline const char *sb_request_problem(const struct sb_buf *names,
     return request->defect ? request->defect : names->data + request->text_at;
 }
 
-/* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
-enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names,
-                                const char *text) SB_CHECKED;
-
 void sb_slot_release(struct sb_slot *slot);
 void sb_slot_clear(struct sb_slot *slot);
 

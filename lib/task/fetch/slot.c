@@ -19,7 +19,8 @@ size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_o
            (sb_fetch_batches(options) ? request->name_size + FRAME_EXTRA : 0);
 }
 
-enum sb_code sb_request_damaged(struct sb_request *request, struct sb_buf *names, const char *text)
+/* Makes the answer SB_ANSWER_DAMAGED; text is what is wrong. */
+static enum sb_code mark_damaged(struct sb_request *request, struct sb_buf *names, const char *text)
 {
     request->answer = SB_ANSWER_DAMAGED;
     request->defect = NULL;
@@ -57,7 +58,7 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
     slot->count++;
     if (request->answer != SB_ANSWER_DAMAGED || request->defect)
         return SB_OK;
-    return sb_request_damaged(requests, &slot->names, names->data + request->text_at);
+    return mark_damaged(requests, &slot->names, names->data + request->text_at);
 }
 
 bool sb_is_file_damage(const struct sb_error *err)
@@ -93,7 +94,7 @@ static enum sb_code keep_checked(struct sb_slot *slot, struct sb_request *reques
 
     request->at = slot->data_size;
     if (request->has_crc && sb_crc32c(0, from, size) != request->crc32c)
-        return sb_request_damaged(request, &slot->names, "its bytes do not match their CRC32C");
+        return mark_damaged(request, &slot->names, "its bytes do not match their CRC32C");
     if (!request->has_crc && sb_archive_has_moved(slot->archive, request->generation)) {
         request->answer = SB_ANSWER_MOVED;
         return SB_OK;
@@ -129,7 +130,7 @@ static enum sb_code read_one(struct sb_slot *slot, struct sb_request *request)
     }
     code = read_bytes(slot, request, data + slot->data_size, (size_t)request->size);
     if (code && sb_is_file_damage(sb_error()))
-        code = sb_request_damaged(request, &slot->names, sb_error()->text);
+        code = mark_damaged(request, &slot->names, sb_error()->text);
     else if (!code)
         code = keep_checked(slot, request, data + slot->data_size);
     request->at = start;

@@ -48,9 +48,6 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write) SB_CHEC
  * by sb_protect; SB_EXISTS: that of another file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 
-/* SB_NOENT, and what to do about the parity file, if there is one. */
-enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int error_number);
-
 /* make.c: of the file, which is open, after its bytes were proved (prove.c). */
 enum sb_code sb_protect_write_parity(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_make(struct sb_protected *work) SB_CHECKED;

@@ -131,13 +131,27 @@ void sb_protected_end(struct sb_protected *work)
     free(work->origin);
 }
 
+/* SB_NOENT, and what to do about the parity file, if there is one. */
+static enum sb_code fail_missing(const struct sb_protected *work, int number)
+{
+    struct stat st;
+
+    if (number != ENOENT || lstat(work->name.data, &st))
+        return sb_fail_errno(number, "%s", work->path);
+    return sb_fail(SB_NOENT,
+                   "%s: is missing, and has a parity file, which cannot make it again; bring it "
+                   "back from a copy, or, if it is not needed, remove that with 'shardbox protect "
+                   "--remove'",
+                   work->path);
+}
+
 enum sb_code sb_protected_open(struct sb_protected *work, bool to_write)
 {
     struct stat st;
     int fd;
 
     if (lstat(work->path, &st))
-        return sb_protect_fail_missing(work, errno);
+        return fail_missing(work, errno);
     TRY(refuse_kind(work->path, &st));
     fd = open(work->path,
               (to_write ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -228,19 +242,6 @@ static enum sb_code act(struct sb_protected *work)
     return SB_OK;
 }
 
-enum sb_code sb_protect_fail_missing(const struct sb_protected *work, int number)
-{
-    struct stat st;
-
-    if (number != ENOENT || lstat(work->name.data, &st))
-        return sb_fail_errno(number, "%s", work->path);
-    return sb_fail(SB_NOENT,
-                   "%s: is missing, and has a parity file, which cannot make it again; bring it "
-                   "back from a copy, or, if it is not needed, remove that with 'shardbox protect "
-                   "--remove'",
-                   work->path);
-}
-
 /* What is no file to be protected gets no lock beside it. */
 static enum sb_code lock(struct sb_protected *work)
 {
@@ -253,7 +254,7 @@ static enum sb_code lock(struct sb_protected *work)
     if (lstat(work->path, &st) == 0) {
         TRY(refuse_kind(work->path, &st));
     } else if (options->act != SB_PROTECT_REMOVE) {
-        return sb_protect_fail_missing(work, errno);
+        return fail_missing(work, errno);
     }
     code = sb_out_lock_take_beside(&work->lock, work->name.data, work->name.data);
     if (code || options->act == SB_PROTECT_REMOVE || work->guard)
