@@ -131,7 +131,7 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, st
 /* Puts an empty file in place of a link, whose target is unchanged. */
 static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path)
 {
-    struct stat file;
+    struct stat file = {0};
 
     TRY(sb_mover_put_empty(&mover->hold, path, &file));
     TRY(sb_sync_directory_of(path));
