@@ -3,7 +3,6 @@
  */
 #include "verify/verify.h"
 #include "archive/archive.h"
-#include "core/array.h"
 #include "core/file.h"
 #include "core/io.h"
 #include "core/number.h"
@@ -14,7 +13,6 @@
 #include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
@@ -82,65 +80,24 @@ static const struct option options[] = {
     OPTION_END,
 };
 
-static enum sb_code verify_file(struct verify_run *run, struct sb_file *file,
-                                const struct sb_verify_options *wanted,
-                                struct sb_verify_syrah_result *sum)
-{
-    struct sb_verify_syrah_result counts;
-    struct sb_verify_result result;
-    enum sb_code code = sb_verify_syrah(file, wanted, &run->events, &result, &counts);
-
-    verify_add_result(&run->result, &result);
-    sum->items += counts.items;
-    sum->arrays = counts.arrays;
-    sum->unproved = counts.unproved;
-    return code;
-}
-
-/* Each of the files that a spec names, which first have to be one sequence. */
-static enum sb_code verify_files(struct verify_run *run, struct sb_store *whole,
-                                 const struct sb_verify_options *wanted,
-                                 struct sb_verify_syrah_result *sum)
-{
-    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
-
-    TRY(sb_store_syrah(whole, &set));
-    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++)
-        TRY(verify_file(run, sb_syrah_file(sb_syrah_set_file(set, i)), wanted, sum));
-    return SB_OK;
-}
-
-/* Verifies Syrah files that are one container and says how it went. */
+/* Verifies Syrah files that are one container: one after the other. */
 static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
                                  const struct sb_verify_options *wanted)
 {
-    struct sb_verify_syrah_result counts = {0};
-    struct sb_file *file;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
 
     if (run->name_count > 0)
         return sb_fail(SB_INVALID, "%s: has items, not names, and is verified as a whole",
                        run->name);
     TRY(sb_store_file(store, &file));
-    run->result = (struct sb_verify_result){0};
     message_progress_counts("arrays");
-    code =
-        file ? verify_file(run, file, wanted, &counts) : verify_files(run, store, wanted, &counts);
-    sb_file_free(file);
-    message_progress_end();
-    run->unproved = counts.unproved;
-    if (!code && run->settings->json)
-        verify_print_summary("Syrah file", counts.unproved,
-                             (const struct verify_count[]){{"defects", run->result.defects},
-                                                           {"items", counts.items},
-                                                           {"arrays", counts.arrays},
-                                                           {"bytes_read", run->result.bytes_read},
-                                                           {"unchecked", run->result.unchecked},
-                                                           {NULL, 0}});
-    verify_run_flush();
-    if (!code)
-        verify_summarize_container(run);
-    return code;
+    if (file)
+        return sb_verify_syrah(file, wanted, &run->events);
+    TRY(sb_store_syrah(store, &set));
+    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++)
+        TRY(sb_verify_syrah(sb_syrah_file(sb_syrah_set_file(set, i)), wanted, &run->events));
+    return SB_OK;
 }
 
 /* An error that keeps the index, or the rest of it, from being read is a defect too. */
@@ -165,52 +122,13 @@ static struct sb_verify_options options_of(const struct verify_run *run)
     return wanted;
 }
 
-static enum sb_code end_archive(struct verify_run *run, enum sb_code code,
-                                const struct sb_error *err)
-{
-    message_progress_end();
-    if (code == SB_DAMAGED) {
-        add_damage(run, err);
-        code = SB_OK;
-    }
-    verify_run_flush();
-    if (code == SB_OK)
-        verify_summarize_archive(run);
-    return code;
-}
-
 static enum sb_code verify_archive(struct verify_run *run, struct sb_store *store)
 {
     struct sb_verify_options wanted = options_of(run);
-    enum sb_code code;
 
     if (verify_repair_wanted(run))
-        code = verify_repair(run, sb_store_take_archive(store), &wanted);
-    else
-        code =
-            sb_verify(sb_store_archive(store), &wanted, &run->events, &run->notify, &run->result);
-    return end_archive(run, code, sb_error());
-}
-
-static enum sb_code verify_members(struct verify_run *run, struct sb_store *store,
-                                   const struct sb_verify_options *wanted)
-{
-    enum sb_code code = sb_verify_container(store, wanted, &run->events, &run->notify, &run->result,
-                                            &run->unproved);
-
-    message_progress_end();
-    if (!code && run->settings->json)
-        verify_print_summary(run->word, run->unproved,
-                             (const struct verify_count[]){{"defects", run->result.defects},
-                                                           {"files", run->result.files},
-                                                           {"dirs", run->result.dirs},
-                                                           {"bytes_read", run->result.bytes_read},
-                                                           {"unchecked", run->result.unchecked},
-                                                           {NULL, 0}});
-    verify_run_flush();
-    if (!code)
-        verify_summarize_container(run);
-    return code;
+        return verify_repair(run, sb_store_take_archive(store), &wanted);
+    return sb_verify(sb_store_archive(store), &wanted, &run->events);
 }
 
 #define NO_SHARDS_ARRIVE "%s: is no archive, whose shards arrive one by one"
@@ -264,19 +182,17 @@ static enum sb_code verify_whole(struct verify_run *run, struct sb_store *store)
     TRY(verify_repair_refuse(run, false));
     if (run->settings->wanted.present)
         return sb_fail(SB_INVALID, NO_SHARDS_ARRIVE, run->name);
-    return run->rows == SB_CAN_ITEMS ? verify_items(run, store, &wanted)
-                                     : verify_members(run, store, &wanted);
+    return run->input == VERIFY_SYRAH ? verify_items(run, store, &wanted)
+                                      : sb_verify_container(store, &wanted, &run->events);
 }
 
-static enum sb_store_ability rows_of(const struct sb_store *store)
+static enum verify_input input_of(const struct sb_store *store)
 {
-    static const enum sb_store_ability rows[] = {SB_CAN_BAGS, SB_CAN_ITEMS, SB_CAN_KEYS};
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        if (sb_store_can(store, rows[i]))
-            return rows[i];
-    }
-    return 0;
+    return sb_store_archive(store)             ? VERIFY_ARCHIVE
+           : sb_store_can(store, SB_CAN_BAGS)  ? VERIFY_BAG
+           : sb_store_can(store, SB_CAN_ITEMS) ? VERIFY_SYRAH
+           : sb_store_can(store, SB_CAN_KEYS)  ? VERIFY_CACHE
+                                               : VERIFY_MEMBERS;
 }
 
 static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
@@ -287,18 +203,18 @@ static enum sb_code verify_store(struct verify_run *run, struct sb_store *store)
         return verify_cache(run, true, options_of(run).threads);
     TRY(sb_store_refuse_tree(store));
     run->word = sb_store_word(store);
-    run->rows = rows_of(store);
-    if (run->rows == SB_CAN_KEYS)
+    run->input = input_of(store);
+    if (run->input == VERIFY_CACHE)
         return verify_cache(run, false, options_of(run).threads);
     TRY(verify_cache_refuse(run));
     TRY(choose(run));
     TRY(verify_repair_check(run));
     misused = option_of_verify_records();
-    if (misused && run->rows != SB_CAN_BAGS)
+    if (misused && run->input != VERIFY_BAG)
         return sb_fail(SB_INVALID, "%s: is no bag, and --%s is for bags", run->path, misused);
-    if (sb_store_archive(store))
+    if (run->input == VERIFY_ARCHIVE)
         return verify_archive(run, store);
-    return run->rows == SB_CAN_BAGS ? verify_bag(run, store) : verify_whole(run, store);
+    return run->input == VERIFY_BAG ? verify_bag(run, store) : verify_whole(run, store);
 }
 
 /* A file that cannot be opened because of damage is an archive's index. */
@@ -310,13 +226,30 @@ static enum sb_code verify_unopened(struct verify_run *run)
     TRY(verify_cache_refuse(run));
     TRY(choose(run));
     TRY(verify_repair_check(run));
-    return end_archive(run, SB_DAMAGED, &damage);
+    *sb_error() = damage;
+    return SB_DAMAGED;
+}
+
+/* Ends what was begun; so as well where damage has ended it, which is a defect. */
+static enum sb_code end(struct verify_run *run, enum sb_code code)
+{
+    message_progress_end();
+    if (code == SB_DAMAGED && run->input == VERIFY_ARCHIVE) {
+        add_damage(run, sb_error());
+        code = SB_OK;
+    }
+    if (!code && run->settings->json && run->input != VERIFY_ARCHIVE)
+        verify_print_summary(run);
+    verify_run_flush();
+    if (!code)
+        verify_summarize(run);
+    return code;
 }
 
 static enum sb_code verify(struct verify_run *run)
 {
     const struct opening *opening = &run->settings->opening;
-    struct sb_store *store;
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
     enum sb_code code;
 
     if (run->settings->repair.undo)
@@ -325,12 +258,10 @@ static enum sb_code verify(struct verify_run *run)
     if (run->protect.remade > 0 && run->settings->repair.dry_run)
         return SB_OK;
     code = open_store_with(&store, run->path, opening, &run->notify);
-    if (code == SB_DAMAGED)
-        return verify_unopened(run);
-    if (!code) {
-        code = verify_store(run, store);
-        sb_store_free(store);
-    }
+    if (!code)
+        code = end(run, verify_store(run, store));
+    else if (code == SB_DAMAGED)
+        code = end(run, verify_unopened(run));
     /* A file that is no container, and has a parity file */
     if (code != SB_FORMAT || run->protect.files == 0)
         return code;

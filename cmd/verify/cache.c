@@ -68,7 +68,7 @@ static enum sb_code read_options(const struct verify_run *run, unsigned threads,
 /* What to do about the remaining defects. */
 static const char *advice(const struct verify_run *run)
 {
-    bool repairable = run->cache.repairable > 0, tried = run->settings->repair.repair;
+    bool repairable = run->result.repairable > 0, tried = run->settings->repair.repair;
 
     if (run->result.remedies & SB_REMEDY_REPAIR)
         return repairable && !tried
@@ -84,62 +84,59 @@ static const char *advice(const struct verify_run *run)
 
 static void summarize_repair(struct verify_run *run)
 {
-    const struct sb_verify_cache_result *cache = &run->cache;
+    const struct sb_verify_result *result = &run->result;
     int64_t defects = run->result.defects;
 
-    if (cache->repaired == 0)
+    if (result->repaired == 0)
         return;
     if (run->settings->repair.dry_run)
         verify_run_warn(run, LOUD_ONCE, "repairable",
                         "%" PRId64 " of %" PRId64
                         " defect%s can be put right; nothing was written (--dry-run)",
-                        cache->repaired, defects, plural(defects));
-    else if (cache->repaired == defects)
+                        result->repaired, defects, plural(defects));
+    else if (result->repaired == defects)
         verify_run_warn(run, LOUD_ALWAYS, "repaired", "%" PRId64 " defect%s put right", defects,
                         defects == 1 ? " was" : "s were");
     else
         verify_run_warn(run, LOUD_ONCE, "repaired", "%" PRId64 " of %" PRId64 " defects put right",
-                        cache->repaired, defects);
+                        result->repaired, defects);
 }
 
 static void summarize_sound(struct verify_run *run)
 {
-    const struct sb_verify_cache_result *cache = &run->cache;
+    const struct sb_verify_result *result = &run->result;
+    int64_t superseded = result->rows - result->files;
     char size[SB_HUMAN_SIZE];
 
-    sb_format_human(cache->bytes, size);
-    if (run->settings->wanted.quick)
-        verify_run_warn(run, LOUD_IN_REPORT, "quick",
-                        "keys, schema and index are sound; --quick has read no "
-                        "values");
-    else if (cache->keys > 0)
+    verify_warn_sound(run, "keys, schema and index are sound", NULL, "values");
+    if (!run->settings->wanted.quick && result->unchecked > 0)
         verify_run_warn(run, LOUD_ONCE, "unproved",
-                        "segments are sound, and all values can be read; %s",
-                        sb_verify_cache_unproved);
-    message_note(
-        "%s: %" PRId64 " key%s in %" PRId64 " segment%s (%s); %" PRId64 " row%s superseded",
-        run->name, cache->keys, plural(cache->keys), cache->segments, plural(cache->segments), size,
-        cache->rows - cache->keys, cache->rows - cache->keys == 1 ? " is" : "s are");
+                        "segments are sound, and all values can be read; %s", result->unproved);
+    sb_format_human(result->bytes, size);
+    message_note("%s: %" PRId64 " key%s in %" PRId64 " segment%s (%s); %" PRId64
+                 " row%s superseded",
+                 run->name, result->files, plural(result->files), result->shards,
+                 plural(result->shards), size, superseded, superseded == 1 ? " is" : "s are");
 }
 
-static void summarize(struct verify_run *run)
+void verify_summarize_cache(struct verify_run *run)
 {
     int64_t left = run->result.defects;
     bool repaired = false;
 
     if (run->settings->repair.repair) {
         summarize_repair(run);
-        repaired = run->cache.repaired > 0 && !run->settings->repair.dry_run;
-        left -= repaired ? run->cache.repaired : 0;
+        repaired = run->result.repaired > 0 && !run->settings->repair.dry_run;
+        left -= repaired ? run->result.repaired : 0;
     }
     if (run->result.defects == 0)
         summarize_sound(run);
     else if (left > 0)
-        message_problem("%s: %" PRId64 " defect%s%s%s%s%s; %s", run->name, left, plural(left),
-                        repaired ? (left == 1 ? " remains" : " remain") : "", verify_run_named(run),
-                        verify_run_report(run),
-                        run->settings->wanted.quick ? "; no values were read (--quick)" : "",
-                        advice(run));
+        verify_report_defects(run, left,
+                              !repaired   ? ""
+                              : left == 1 ? " remains"
+                                          : " remain",
+                              "values", advice(run));
 }
 
 /* One cache of the run, which may be one of several. */
@@ -147,7 +144,6 @@ struct one_cache {
     struct verify_run *run;
     const struct sb_verify_cache_options *options;
     const char *name; /* of several: its own; NULL */
-    int64_t before;   /* bytes, for progress */
 };
 
 static void found(void *context, const struct sb_defect *defect)
@@ -173,33 +169,21 @@ static void progress(void *context, int64_t done, int64_t total, int64_t rows)
 {
     struct one_cache *one = context;
 
-    message_progress_update(one->before + done, one->name ? 0 : total, rows);
-}
-
-static void add_counts(struct sb_verify_cache_result *sum, const struct sb_verify_cache_result *one)
-{
-    sum->segments += one->segments;
-    sum->rows += one->rows;
-    sum->keys += one->keys;
-    sb_count_up(&sum->bytes, one->bytes);
-    sum->repairable += one->repairable;
-    sum->repaired += one->repaired;
+    message_progress_update(done, one->name ? 0 : total, rows);
 }
 
 /* A sb_cache_list callback, too. */
 static enum sb_code verify_one(void *context, const char *path, const char *name)
 {
     struct one_cache *one = context;
-    const struct sb_verify_events events = {.context = one, .found = found, .progress = progress};
-    struct sb_verify_cache_result cache;
-    struct sb_verify_result result;
+    struct sb_verify_events events = one->run->events;
     enum sb_code code;
 
     one->name = name;
-    one->before = one->run->result.bytes_read;
-    code = sb_verify_cache(path, one->options, &events, &one->run->notify, &result, &cache);
-    verify_add_result(&one->run->result, &result);
-    add_counts(&one->run->cache, &cache);
+    events.context = one;
+    events.found = found;
+    events.progress = progress;
+    code = sb_verify_cache(path, one->options, &events);
     /* An error of one of several caches does not stop the others. */
     if (name && code && (code == SB_FORMAT || code == SB_CHANGED || !sb_ends_work(sb_error()))) {
         sb_report(&one->run->notify, SB_PROBLEM, "cache", NULL, "%s", sb_error()->text);
@@ -212,28 +196,10 @@ enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads
 {
     struct sb_verify_cache_options options;
     struct one_cache one = {.run = run, .options = &options};
-    enum sb_code code = SB_OK;
 
     run->word = "cache";
-    run->rows = SB_CAN_KEYS;
+    run->input = VERIFY_CACHE;
     TRY(read_options(run, threads, &options));
-    run->unproved = sb_verify_cache_unproved;
     message_progress_counts("rows");
-    code = several ? sb_cache_list(run->path, verify_one, &one) : verify_one(&one, run->path, NULL);
-    message_progress_end();
-    if (!code && run->settings->json)
-        verify_print_summary("cache", sb_verify_cache_unproved,
-                             (const struct verify_count[]){{"defects", run->result.defects},
-                                                           {"segments", run->cache.segments},
-                                                           {"rows", run->cache.rows},
-                                                           {"keys", run->cache.keys},
-                                                           {"bytes", run->cache.bytes},
-                                                           {"bytes_read", run->result.bytes_read},
-                                                           {"unchecked", run->result.unchecked},
-                                                           {"repaired", run->cache.repaired},
-                                                           {NULL, 0}});
-    verify_run_flush();
-    if (!code)
-        summarize(run);
-    return code;
+    return several ? sb_cache_list(run->path, verify_one, &one) : verify_one(&one, run->path, NULL);
 }

@@ -23,12 +23,11 @@ static const char *plural(int64_t count, const char *many)
 
 /* What to do next, by the most serious defect. */
 static const char *advice(const struct verify_records_settings *settings,
-                          const struct sb_verify_bag_result *result)
+                          const struct sb_verify_result *result)
 {
     unsigned remedies = result->remedies;
 
-    if (!settings->bag.dictionary && result->bad_frames > result->records / 2 &&
-        result->records > 1)
+    if (!settings->bag.dictionary && result->bad_frames > result->files / 2 && result->files > 1)
         return "was it compressed with a dictionary (--dictionary=FILE), or is it not compressed "
                "(--compression=none)?";
     if (remedies & SB_REMEDY_FETCH)
@@ -41,7 +40,7 @@ static const char *advice(const struct verify_records_settings *settings,
 }
 
 static void summarize_repair(const struct verify_records_settings *settings,
-                             const struct sb_verify_bag_result *result)
+                             const struct sb_verify_result *result)
 {
     int64_t left_out = result->damaged - result->emptied;
 
@@ -60,95 +59,37 @@ static void summarize_repair(const struct verify_records_settings *settings,
 
 static void summarize_sound(struct verify_run *run)
 {
-    const struct sb_verify_bag_result *result = &run->bag;
+    const struct sb_verify_result *result = &run->result;
     bool quick = run->settings->wanted.quick;
     char size[SB_HUMAN_SIZE];
 
+    verify_warn_sound(run, "limits are sound", "records ", "records");
     sb_format_human(result->bytes_read, size);
-    if (quick)
-        verify_run_warn(run, LOUD_IN_REPORT, "quick",
-                        "limits are sound; --quick has read no records");
-    else if (result->unchecked > 0)
-        verify_run_warn(run, LOUD_ONCE, "unproved",
-                        "limits are sound, and all records can be read; %s", result->unproved);
     message_note("%s: %" PRId64 " record%s (%s) in %" PRId64 " file%s%s%s", run->name,
-                 result->records, plural(result->records, "s"), size, result->shards,
+                 result->files, plural(result->files, "s"), size, result->shards,
                  plural(result->shards, "s"), !quick && result->unchecked == 0 ? "; sound" : "",
                  result->selected ? "; only what was selected was looked at" : "");
 }
 
-static void summarize_defects(const struct verify_run *run)
+void verify_summarize_records(struct verify_run *run)
 {
-    const struct sb_verify_bag_result *result = &run->bag;
+    const struct sb_verify_result *result = &run->result;
     const struct verify_records_settings *settings = &run->settings->records;
 
     if (settings->repair_to)
-        message_problem("%s: %" PRId64 " defect%s%s%s; what is sound is in %s", run->name,
-                        result->defects, plural(result->defects, "s"), verify_run_named(run),
-                        verify_run_report(run), settings->repair_to);
-    else
-        message_problem("%s: %" PRId64 " defect%s%s%s%s; %s", run->name, result->defects,
-                        plural(result->defects, "s"), verify_run_named(run), verify_run_report(run),
-                        run->settings->wanted.quick ? "; no records were read" : "",
-                        advice(settings, result));
-}
-
-static void summarize(struct verify_run *run)
-{
-    const struct sb_verify_bag_result *result = &run->bag;
-
-    if (run->settings->records.repair_to)
-        summarize_repair(&run->settings->records, result);
+        summarize_repair(settings, result);
     if (result->incomplete)
         sb_report(&run->notify, SB_PROBLEM, "incomplete", run->name,
                   "the requested records have no certain number while shards are missing, "
                   "and were not looked at");
     if (result->defects == 0)
         summarize_sound(run);
+    else if (settings->repair_to)
+        message_problem("%s: %" PRId64 " defect%s%s%s; what is sound is in %s", run->name,
+                        result->defects, plural(result->defects, "s"), verify_run_named(run),
+                        verify_run_report(run), settings->repair_to);
     else
-        summarize_defects(run);
-}
-
-/* Sets the counts that all containers have; records count as files. */
-static void note_result(struct verify_run *run)
-{
-    const struct sb_verify_bag_result *bag = &run->bag;
-
-    run->unproved = bag->unproved;
-    run->result = (struct sb_verify_result){
-        .defects = bag->defects,
-        .remedies = bag->remedies,
-        .files = bag->records,
-        .bytes = bag->bytes_read,
-        .files_read = run->settings->wanted.quick ? 0 : bag->records,
-        .bytes_read = bag->bytes_read,
-        .unchecked = bag->unchecked,
-        .selected = bag->selected,
-    };
-}
-
-static enum sb_code verify_bags(struct verify_run *run, const char *spec,
-                                const struct sb_verify_bag_options *options)
-{
-    enum sb_code code;
-
-    message_progress_counts("records");
-    code = sb_verify_bag(spec, options, &run->events, &run->notify, &run->bag);
-    message_progress_end();
-    note_result(run);
-    if (!code && run->settings->json)
-        verify_print_summary("bag", run->bag.unproved,
-                             (const struct verify_count[]){{"defects", run->bag.defects},
-                                                           {"shards", run->bag.shards},
-                                                           {"records", run->bag.records},
-                                                           {"damaged", run->bag.damaged},
-                                                           {"bytes_read", run->bag.bytes_read},
-                                                           {"unchecked", run->bag.unchecked},
-                                                           {NULL, 0}});
-    verify_run_flush();
-    if (!code)
-        summarize(run);
-    return code;
+        verify_report_defects(run, result->defects, "", "records", advice(settings, result));
 }
 
 /* Gives a stream, which has no path, the path of a file in /proc; *out NULL: the spec has one. */
@@ -166,7 +107,6 @@ static enum sb_code spool(struct sb_store *store, struct sb_file **out, char *pa
 enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsigned threads)
 {
     const struct verify_records_settings *settings = &run->settings->records;
-    const char *spec = run->path;
     struct sb_bag_writer_options repair_to = {
         .path = settings->repair_to,
         .force = settings->force,
@@ -199,8 +139,10 @@ enum sb_code verify_records(struct verify_run *run, struct sb_store *store, unsi
         code = spool(store, &spooled, path, sizeof(path));
     if (spooled)
         options.shown_as = run->name;
-    if (!code)
-        code = verify_bags(run, spooled ? path : spec, &options);
+    if (!code) {
+        message_progress_counts("records");
+        code = sb_verify_bag(spooled ? path : run->path, &options, &run->events);
+    }
     sb_file_free(spooled);
     chosen_records_close(&chosen);
     sb_dictionary_free(options.bag.dictionary);

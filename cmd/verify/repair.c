@@ -120,8 +120,7 @@ enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
         .notify = &run->notify,
     };
 
-    return sb_verify_and_restore(archive, options, &run->events, &how, &run->result,
-                                 &run->restored);
+    return sb_verify_and_restore(archive, options, &run->events, &how, &run->restored);
 }
 
 /* DIR, where DIR/NAME was meant, which is not the damaged archive itself? */
@@ -200,7 +199,6 @@ void verify_repair_summarize(struct verify_run *run, const char *advice)
     if (restored->damaged > 0)
         say_restored(run);
     if (restored->left > 0)
-        message_problem("%s: %" PRId64 " %s%s%s; %s", run->path, restored->left,
-                        restored->left == 1 ? "defect remains" : "defects remain",
-                        verify_run_named(run), verify_run_report(run), advice);
+        verify_report_defects(run, restored->left, restored->left == 1 ? " remains" : " remain", "",
+                              advice);
 }

@@ -4,10 +4,11 @@
 #include "ui/version.h"
 #include "verify/verify.h"
 
+#include "core/array.h"
 #include "core/name.h"
 #include "core/number.h"
 
-#include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 const char *const verify_kinds[VERIFY_KINDS] = {
@@ -47,40 +48,70 @@ void verify_defect_json(struct json *line, const struct sb_defect *defect)
         json_bytes(line, "path", defect->path, defect->path_size);
     if (defect->shard >= 0)
         json_number(line, "shard", defect->shard);
-    if (defect->has_record)
+    if (defect->record >= 0)
         json_number(line, "record", defect->record);
     if (defect->offset >= 0)
         json_number(line, "offset", defect->offset);
     json_escaped(line, "text", defect->text);
 }
 
-void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one)
+#define COUNT(key, field, inputs)                                                                  \
+    {                                                                                              \
+        key, offsetof(struct sb_verify_result, field), inputs                                      \
+    }
+
+/* What the summary of each input has, by its own names. */
+static void add_counts(struct json *line, const struct verify_run *run)
 {
-    sum->defects += one->defects;
-    sum->remedies |= one->remedies;
-    sum->files += one->files;
-    sb_count_up(&sum->bytes, one->bytes);
-    sum->files_read += one->files_read;
-    sb_count_up(&sum->bytes_read, one->bytes_read);
-    sum->unchecked += one->unchecked;
+    static const struct {
+        const char *key;
+        size_t at;
+        unsigned inputs;
+    } counts[] = {
+        COUNT("shards", shards, VERIFY_BAG),
+        COUNT("records", files, VERIFY_BAG),
+        COUNT("damaged", damaged, VERIFY_BAG),
+        COUNT("items", items, VERIFY_SYRAH),
+        COUNT("arrays", arrays, VERIFY_SYRAH),
+        COUNT("segments", shards, VERIFY_CACHE),
+        COUNT("rows", rows, VERIFY_CACHE),
+        COUNT("keys", files, VERIFY_CACHE),
+        COUNT("files", files, VERIFY_ARCHIVE | VERIFY_MEMBERS),
+        COUNT("dirs", dirs, VERIFY_ARCHIVE | VERIFY_MEMBERS),
+        COUNT("bytes", bytes, VERIFY_ARCHIVE | VERIFY_MEMBERS | VERIFY_CACHE),
+        COUNT("files_read", files_read, VERIFY_ARCHIVE | VERIFY_MEMBERS),
+        COUNT("absent", absent, VERIFY_ARCHIVE),
+        COUNT("units", progress.units, VERIFY_ARCHIVE),
+        COUNT("units_read", progress.units_read, VERIFY_ARCHIVE),
+        COUNT("units_due", progress.units_due, VERIFY_ARCHIVE),
+        COUNT("known_bad", progress.known_bad, VERIFY_ARCHIVE),
+        COUNT("repaired", repaired, VERIFY_CACHE),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+        if (counts[i].inputs & run->input)
+            json_number(line, counts[i].key,
+                        *(const int64_t *)((const char *)&run->result + counts[i].at));
+    }
 }
 
-static void add_numbers(struct json *line, const struct verify_count *counts)
+static void add_reading(struct json *line, const struct sb_verify_result *result)
 {
-    for (; counts->key; counts++)
-        json_number(line, counts->key, counts->value);
+    json_number(line, "bytes_read", result->bytes_read);
+    json_number(line, "unchecked", result->unchecked);
 }
 
-void verify_print_summary(const char *container, const char *unproved,
-                          const struct verify_count *counts)
+void verify_print_summary(const struct verify_run *run)
 {
     struct json line = {0};
 
     json_begin(&line);
     json_text(&line, "kind", "summary");
-    json_text(&line, "container", container);
-    add_numbers(&line, counts);
-    json_text(&line, "unproved", unproved);
+    json_text(&line, "container", run->word);
+    json_number(&line, "defects", run->result.defects);
+    add_counts(&line, run);
+    add_reading(&line, &run->result);
+    json_text(&line, "unproved", run->result.unproved);
     json_print(&line);
     json_release(&line);
 }
@@ -169,19 +200,6 @@ static void add_errors(struct json *line, const struct verify_run *run)
     json_close(line, '}');
 }
 
-static void add_counts(struct json *line, const struct sb_verify_result *result)
-{
-    json_number(line, "files", result->files);
-    json_number(line, "dirs", result->dirs);
-    json_number(line, "bytes", result->bytes);
-    json_number(line, "files_read", result->files_read);
-    json_number(line, "absent", result->absent);
-    json_number(line, "units", result->progress.units);
-    json_number(line, "units_read", result->progress.units_read);
-    json_number(line, "units_due", result->progress.units_due);
-    json_number(line, "known_bad", result->progress.known_bad);
-}
-
 static void add_outcome(struct json *line, const struct verify_run *run)
 {
     json_text(line, "kind", "summary");
@@ -193,20 +211,7 @@ static void add_outcome(struct json *line, const struct verify_run *run)
     json_number(line, "defects", run->result.defects);
     add_errors(line, run);
     json_number(line, "problems", run->problems);
-    if (run->rows == SB_CAN_BAGS)
-        add_numbers(line, (const struct verify_count[]){{"shards", run->bag.shards},
-                                                        {"records", run->bag.records},
-                                                        {"damaged", run->bag.damaged},
-                                                        {NULL, 0}});
-    else if (run->rows == SB_CAN_KEYS)
-        add_numbers(line, (const struct verify_count[]){{"segments", run->cache.segments},
-                                                        {"rows", run->cache.rows},
-                                                        {"keys", run->cache.keys},
-                                                        {"bytes", run->cache.bytes},
-                                                        {"repaired", run->cache.repaired},
-                                                        {NULL, 0}});
-    else
-        add_counts(line, &run->result);
+    add_counts(line, run);
 }
 
 static void add_restored(struct json *line, const struct sb_restore_result *restored)
@@ -235,14 +240,13 @@ static void write_summary(struct report_file *report, const struct verify_run *r
         add_restored(line, &run->restored);
     if (run->settings->repair.repair)
         add_protected(line, &run->protect);
-    json_number(line, "bytes_read", result->bytes_read);
-    json_number(line, "unchecked", result->unchecked);
+    add_reading(line, result);
     if (run->settings->choice.state && result->progress.oldest >= 0)
         json_number(line, "oldest_read", result->progress.oldest);
     json_flag(line, "out_of_time", result->progress.out_of_time);
     json_flag(line, "index_unfinished", result->index_unfinished);
-    if (run->unproved)
-        json_escaped(line, "unproved", run->unproved);
+    if (result->unproved)
+        json_escaped(line, "unproved", result->unproved);
     json_number(line, "time", run->ended);
     json_seconds(line, "seconds", run->seconds);
     report_file_line(report);

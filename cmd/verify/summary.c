@@ -1,13 +1,13 @@
 #include "verify/verify.h"
 
-#include "core/buf.h"
 #include "core/number.h"
 #include "ui/message.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* Notes that a share other than the first is sound. */
-static void verify_note_sound_share(const struct verify_run *run)
+static void note_sound_share(const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
     const struct sb_share *share = &run->choice.share;
@@ -68,7 +68,7 @@ static void note_time(const struct verify_run *run)
 }
 
 /* Prints notes, and a warning or a problem if the next run should have other options. */
-static void verify_summarize_progress(struct verify_run *run)
+static void summarize_progress(struct verify_run *run)
 {
     const struct sb_verify_progress *progress = &run->result.progress;
 
@@ -115,16 +115,31 @@ static const char *advice(unsigned remedies)
     return "'shardbox upgrade --checksums' computes them";
 }
 
-static void add_count(struct sb_buf *line, int64_t count, const char *one, const char *many)
-{
-    if (sb_buf_add_format(line, "%" PRId64 " %s", count, count == 1 ? one : many) != SB_OK)
-        message_error("out of memory");
-}
-
 static void note_count(const char *path, int64_t count, const char *one, const char *many)
 {
     if (count > 0)
         message_note("%s: %" PRId64 " %s", path, count, count == 1 ? one : many);
+}
+
+void verify_warn_sound(struct verify_run *run, const char *sound, const char *all,
+                       const char *bytes)
+{
+    if (run->settings->wanted.quick)
+        verify_run_warn(run, LOUD_IN_REPORT, "quick", "%s; --quick has read no %s", sound, bytes);
+    else if (all && run->result.unchecked > 0)
+        verify_run_warn(run, LOUD_ONCE, "unproved", "%s, and all %scan be read; %s", sound, all,
+                        run->result.unproved);
+}
+
+void verify_report_defects(const struct verify_run *run, int64_t left, const char *remain,
+                           const char *bytes, const char *advice)
+{
+    bool quick = run->settings->wanted.quick;
+
+    message_problem("%s: %" PRId64 " defect%s%s%s%s%s%s%s; %s", run->name, left,
+                    left == 1 ? "" : "s", remain, verify_run_named(run), verify_run_report(run),
+                    quick ? "; no " : "", quick ? bytes : "", quick ? " were read (--quick)" : "",
+                    advice);
 }
 
 static void note_sound(const char *path, const struct sb_verify_result *result)
@@ -143,82 +158,76 @@ static void note_sound(const char *path, const struct sb_verify_result *result)
                                            : "");
 }
 
-static void summarize_sound(struct verify_run *run)
+static void note_sound_archive(struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
-    const char *path = run->path;
 
     if (run->settings->wanted.quick)
-        verify_run_warn(run, LOUD_IN_REPORT, "quick",
-                        "the index%s is sound; --quick has read no file's bytes: 'shardbox "
-                        "verify' without it does",
-                        result->selected ? ", where selected," : "");
+        verify_warn_sound(
+            run, result->selected ? "the index, where selected, is sound" : "the index is sound",
+            NULL, "file's bytes: 'shardbox verify' without it does");
     else if (run->choice.share.index > 0 && !result->index_unfinished)
-        verify_note_sound_share(run);
+        note_sound_share(run);
     else
-        note_sound(path, result);
-    note_count(path, result->shared, "file shares the bytes of another one in a linked shard",
+        note_sound(run->path, result);
+    note_count(run->path, result->shared, "file shares the bytes of another one in a linked shard",
                "files share the bytes of another one in a linked shard");
-    note_count(path, result->raw_names, "name is not UTF-8: Barecat cannot list this archive",
+    note_count(run->path, result->raw_names, "name is not UTF-8: Barecat cannot list this archive",
                "names are not UTF-8: Barecat cannot list this archive");
 }
 
-void verify_summarize_archive(struct verify_run *run)
+static void summarize_archive(struct verify_run *run)
 {
-    const struct verify_settings *settings = run->settings;
     const struct sb_verify_result *result = &run->result;
-    const char *path = run->path;
-    struct sb_buf line = {0};
+    char absent[64] = "";
 
-    if (result->unchecked > 0 && !settings->wanted.strict)
+    if (result->unchecked > 0 && !run->settings->wanted.strict)
         verify_run_warn(run, LOUD_ONCE, "unchecked",
                         "%" PRId64 " of %" PRId64
                         " files have no checksum, so their bytes cannot be checked; 'shardbox "
                         "upgrade --checksums' computes them",
                         result->unchecked, result->files);
-    verify_summarize_progress(run);
+    summarize_progress(run);
     verify_repair_warn(run);
-    if (result->defects == 0) {
-        summarize_sound(run);
-        return;
-    }
-    if (verify_repair_wanted(run)) {
+    if (result->absent > 0 && run->settings->wanted.present)
+        snprintf(absent, sizeof(absent), "; %" PRId64 " %s passed over", result->absent,
+                 result->absent == 1 ? "file was" : "files were");
+    if (result->defects == 0)
+        note_sound_archive(run);
+    else if (verify_repair_wanted(run))
         verify_repair_summarize(run, advice(result->remedies));
-        return;
-    }
-    add_count(&line, result->defects, "defect", "defects");
-    if (result->absent > 0 && settings->wanted.present && sb_buf_add_text(&line, "; ") == SB_OK)
-        add_count(&line, result->absent, "file was passed over", "files were passed over");
-    if (settings->wanted.quick &&
-        sb_buf_add_text(&line, "; no file's bytes were read (--quick)") != SB_OK)
-        message_error("out of memory");
-    message_problem("%s: %s%s%s; %s", path, line.data ? line.data : "", verify_run_named(run),
-                    verify_run_report(run), advice(result->remedies));
-    sb_buf_release(&line);
+    else
+        verify_report_defects(run, result->defects, absent, "file's bytes",
+                              advice(result->remedies));
 }
 
-void verify_summarize_container(struct verify_run *run)
+/* Of a tar, cpio or zip, or of a Syrah file. */
+static void summarize_members(struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
-    bool quick = run->settings->wanted.quick;
 
     verify_repair_warn(run);
     if (result->defects > 0)
-        message_problem("%s: %" PRId64 " %s%s%s%s; %s", run->name, result->defects,
-                        result->defects == 1 ? "defect" : "defects", verify_run_named(run),
-                        verify_run_report(run),
-                        quick ? "; no file's bytes were read (--quick)" : "",
-                        result->remedies == SB_REMEDY_SUMS
-                            ? "an archive has checksums: 'shardbox convert' makes one of it"
-                            : "take it from another copy, or keep what is sound with 'shardbox "
-                              "unpack'");
-    else if (quick)
-        verify_run_warn(run, LOUD_IN_REPORT, "quick",
-                        "the structure is sound; --quick has read no file's bytes");
-    else if (result->unchecked > 0)
-        verify_run_warn(run, LOUD_ONCE, "unproved",
-                        "the structure is sound, and all can be read; %s", run->unproved);
+        verify_report_defects(
+            run, result->defects, "", "file's bytes",
+            result->remedies == SB_REMEDY_SUMS
+                ? "an archive has checksums: 'shardbox convert' makes one of it"
+                : "take it from another copy, or keep what is sound with 'shardbox unpack'");
+    else if (run->settings->wanted.quick || result->unchecked > 0)
+        verify_warn_sound(run, "the structure is sound", "", "file's bytes");
     else
         message_note("%s: sound; %" PRId64 " files, %" PRId64 " directories; %s", run->name,
-                     result->files, result->dirs, run->unproved);
+                     result->files, result->dirs, result->unproved);
+}
+
+void verify_summarize(struct verify_run *run)
+{
+    if (run->input == VERIFY_BAG)
+        verify_summarize_records(run);
+    else if (run->input == VERIFY_CACHE)
+        verify_summarize_cache(run);
+    else if (run->input == VERIFY_ARCHIVE)
+        summarize_archive(run);
+    else
+        summarize_members(run);
 }

@@ -37,8 +37,9 @@ struct verify_cache_settings {
 /* SB_INVALID: one of these options was given, and this is no cache. */
 enum sb_code verify_cache_refuse(const struct verify_run *run) SB_CHECKED;
 
-/* Verifies the cache of the run, or with `several` all in its directory, and says how it went. */
+/* Verifies the cache of the run, or with `several` all in its directory. */
 enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads) SB_CHECKED;
+void verify_summarize_cache(struct verify_run *run);
 
 /* Which part of an archive, or of a bag, verify reads: its options. */
 
@@ -78,9 +79,10 @@ const char *option_of_verify_records(void);
 
 struct sb_store;
 
-/* Verifies the bags of the run's spec, and says how it went. */
+/* Verifies the bags of the run's spec. */
 enum sb_code verify_records(struct verify_run *run, struct sb_store *store,
                             unsigned threads) SB_CHECKED;
+void verify_summarize_records(struct verify_run *run);
 
 /*
  * verify --repair and --repair-from: their options, and what is said of files that were restored.
@@ -159,18 +161,8 @@ size_t verify_kind(const char *word);
 /* "kind: path: text", escaped, without a newline. */
 enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
 
-/* Of one of several files, added to those of all. */
-void verify_add_result(struct sb_verify_result *sum, const struct sb_verify_result *one);
-
-/* What was counted, by its key; NULL ends a list. */
-struct verify_count {
-    const char *key;
-    int64_t value;
-};
-
 /* Prints the object after the defects: what was checked, and what that does not prove. */
-void verify_print_summary(const char *container, const char *unproved,
-                          const struct verify_count *counts);
+void verify_print_summary(const struct verify_run *run);
 
 /* An object, as shardbox-reports(7) describes it, but for its end. */
 void verify_defect_json(struct json *line, const struct sb_defect *defect);
@@ -181,6 +173,14 @@ void verify_defect_json(struct json *line, const struct sb_defect *defect);
  *
  * Main thread only.
  */
+
+enum verify_input {
+    VERIFY_ARCHIVE = 1 << 0,
+    VERIFY_MEMBERS = 1 << 1, /* of a tar, cpio or zip */
+    VERIFY_BAG = 1 << 2,
+    VERIFY_SYRAH = 1 << 3,
+    VERIFY_CACHE = 1 << 4,
+};
 
 struct verify_run {
     const struct verify_settings *settings;
@@ -193,20 +193,17 @@ struct verify_run {
     struct sb_verify_events events; /* for the task: their context is the run */
     struct sb_notify notify;        /* likewise */
 
-    const char *word;                    /* what it is; NULL until it is known */
-    enum sb_store_ability rows;          /* what it has, SB_CAN_BAGS for one; 0: files */
-    struct sb_verify_result result;      /* of a bag, too, whose records are its files */
-    struct sb_verify_bag_result bag;     /* of a bag */
-    struct sb_verify_cache_result cache; /* of a cache, or the sum of several */
-    struct sb_restore_result restored;   /* with --repair-from; result is of before */
-    struct sb_protect_result protect;    /* with --repair */
-    const char *unproved;                /* what soundness does not prove here; NULL: nothing */
-    int64_t errors[VERIFY_KINDS];        /* defects of each kind */
-    int64_t problems;                    /* without defects */
-    int64_t began, ended;                /* seconds since the epoch */
-    double seconds;                      /* that it took, by the clock that is never set */
-    int status;                          /* once it has ended: of a signal, 128 and its number */
-    const struct sb_error *failure;      /* what ended it; NULL: it came to its end */
+    const char *word;                  /* what it is; NULL until it is known */
+    enum verify_input input;           /* likewise; an archive until it is known */
+    struct sb_verify_result result;    /* of all its files */
+    struct sb_restore_result restored; /* with --repair-from; result is of before */
+    struct sb_protect_result protect;  /* with --repair */
+    int64_t errors[VERIFY_KINDS];      /* defects of each kind */
+    int64_t problems;                  /* without defects */
+    int64_t began, ended;              /* seconds since the epoch */
+    double seconds;                    /* that it took, by the clock that is never set */
+    int status;                        /* once it has ended: of a signal, 128 and its number */
+    const struct sb_error *failure;    /* what ended it; NULL: it came to its end */
     struct report_file report;
 };
 
@@ -278,11 +275,17 @@ enum sb_code verify_metrics_check(const char *file, const char *archive) SB_CHEC
 /* Writes those of a run that has ended. If it was no success, the time of the last one is kept. */
 enum sb_code verify_metrics_write(const char *file, const struct verify_run *run) SB_CHECKED;
 
-/* The last line of verify: how it went, and what to do next. */
+/* The last lines of verify: how it went, and what to do next. */
+void verify_summarize(struct verify_run *run);
 
-void verify_summarize_archive(struct verify_run *run);
-
-/* Of a tar, cpio or zip. */
-void verify_summarize_container(struct verify_run *run);
+/*
+ * Their parts. The first says what is not proved although nothing was found: by --quick, or for
+ * want of checksums. `sound` is what --quick has looked at, `all` what was read else, NULL if that
+ * needs no warning, and `bytes` what --quick does not read. The second is the line about defects.
+ */
+void verify_warn_sound(struct verify_run *run, const char *sound, const char *all,
+                       const char *bytes);
+void verify_report_defects(const struct verify_run *run, int64_t left, const char *remain,
+                           const char *bytes, const char *advice);
 
 #endif

@@ -98,4 +98,5 @@ bounds: 1/x: lies outside the data section (offset -5, 4 bytes)'
     stderr_is "shardbox verify: a.syr: 1 defect, named in r; take it from another copy, or keep what is sound with 'shardbox unpack'"
     grep -q '"kind":"size","path":"0/x"' r
     grep -q '^shardbox_verify_files{archive="'"$PWD"'/a.syr"} 4$' m.prom
+    [[ $(jq -c 'select(.kind == "summary") | [.container, .items, .arrays]' r) == '["Syrah file",2,2]' ]] || fail "$(cat r)"
 }

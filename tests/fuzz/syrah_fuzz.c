@@ -77,10 +77,9 @@ static void read_array(const struct sb_syrah *syrah, uint32_t array)
 static void verify(struct sb_file *file, bool opened)
 {
     const struct sb_verify_options options = {.threads = 1};
-    const struct sb_verify_events events = {.found = count_defect};
-    struct sb_verify_syrah_result counts;
-    struct sb_verify_result result;
-    enum sb_code code = sb_verify_syrah(file, &options, &events, &result, &counts);
+    struct sb_verify_result result = SB_VERIFY_NOTHING;
+    const struct sb_verify_events events = {.found = count_defect, .result = &result};
+    enum sb_code code = sb_verify_syrah(file, &options, &events);
 
     if (opened && (code || others != refused || result.defects != others + overlaps))
         abort();

@@ -238,21 +238,19 @@ static enum sb_code check_store(struct sb_store *store, const struct sb_protecte
 {
     const struct sb_verify_options options = {.threads = work->options->threads};
     const struct sb_verify_bag_options bag = {.threads = work->options->threads};
-    const struct sb_verify_events events = {.context = damaged, .found = hear_defect};
-    struct sb_verify_syrah_result counts;
-    struct sb_verify_bag_result records;
-    struct sb_verify_result result;
-    const char *unproved;
+    struct sb_verify_result result = SB_VERIFY_NOTHING;
+    const struct sb_verify_events events = {
+        .context = damaged, .result = &result, .found = hear_defect};
 
     if (sb_store_is_compressed(store))
         return drain(work->path, damaged);
     if (sb_store_can(store, SB_CAN_BAGS))
-        return sb_verify_bag(work->path, &bag, &events, NULL, &records);
+        return sb_verify_bag(work->path, &bag, &events);
     if (sb_store_can(store, SB_CAN_ITEMS))
-        return sb_verify_syrah(work->file, &options, &events, &result, &counts);
+        return sb_verify_syrah(work->file, &options, &events);
     if (sb_store_archive(store) || sb_store_can(store, SB_CAN_WALK | SB_CAN_KEYS))
         return SB_OK;
-    return sb_verify_container(store, &options, &events, NULL, &result, &unproved);
+    return sb_verify_container(store, &options, &events);
 }
 
 static enum sb_code check_container(const struct sb_protected *work, bool *damaged)

@@ -200,12 +200,18 @@ static enum sb_code restore_found(struct sb_restore *restore,
     return SB_OK;
 }
 
-static enum sb_code run(struct sb_restore *restore, const struct sb_verify_options *verify,
-                        struct sb_verify_result *verified)
+static enum sb_code run(struct sb_restore *restore, const struct sb_verify_options *verify)
 {
     const struct sb_restore_options *options = restore->options;
+    struct sb_verify_result *verified = restore->events->result;
     const struct sb_verify_events noted = {
-        .context = restore, .found = found, .progress = progress, .unit_read = unit_read};
+        .context = restore,
+        .notify = restore->notify,
+        .result = verified,
+        .found = found,
+        .progress = progress,
+        .unit_read = unit_read,
+    };
     enum sb_code code;
 
     if (verify->quick)
@@ -214,7 +220,7 @@ static enum sb_code run(struct sb_restore *restore, const struct sb_verify_optio
     if (!options->dry_run && sb_archive_is_unlocked(restore->archive))
         return sb_fail_without_locks(sb_archive_index_path(restore->archive));
     TRY(prepare(restore));
-    code = sb_verify(restore->archive, verify, &noted, restore->notify, verified);
+    code = sb_verify(restore->archive, verify, &noted);
     restore->result->left = verified->defects;
     if (code)
         return code;
@@ -233,7 +239,6 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
                                    const struct sb_verify_options *verify,
                                    const struct sb_verify_events *events,
                                    const struct sb_restore_options *options,
-                                   struct sb_verify_result *verified,
                                    struct sb_restore_result *result)
 {
     struct sb_restore restore = {
@@ -252,9 +257,8 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
     struct sb_restore_again *again = &restore.again;
     enum sb_code code;
 
-    *verified = (struct sb_verify_result){.progress = {.oldest = -1}};
     *result = (struct sb_restore_result){0};
-    code = run(&restore, verify, verified);
+    code = run(&restore, verify);
     release(&restore);
     if (!code)
         code = sb_restore_remake_parity(again);
@@ -278,16 +282,16 @@ static void found_first(void *context, const struct sb_defect *defect)
 static enum sb_code repair_first(const char *path, const struct sb_notify *notify)
 {
     const struct sb_verify_options verify = {.threads = sb_default_threads()};
-    const struct sb_verify_events events = {.found = found_first};
+    struct sb_verify_result verified = SB_VERIFY_NOTHING;
+    const struct sb_verify_events events = {.found = found_first, .result = &verified};
     struct sb_protect_result protected = {0};
     struct sb_restore_options options = {
         .protect = &protected, .files_only = true, .threads = verify.threads, .notify = notify};
-    struct sb_verify_result verified;
     struct sb_restore_result result;
     struct sb_archive *archive;
 
     TRY(sb_archive_open(&archive, path));
-    TRY(sb_verify_and_restore(archive, &verify, &events, &options, &verified, &result));
+    TRY(sb_verify_and_restore(archive, &verify, &events, &options, &result));
     if (result.restored < result.damaged)
         return sb_fail(SB_DAMAGED,
                        "%s: has damaged files, which its parity files could still help, but not "

@@ -48,7 +48,6 @@
 struct sb_archive;
 struct sb_verify_events;
 struct sb_verify_options;
-struct sb_verify_result;
 
 struct sb_restore_result {
     int64_t damaged;  /* files that verify found */
@@ -79,9 +78,9 @@ struct sb_restore_options {
 
 /*
  * Verifies the archive with the options `verify`, and then restores what is damaged: reports
- * restored files as SB_NOTE ("restored"), others as above. `verified` is from before. SB_OK if it
- * reached its end, whatever could be restored. A copy that cannot be opened, or is the archive
- * itself, is an error before anything is read. SB_INVALID with verify->quick.
+ * restored files as SB_NOTE ("restored"), others as above. What events->result counts is from
+ * before. SB_OK if it reached its end, whatever could be restored. A copy that cannot be opened, or
+ * is the archive itself, is an error before anything is read. SB_INVALID with verify->quick.
  *
  * Takes over the archive and frees it, also on failure: if its connection stayed open until the
  * end, a WAL would remain.
@@ -90,7 +89,6 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
                                    const struct sb_verify_options *verify,
                                    const struct sb_verify_events *events,
                                    const struct sb_restore_options *options,
-                                   struct sb_verify_result *verified,
                                    struct sb_restore_result *result) SB_CHECKED;
 
 /*

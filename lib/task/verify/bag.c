@@ -8,31 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const char *kind,
-                          struct bag_defect_place place, const char *format, ...)
-{
-    const char *path = place.file >= 0 ? check->spec.paths[place.file] : place.path;
-    char text[2048];
-    va_list arguments;
+#define UNPROVED "a bag has no checksums, and frames need not: bytes that changed may go unnoticed"
 
-    if (place.file >= 0 && check->options->shown_as)
-        path = check->options->shown_as;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    struct sb_defect defect = {
-        .kind = kind,
-        .path = path,
-        .path_size = path ? strlen(path) : 0,
-        .shard = place.file,
-        .offset = place.offset,
-        .text = text,
-        .has_record = place.record >= 0,
-        .record = place.record,
-    };
-    check->result->defects++;
-    check->result->remedies |= remedy;
-    check->events->found(check->events->context, &defect);
+struct sb_defect sb_verify_bag_file(const struct bag_check *check, int64_t file)
+{
+    const char *shown = check->options->shown_as;
+    const char *path = shown ? shown : check->spec.paths[file];
+    struct sb_defect place = sb_defect_of(path, strlen(path));
+
+    place.shard = file;
+    return place;
 }
 
 /* The repaired bag is compressed as the damaged one. */
@@ -135,32 +120,29 @@ static void compare_counts(struct bag_check *check, const char *bag, const char 
     if (!check->whole)
         return;
     if (*first && check->places != *records)
-        sb_verify_bag_report(check, SB_REMEDY_SHARDS, "layout", BAG_PATH(bag),
-                             "has %lld records, and %s %lld", (long long)check->places, *first,
-                             (long long)*records);
+        sb_verify_defect(check->events, SB_REMEDY_SHARDS, "layout", sb_defect_of(bag, strlen(bag)),
+                         "has %lld records, and %s %lld", (long long)check->places, *first,
+                         (long long)*records);
     if (!*first)
         *records = check->places;
     *first = *first ? *first : bag;
 }
 
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
-                           const struct sb_verify_events *events, const struct sb_notify *notify,
-                           struct sb_verify_bag_result *result)
+                           const struct sb_verify_events *events)
 {
+    struct sb_verify_result *result = events->result;
     struct bag_check check = {
         .options = options,
         .events = events,
-        .notify = notify,
+        .notify = events->notify,
         .result = result,
     };
     const char *first = NULL;
     CLEANUP(sb_spec_release) struct sb_spec bags = {0};
     int64_t records = 0;
 
-    *result = (struct sb_verify_bag_result){
-        .unproved =
-            "a bag has no checksums, and frames need not: bytes that changed may go unnoticed",
-    };
+    result->unproved = UNPROVED;
     if (options->repair_to && (options->quick || options->records || options->choice))
         return sb_fail(SB_INVALID, "%s: what is repaired is read, and all of it",
                        options->repair_to->path);
@@ -173,8 +155,8 @@ enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options 
         compare_counts(&check, bags.paths[i], &first, &records);
     }
     if (options->strict && result->unchecked > 0)
-        sb_verify_bag_report(&check, SB_REMEDY_SUMS, "unchecked", BAG_PATH(NULL), "%lld of %lld %s",
-                             (long long)result->unchecked, (long long)result->records,
-                             "records have no checksum");
+        sb_verify_defect(events, SB_REMEDY_SUMS, "unchecked", SB_NOWHERE,
+                         "%lld of %lld records have no checksum", (long long)result->unchecked,
+                         (long long)result->files);
     return SB_OK;
 }

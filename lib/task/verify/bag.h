@@ -46,28 +46,12 @@ struct sb_verify_bag_options {
     bool keep_numbers;
 };
 
-struct sb_verify_bag_result {
-    int64_t defects;
-    unsigned remedies; /* of enum sb_remedy */
-    int64_t shards;
-    int64_t records;      /* processed */
-    int64_t damaged;      /* how many of them cannot be read */
-    int64_t bad_frames;   /* how many of those because of their frames, not their limits */
-    int64_t bytes_read;   /* as stored */
-    int64_t unchecked;    /* records without a checksum */
-    int64_t written;      /* repair_to: records */
-    int64_t emptied;      /* how many of those are empty in place of damaged ones */
-    bool selected;        /* `records` or `choice` excluded something */
-    bool incomplete;      /* `records` were not read: a shard is missing, and with it the numbers */
-    const char *unproved; /* what a clean result does not prove, as a phrase */
-};
-
 /*
  * SB_OK if it reached its end; SB_CHANGED if a file was changed meanwhile; SB_NOENT or SB_FORMAT if
- * nothing at all can be read as a bag. repair_to is committed by then.
+ * nothing at all can be read as a bag. repair_to is committed by then. Records are counted as
+ * files.
  */
 enum sb_code sb_verify_bag(const char *spec, const struct sb_verify_bag_options *options,
-                           const struct sb_verify_events *events, const struct sb_notify *notify,
-                           struct sb_verify_bag_result *result) SB_CHECKED;
+                           const struct sb_verify_events *events) SB_CHECKED;
 
 #endif

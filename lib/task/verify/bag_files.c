@@ -40,8 +40,8 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     struct heard *heard = context;
 
     if (level == SB_PROBLEM)
-        sb_verify_bag_report(heard->check, SB_REMEDY_LEFTOVERS, kind, BAG_FILE(heard->file), "%s",
-                             text);
+        sb_verify_defect(heard->check->events, SB_REMEDY_LEFTOVERS, kind,
+                         sb_verify_bag_file(heard->check, heard->file), "%s", text);
     else
         sb_report(heard->check->notify, level, kind, subject, "%s", text);
     heard->unfinished |= level == SB_PROBLEM;
@@ -78,17 +78,17 @@ static enum sb_code look_past(struct bag_check *check, int64_t number)
         return SB_OK;
     if (after == limits_size &&
         read_limit(file->path, file->bytes - (int64_t)sizeof(uint64_t), &tail) && tail == last)
-        sb_verify_bag_report(
-            check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
-            "its limits are at its tail too, as a writer leaves it that was killed "
-            "in the end; remove %s",
-            limits.data);
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_verify_bag_file(check, number),
+                         "its limits are at its tail too, as a writer leaves it that was killed "
+                         "in the end; remove %s",
+                         limits.data);
     else
-        sb_verify_bag_report(
-            check, SB_REMEDY_LEFTOVERS, "leftover", BAG_FILE(number),
-            "has %lld bytes after its %lld records, as a writer leaves them that was "
-            "killed; %s is what counts",
-            (long long)after, (long long)file->records, limits.data);
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_verify_bag_file(check, number),
+                         "has %lld bytes after its %lld records, as a writer leaves them that was "
+                         "killed; %s is what counts",
+                         (long long)after, (long long)file->records, limits.data);
     return SB_OK;
 }
 
@@ -276,14 +276,17 @@ static void report_unusable(struct bag_check *check, int64_t number, const struc
     const char *text = without_name(failure->text, file->path);
 
     if (file->walked)
-        sb_verify_bag_report(check, SB_REMEDY_REPAIR, "shard", BAG_FILE(number),
-                             "%s; the %lld frames at its beginning, %lld bytes, are taken for its "
-                             "records (empty ones are lost)",
-                             text, (long long)file->records, (long long)file->bytes);
+        sb_verify_defect(check->events, SB_REMEDY_REPAIR, "shard",
+                         sb_verify_bag_file(check, number),
+                         "%s; the %lld frames at its beginning, %lld bytes, are taken for its "
+                         "records (empty ones are lost)",
+                         text, (long long)file->records, (long long)file->bytes);
     else if (!file->there)
-        sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_FILE(number), "is not there");
+        sb_verify_defect(check->events, SB_REMEDY_FETCH, "shard", sb_verify_bag_file(check, number),
+                         "is not there");
     else
-        sb_verify_bag_report(check, SB_REMEDY_SHARDS, "shard", BAG_FILE(number), "%s", text);
+        sb_verify_defect(check->events, SB_REMEDY_SHARDS, "shard",
+                         sb_verify_bag_file(check, number), "%s", text);
 }
 
 /* *failure: why it is not usable. */
@@ -327,12 +330,11 @@ static void check_layout(struct bag_check *check)
             continue;
         if (files[i].records <= files[i - 1].records && files[i].records >= files[0].records - 1)
             continue;
-        sb_verify_bag_report(
-            check, SB_REMEDY_SHARDS, "layout", BAG_FILE(i),
-            "has %lld records, the first shard %lld and the one before it %lld: these "
-            "cannot be interleaved",
-            (long long)files[i].records, (long long)files[0].records,
-            (long long)files[i - 1].records);
+        sb_verify_defect(check->events, SB_REMEDY_SHARDS, "layout", sb_verify_bag_file(check, i),
+                         "has %lld records, the first shard %lld and the one before it %lld: these "
+                         "cannot be interleaved",
+                         (long long)files[i].records, (long long)files[0].records,
+                         (long long)files[i - 1].records);
         check->whole = false;
     }
 }

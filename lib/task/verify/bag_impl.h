@@ -30,7 +30,7 @@ struct bag_check {
     const struct sb_verify_bag_options *options;
     const struct sb_verify_events *events;
     const struct sb_notify *notify;
-    struct sb_verify_bag_result *result;
+    struct sb_verify_result *result;
     struct sb_spec spec;
     struct bag_file *files; /* one for each path of the spec */
     uint32_t file_count;
@@ -42,19 +42,8 @@ struct bag_check {
     struct sb_bag_writer *writer; /* NULL: nothing is repaired */
 };
 
-/* The position of a defect; offset and record may be -1. */
-struct bag_defect_place {
-    int64_t file; /* -1: none of them; then path is set */
-    const char *path;
-    int64_t offset;
-    int64_t record; /* its name in the text */
-};
-
-/* Reports a defect, on the calling thread. */
-void sb_verify_bag_report(struct bag_check *check, enum sb_remedy remedy, const char *kind,
-                          struct bag_defect_place place, const char *format, ...) SB_PRINTF(5, 6);
-#define BAG_FILE(number) ((struct bag_defect_place){(number), NULL, -1, -1})
-#define BAG_PATH(name)   ((struct bag_defect_place){-1, (name), -1, -1})
+/* The place of a defect of one of the files. */
+struct sb_defect sb_verify_bag_file(const struct bag_check *check, int64_t file);
 
 /*
  * verify/bag_files.c: fills in check->files, and reports defects of each as a whole. Returns the

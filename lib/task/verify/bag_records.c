@@ -98,19 +98,21 @@ static void report(struct bag_check *check, const struct bag_batch *batch,
                    const struct bag_item *item)
 {
     int64_t number = check->whole ? item->number : item->index;
-    struct bag_defect_place where = {item->file, NULL, item->offset, number};
+    struct sb_defect place = sb_verify_bag_file(check, item->file);
 
-    sb_verify_bag_report(check, SB_REMEDY_REPAIR, item->limits ? "limits" : "frame", where,
-                         "record %lld%s: %s", (long long)number,
-                         check->whole || check->file_count == 1 ? "" : " of this shard",
-                         batch->text.data + item->text - 1);
+    place.offset = item->offset;
+    place.record = number;
+    sb_verify_defect(check->events, SB_REMEDY_REPAIR, item->limits ? "limits" : "frame", place,
+                     "record %lld%s: %s", (long long)number,
+                     check->whole || check->file_count == 1 ? "" : " of this shard",
+                     batch->text.data + item->text - 1);
 }
 
 static enum sb_code drain(void *context, void *slot)
 {
     struct records *records = context;
     struct bag_check *check = records->check;
-    struct sb_verify_bag_result *result = check->result;
+    struct sb_verify_result *result = check->result;
     struct bag_batch *batch = slot;
 
     sb_pace_follow(&records->pace, batch->count, batch->took);
@@ -119,7 +121,8 @@ static enum sb_code drain(void *context, void *slot)
 
         if (item->state == BAG_ITEM_ABSENT)
             continue;
-        result->records++;
+        result->files++;
+        result->files_read += !check->options->quick;
         result->damaged += item->state == BAG_ITEM_DAMAGED;
         result->bad_frames += item->state == BAG_ITEM_DAMAGED && !item->limits;
         result->unchecked += item->unchecked;
@@ -128,6 +131,7 @@ static enum sb_code drain(void *context, void *slot)
             report(check, batch, item);
         }
     }
+    sb_count_up(&result->bytes, batch->bytes_read);
     sb_count_up(&result->bytes_read, batch->bytes_read);
     result->written += batch->written;
     result->emptied += batch->emptied;
@@ -135,7 +139,7 @@ static enum sb_code drain(void *context, void *slot)
     if (check->events->progress)
         check->events->progress(check->events->context, records->passed,
                                 check->options->quick || check->result->selected ? 0 : check->bytes,
-                                result->records);
+                                result->files);
     return SB_OK;
 }
 

@@ -114,8 +114,9 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
                               i, stretch->name.shards, stretch->name.suffix))
             return sb_fail_memory();
         if (access(name.data, F_OK))
-            sb_verify_bag_report(check, SB_REMEDY_FETCH, "shard", BAG_PATH(name.data),
-                                 "is not there, while others of its set are");
+            sb_verify_defect(check->events, SB_REMEDY_FETCH, "shard",
+                             sb_defect_of(name.data, name.size),
+                             "is not there, while others of its set are");
     }
     return SB_OK;
 }
@@ -172,10 +173,11 @@ static void report_others(struct bag_check *check, const struct stretch *stretch
     const char *path = check->spec.paths[stretch->first];
 
     if (beside->shards > 0 && beside->count < beside->shards)
-        sb_verify_bag_report(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
-                             "is of a set of %u shards, and %u shards of a set of %u, which is not "
-                             "whole, are beside it: remove those that are not wanted",
-                             stretch->name.shards, beside->count, beside->shards);
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_defect_of(path, strlen(path)),
+                         "is of a set of %u shards, and %u shards of a set of %u, which is not "
+                         "whole, are beside it: remove those that are not wanted",
+                         stretch->name.shards, beside->count, beside->shards);
     else if (beside->shards > 0)
         sb_report(check->notify, SB_WARNING, "mixed", path,
                   "is of a set of %u shards, and another of %u is beside it; \"@*\" takes the "
@@ -220,17 +222,18 @@ static enum sb_code report_writer(struct bag_check *check, const char *path, con
     if (lock == HELD)
         sb_report(check->notify, SB_WARNING, "written", path, "is being written just now");
     else if (temporary > 0)
-        sb_verify_bag_report(
-            check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
-            "beside it %s of a writer that was killed (%s%s); the next writer of this "
-            "name removes %s",
-            temporary == 1 ? "is a temporary file" : "are temporary files", first,
-            temporary == 1 ? "" : ", ...", temporary == 1 ? "it" : "them");
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_defect_of(path, strlen(path)),
+                         "beside it %s of a writer that was killed (%s%s); the next writer of this "
+                         "name removes %s",
+                         temporary == 1 ? "is a temporary file" : "are temporary files", first,
+                         temporary == 1 ? "" : ", ...", temporary == 1 ? "it" : "them");
     else if (lock == LEFT)
-        sb_verify_bag_report(check, SB_REMEDY_LEFTOVERS, "leftover", BAG_PATH(path),
-                             "a writer of it was killed, and left %s; the next one undoes what it "
-                             "began",
-                             sb_base_name(lock_path.data));
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_defect_of(path, strlen(path)),
+                         "a writer of it was killed, and left %s; the next one undoes what it "
+                         "began",
+                         sb_base_name(lock_path.data));
     return SB_OK;
 }
 

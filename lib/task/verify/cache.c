@@ -10,26 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char sb_verify_cache_unproved[] =
-    "a cache has no checksums: a byte of a value that has changed cannot be seen";
-
-void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const char *kind,
-                     const char *path, size_t path_size, const char *format, ...)
-{
-    struct sb_defect defect = {
-        .kind = kind, .path = path, .path_size = path_size, .shard = -1, .offset = -1};
-    char text[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    defect.text = text;
-    check->result->defects++;
-    check->result->remedies |= remedy;
-    check->counts->repairable += remedy == SB_REMEDY_LEFTOVERS;
-    check->events->found(check->events->context, &defect);
-}
+#define UNPROVED "a cache has no checksums: a byte of a value that has changed cannot be seen"
 
 const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path)
 {
@@ -48,7 +29,8 @@ static void hear(void *context, enum sb_level level, const char *kind, const cha
     const char *path = subject ? sb_cache_path_within(check, subject) : NULL;
 
     if (level == SB_PROBLEM)
-        sb_cache_defect(check, SB_REMEDY_REPAIR, kind, path, path ? strlen(path) : 0, "%s", text);
+        sb_verify_defect(check->events, SB_REMEDY_REPAIR, kind,
+                         sb_defect_of(path, path ? strlen(path) : 0), "%s", text);
     else
         sb_report(check->notify, level, kind, subject, "%s", text);
 }
@@ -60,7 +42,7 @@ static enum sb_code look_at_segments(struct sb_cache_check *check)
     int64_t rows = 0;
 
     check->segments = sb_cache_segment_count(check->cache);
-    check->counts->segments = check->segments;
+    check->result->shards += check->segments;
     check->numbers = calloc((size_t)check->segments + 1, sizeof(*check->numbers));
     check->first_rows = calloc((size_t)check->segments + 1, sizeof(*check->first_rows));
     if (!check->numbers || !check->first_rows)
@@ -70,11 +52,11 @@ static enum sb_code look_at_segments(struct sb_cache_check *check)
         TRY(sb_cache_segment(check->cache, i, &segment));
         check->numbers[i] = segment.number;
         check->first_rows[i] = rows;
-        sb_count_up(&check->counts->bytes, segment.bytes);
+        sb_count_up(&check->all_bytes, segment.bytes);
         rows += segment.rows;
     }
     check->first_rows[check->segments] = rows;
-    check->all_bytes = check->counts->bytes;
+    sb_count_up(&check->result->bytes, check->all_bytes);
     check->live_row = calloc((size_t)rows / 8 + 1, 1);
     return check->live_row ? SB_OK : sb_fail_memory();
 }
@@ -88,22 +70,23 @@ static enum sb_code look_at_keys(struct sb_cache_check *check)
     while (!(code = sb_cache_next(check->cache, &row))) {
         /* An empty key is allowed. */
         if (!sb_is_utf8(row.key.text, row.key.size))
-            sb_cache_defect(check, SB_REMEDY_REPAIR, "key", row.key.text, row.key.size,
-                            "is not UTF-8, as texts of an Arrow file are");
-        check->counts->rows++;
+            sb_verify_defect(check->events, SB_REMEDY_REPAIR, "key",
+                             sb_defect_of(row.key.text, row.key.size),
+                             "is not UTF-8, as texts of an Arrow file are");
+        check->result->rows++;
         at = check->first_rows[row.place.segment] + row.place.row;
         if (row.superseded || at >= all)
             continue;
-        check->counts->keys++;
+        check->keys++;
         check->live_row[at / 8] |= (unsigned char)(1 << at % 8);
     }
+    check->result->files += check->keys;
+    check->result->unchecked += check->keys;
     return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code run(struct sb_cache_check *check)
 {
-    struct sb_verify_result *result = check->result;
-
     TRY(sb_cache_find_leftovers(check));
     TRY(sb_cache_open(&check->cache, &check->dir, 1, &check->defects));
     TRY(sb_cache_reader_new(&check->reader, check->cache));
@@ -113,31 +96,25 @@ static enum sb_code run(struct sb_cache_check *check)
     TRY(sb_cache_check_index(check));
     if (!check->options->quick)
         TRY(sb_cache_check_values(check));
-    result->files = result->unchecked = check->counts->keys;
-    result->bytes = check->counts->bytes;
-    if (check->options->strict && result->unchecked > 0)
-        sb_cache_defect(check, SB_REMEDY_SUMS, "unchecked", NULL, 0, "%s",
-                        sb_verify_cache_unproved);
+    if (check->options->strict && check->keys > 0)
+        sb_verify_defect(check->events, SB_REMEDY_SUMS, "unchecked", SB_NOWHERE, UNPROVED);
     return SB_OK;
 }
 
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
-                             const struct sb_verify_events *events, const struct sb_notify *notify,
-                             struct sb_verify_result *result, struct sb_verify_cache_result *cache)
+                             const struct sb_verify_events *events)
 {
     struct sb_cache_check check = {
         .dir = dir,
         .options = options,
         .events = events,
-        .notify = notify,
-        .result = result,
-        .counts = cache,
+        .notify = events->notify,
+        .result = events->result,
         .defects = {.call = hear, .context = &check},
     };
     enum sb_code code;
 
-    *result = (struct sb_verify_result){.progress = {.oldest = -1}};
-    *cache = (struct sb_verify_cache_result){0};
+    events->result->unproved = UNPROVED;
     code = run(&check);
     if (!code && options->repair)
         code = sb_cache_repair(&check);

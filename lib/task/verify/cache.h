@@ -34,21 +34,8 @@ struct sb_verify_cache_options {
     int64_t min_age;
 };
 
-struct sb_verify_cache_result {
-    int64_t segments;
-    int64_t rows;
-    int64_t keys; /* live ones */
-    int64_t bytes;
-    int64_t repairable; /* defects that repair can correct */
-    int64_t repaired;   /* corrected, or in a dry run would be */
-};
-
-/* What a clean result does not prove. */
-extern const char sb_verify_cache_unproved[];
-
+/* The cache's segments, rows, keys and bytes are counted, and what was repaired. */
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
-                             const struct sb_verify_events *events, const struct sb_notify *notify,
-                             struct sb_verify_result *result,
-                             struct sb_verify_cache_result *cache) SB_CHECKED;
+                             const struct sb_verify_events *events) SB_CHECKED;
 
 #endif

@@ -80,9 +80,10 @@ enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check)
     if (check->leftover_count > 0)
         qsort(check->leftovers, check->leftover_count, sizeof(*check->leftovers), by_path);
     for (size_t i = 0; i < check->leftover_count; i++)
-        sb_cache_defect(check, SB_REMEDY_LEFTOVERS, "leftover", check->leftovers[i].path,
-                        strlen(check->leftovers[i].path),
-                        "was never finished: its writer was interrupted, or is at work");
+        sb_verify_defect(check->events, SB_REMEDY_LEFTOVERS, "leftover",
+                         sb_defect_of(check->leftovers[i].path, strlen(check->leftovers[i].path)),
+                         "was never finished: its writer was interrupted, or is at work");
+    check->result->repairable += (int64_t)check->leftover_count;
     return SB_OK;
 }
 
@@ -190,7 +191,7 @@ static enum sb_code write_index(struct sb_cache_check *check)
     }
     if (code)
         return code;
-    check->counts->repaired += check->stale;
+    check->result->repaired += check->stale;
     return report_repaired(check, "index.pkl", "written anew");
 }
 
@@ -214,7 +215,7 @@ static enum sb_code remove_leftover(struct sb_cache_check *check,
     /* Another repair may have been faster. */
     if (!dry_run && unlink(path) && errno != ENOENT)
         return sb_fail_errno(errno, "%s: cannot be removed", path);
-    check->counts->repaired++;
+    check->result->repaired++;
     return report_repaired(check, leftover->path, "removed");
 }
 
@@ -254,7 +255,7 @@ static enum sb_code put_right(struct sb_cache_check *check, bool index)
 enum sb_code sb_cache_repair(struct sb_cache_check *check)
 {
     bool defects = check->stale || check->leftover_count > 0;
-    bool index = check->stale || (!check->has_index && check->counts->keys > 0);
+    bool index = check->stale || (!check->has_index && check->keys > 0);
     bool young;
 
     if (!index && !defects)

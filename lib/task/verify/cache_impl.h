@@ -21,7 +21,6 @@ struct sb_cache_check {
     const struct sb_verify_events *events;
     const struct sb_notify *notify;
     struct sb_verify_result *result;
-    struct sb_verify_cache_result *counts;
 
     struct sb_notify defects; /* for the cache: its events about segments are defects */
     struct sb_cache *cache;
@@ -29,6 +28,7 @@ struct sb_cache_check {
     struct sb_buf text;
 
     uint32_t segments;
+    int64_t keys;            /* live ones */
     int64_t *numbers;        /* of the segments */
     int64_t *first_rows;     /* how many rows come before each, and in all */
     int64_t all_bytes;       /* of segments, for progress */
@@ -39,10 +39,6 @@ struct sb_cache_check {
     bool has_index;
     bool stale; /* index.pkl */
 };
-
-/* Reports a defect. path, of any bytes, may be NULL. */
-void sb_cache_defect(struct sb_cache_check *check, enum sb_remedy remedy, const char *kind,
-                     const char *path, size_t path_size, const char *format, ...) SB_PRINTF(6, 7);
 
 /* The displayed path of a file: relative to the cache's directory. */
 const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path);

@@ -87,8 +87,9 @@ static enum sb_code report(struct sb_cache_check *check, const char *text)
 {
     TRY(sb_cache_is_same(check));
     check->stale = true;
-    check->counts->repairable++;
-    sb_cache_defect(check, SB_REMEDY_INDEX, "stale", NAME, strlen(NAME), "%s", text);
+    check->result->repairable++;
+    sb_verify_defect(check->events, SB_REMEDY_INDEX, "stale", sb_defect_of(NAME, strlen(NAME)),
+                     "%s", text);
     return SB_OK;
 }
 
@@ -202,14 +203,14 @@ static enum sb_code describe(struct index_check *index, int64_t wrong, int64_t m
         TRY(sb_buf_add_format(text,
                               "%s%" PRId64 " of %" PRId64 " keys of the segments %s not in it, "
                               "or not where they count",
-                              wrong > 0 ? "; " : "", missing, index->check->counts->keys,
+                              wrong > 0 ? "; " : "", missing, index->check->keys,
                               missing == 1 ? "is" : "are"));
     return SB_OK;
 }
 
 static enum sb_code judge_all(struct index_check *index)
 {
-    int64_t wrong = 0, missing = index->check->counts->keys - index->right;
+    int64_t wrong = 0, missing = index->check->keys - index->right;
     CLEANUP(sb_buf_release) struct sb_buf text = {0};
     enum sb_code code = SB_OK;
 

@@ -239,30 +239,20 @@ struct wanted {
     bool json;          /* it is that of schema.json */
 };
 
-static void report(struct sb_cache_check *check, const char *path, const char *format, ...)
-    SB_PRINTF(3, 4);
-
-static void report(struct sb_cache_check *check, const char *path, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", path, strlen(path), "%s", text);
-}
+#define REPORT(check, path, ...)                                                                   \
+    sb_verify_defect((check)->events, SB_REMEDY_REPAIR, "schema",                                  \
+                     sb_defect_of((path), strlen(path)), __VA_ARGS__)
 
 static void report_more(struct sb_cache_check *check, const char *path, const char *name,
                         const char *origin)
 {
-    report(check, path, "has a column '%s', which %s has not", name, origin);
+    REPORT(check, path, "has a column '%s', which %s has not", name, origin);
 }
 
 static void report_less(struct sb_cache_check *check, const char *path, const char *name,
                         const char *origin)
 {
-    report(check, path, "has no column '%s', which %s has", name, origin);
+    REPORT(check, path, "has no column '%s', which %s has", name, origin);
 }
 
 /* Compares a column of a segment with the one in its place; *same: they agree. */
@@ -281,7 +271,7 @@ static enum sb_code compare_columns(struct sb_cache_check *check, const char *pa
     else if (usual_type(other->type, &type))
         return sb_fail_memory();
     else if (strcmp(type.data ? type.data : "", here->type) != 0)
-        report(check, path, "has the column '%s' as %s, which %s has as %s", here->name, here->type,
+        REPORT(check, path, "has the column '%s' as %s, which %s has as %s", here->name, here->type,
                origin, *other->type ? other->type : "nothing");
     else
         *same = true;
@@ -321,12 +311,12 @@ static void compare_tensors(struct sb_cache_check *check, const char *path,
              bsearch(&field->name, schema->tensors, schema->tensor_count, sizeof(*schema->tensors),
                      by_text)) == !field->blob)
             continue;
-        report(check, path, "'%s' is %s, but tensor_keys of " NAME " says otherwise", field->name,
+        REPORT(check, path, "'%s' is %s, but tensor_keys of " NAME " says otherwise", field->name,
                field->blob ? "a blob" : "a tensor");
         return;
     }
     if (arrays != wanted->schema.tensor_count)
-        report(check, path, "has %zu tensors, but tensor_keys of " NAME " %zu", arrays,
+        REPORT(check, path, "has %zu tensors, but tensor_keys of " NAME " %zu", arrays,
                wanted->schema.tensor_count);
 }
 
@@ -345,7 +335,7 @@ static void compare_structure(struct sb_cache_check *check, const char *path,
     const char *declared = wanted->schema.structure ? wanted->schema.structure : "nothing";
 
     if (!same_structure(segment->structure, declared))
-        report(check, path, "holds values that are a %s, but output_structure of " NAME " is %s",
+        REPORT(check, path, "holds values that are a %s, but output_structure of " NAME " is %s",
                sb_cache_structure_words[segment->structure], declared);
     else if (segment->structure == SB_CACHE_DICT)
         compare_tensors(check, path, segment, wanted);
@@ -391,8 +381,7 @@ static enum sb_code read_schema(struct sb_cache_check *check, struct wanted *wan
     }
     release_schema(&wanted->schema);
     if (code == SB_FORMAT)
-        sb_cache_defect(check, SB_REMEDY_REPAIR, "schema", NAME, strlen(NAME), "%s",
-                        sb_error()->text);
+        REPORT(check, NAME, "%s", sb_error()->text);
     else if (code == SB_NOENT && check->segments > 0)
         sb_report(check->notify, SB_WARNING, "schema", check->dir,
                   "has no " NAME ", without which torchcachex cannot read it, and a list cannot be "

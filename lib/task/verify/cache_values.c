@@ -116,8 +116,8 @@ static enum sb_code report_lost(struct value_check *values, uint32_t number)
     values->lost = number;
     TRY(sb_cache_segment(check->cache, number, &segment));
     path = sb_cache_path_within(check, segment.path);
-    sb_cache_defect(check, SB_REMEDY_REPAIR, "damaged", path, strlen(path),
-                    "has become shorter, or cannot be read any longer");
+    sb_verify_defect(check->events, SB_REMEDY_REPAIR, "damaged", sb_defect_of(path, strlen(path)),
+                     "has become shorter, or cannot be read any longer");
     return SB_OK;
 }
 
@@ -136,7 +136,8 @@ static enum sb_code report_row(struct value_check *values, struct sb_cache_place
     if (IGNORED(sb_cache_key_at(check->reader, place, &key)) ||
         IGNORED(sb_cache_reader_check(check->reader)))
         return report_lost(values, place.segment);
-    sb_cache_defect(check, SB_REMEDY_REPAIR, "value", key.text, key.size, "%s", found.text);
+    sb_verify_defect(check->events, SB_REMEDY_REPAIR, "value", sb_defect_of(key.text, key.size),
+                     "%s", found.text);
     return SB_OK;
 }
 

@@ -35,18 +35,8 @@ struct check {
 static void report(struct check *check, enum sb_remedy remedy, const char *kind, const char *path,
                    const char *text)
 {
-    struct sb_defect defect = {
-        .kind = kind,
-        .path = path,
-        .path_size = path ? strlen(path) : 0,
-        .shard = -1,
-        .offset = -1,
-        .text = text,
-    };
-
-    check->result->defects++;
-    check->result->remedies |= remedy;
-    check->events->found(check->events->context, &defect);
+    sb_verify_defect(check->events, remedy, kind, sb_defect_of(path, path ? strlen(path) : 0), "%s",
+                     text);
 }
 
 /* Problems that the source and its loaders report are defects, under strict losses too; the rest is
@@ -327,28 +317,25 @@ static enum sb_code run(struct check *check)
 }
 
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
-                                 const struct sb_verify_events *events,
-                                 const struct sb_notify *notify, struct sb_verify_result *result,
-                                 const char **unproved)
+                                 const struct sb_verify_events *events)
 {
     struct check check = {
         .store = store,
         .options = options,
         .events = events,
-        .notify = notify,
-        .result = result,
+        .notify = events->notify,
+        .result = events->result,
     };
     enum sb_code code;
 
-    *result = (struct sb_verify_result){0};
+    events->result->unproved = sb_store_unproved(store);
     code = run(&check);
     sb_source_free(check.source);
     sb_seen_free(check.seen);
     sb_choice_free(check.choice);
     sb_naming_release(&check.naming);
     sb_buf_release(&check.text);
-    *unproved = sb_store_unproved(store);
-    if (!code && options->strict && result->unchecked > 0)
-        report(&check, SB_REMEDY_SUMS, "unchecked", NULL, *unproved);
+    if (!code && options->strict && check.result->unchecked > 0)
+        report(&check, SB_REMEDY_SUMS, "unchecked", NULL, check.result->unproved);
     return code;
 }

@@ -17,12 +17,8 @@
  * paths, which select the members whose names and bytes are checked. Kinds of defects beside those
  * of verify.h: "damaged" (structure), "truncated", "encrypted" and "method" (cannot be checked),
  * "link" (a hard link to nothing). SB_FORMAT if it is not such a container at all.
- *
- * *unproved: what a clean result does not prove here, as a phrase ("a tar has no checksums ...").
  */
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
-                                 const struct sb_verify_events *events,
-                                 const struct sb_notify *notify, struct sb_verify_result *result,
-                                 const char **unproved) SB_CHECKED;
+                                 const struct sb_verify_events *events) SB_CHECKED;
 
 #endif

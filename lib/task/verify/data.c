@@ -117,9 +117,11 @@ static enum sb_code look_again(struct verify *verify, const struct sb_checksum_e
 static enum sb_code report_data(struct verify *verify, const struct sb_checksum_extent *extent,
                                 uint32_t crc, const struct sb_error *failure)
 {
-    struct place place = {extent->name, extent->name_size, extent->shard, extent->offset, false};
+    struct sb_defect place = sb_defect_of(extent->name, extent->name_size);
     bool moved, good;
 
+    place.shard = extent->shard;
+    place.offset = extent->offset;
     TRY(sb_archive_still_current(verify->archive));
     TRY(sb_verify_index_moved(verify, &moved));
     if (moved) {

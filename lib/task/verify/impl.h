@@ -61,22 +61,13 @@ bool sb_verify_is_over(const struct verify *verify);
  */
 bool sb_verify_gives_up(struct verify *verify);
 
-/* The position of a defect; initialise with NOWHERE. */
-struct place {
-    const char *path;
-    size_t path_size;
-    int64_t shard;
-    int64_t offset;
-    bool follows;
-};
-#define NOWHERE ((struct place){.shard = -1, .offset = -1})
-
-struct place sb_verify_place(const struct sb_entry *entry); /* path, and the extent of a file */
-struct place sb_verify_name(const struct sb_entry *entry);
+/* Where a defect is: path, and the extent of a file; or the path alone. */
+struct sb_defect sb_verify_place(const struct sb_entry *entry);
+struct sb_defect sb_verify_name(const struct sb_entry *entry);
 
 /* Reports a defect. SB_CHANGED instead if the index was rewritten since the beginning. */
 enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                              struct place place, const char *format, ...)
+                              struct sb_defect place, const char *format, ...)
     SB_PRINTF(5, 6) SB_CHECKED;
 
 /*
@@ -84,12 +75,12 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
  * SB_CHANGED only if the archive was replaced.
  */
 enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                                  struct place place, const char *format, ...)
+                                  struct sb_defect place, const char *format, ...)
     SB_PRINTF(5, 6) SB_CHECKED;
 
 /* Reports it, even if the index was rewritten. */
 void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                             struct place place, const char *format, ...) SB_PRINTF(5, 6);
+                             struct sb_defect place, const char *format, ...) SB_PRINTF(5, 6);
 
 /* An error that ends a pass over the index, but not the run, is a defect: then SB_OK. */
 enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code);

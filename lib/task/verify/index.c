@@ -230,15 +230,15 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait)
         verify->result->index_unfinished = true;
     verify->result->integrity_ms = check->milliseconds;
     for (int i = 0; i < check->line_count; i++)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
                                 check->lines[i]);
     if (check->line_count == INTEGRITY_LINES)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE,
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE,
                                 "SQLite has more to say; its first %d lines are above",
                                 INTEGRITY_LINES);
     code = check->code;
     if (code == SB_DAMAGED)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s",
+        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
                                 check->err.text);
     else if (code != SB_OK)
         *sb_error() = check->err;
@@ -266,18 +266,18 @@ enum sb_code sb_verify_config(struct verify *verify)
         return SB_OK;
     TRY(sb_config_check(db, SB_CONFIG_TRIGGERS, 1, 1, &there, &right));
     if (!right)
-        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", NOWHERE,
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "triggers", SB_NOWHERE,
                              "config." SB_CONFIG_TRIGGERS
                              " is not 1: an interrupted bulk change left it so, and "
                              "tree statistics may be wrong"));
     TRY(sb_config_check(db, SB_CONFIG_SHARD_SIZE, 1, INT64_MAX, &there, &right));
     if (!right)
-        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", SB_NOWHERE,
                              "config." SB_CONFIG_SHARD_SIZE " is %s",
                              there ? "not a positive number" : "missing"));
     TRY(sb_config_check(db, SB_CONFIG_SHARD_COUNT, 0, SB_SHARD_MAX + 1, &there, &right));
     if (there && !right)
-        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", NOWHERE,
+        TRY(sb_verify_report(verify, SB_REMEDY_UPGRADE, "config", SB_NOWHERE,
                              "config." SB_CONFIG_SHARD_COUNT " is not a number of shards"));
     return SB_OK;
 }
@@ -294,7 +294,7 @@ static enum sb_code check_object(struct verify *verify, sqlite3_stmt *statement,
     sqlite3_reset(statement);
     if (found || code)
         return code;
-    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", NOWHERE,
+    return sb_verify_report(verify, SB_REMEDY_UPGRADE, "schema", SB_NOWHERE,
                             "the standard %s %s is missing", type, name);
 }
 

@@ -24,10 +24,8 @@ static enum sb_code closed(void *context, const struct sb_treestat_dir *dir)
     struct verify *verify = context;
     const struct sb_tree_sums *is = &dir->stored, *should = &dir->computed;
     bool all = sb_archive_schema(verify->archive) != SB_SCHEMA_OLD;
-    struct place place = NOWHERE;
+    struct sb_defect place = sb_defect_of(dir->path, dir->path_size);
 
-    place.path = dir->path;
-    place.path_size = dir->path_size;
     if (!dir->has_row)
         return sb_verify_report(verify, SB_REMEDY_UPGRADE, "parent", place,
                                 "the directory has no row in the index");
@@ -80,7 +78,7 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
 
 static enum sb_code report_bounds(struct verify *verify, const struct sb_entry *entry)
 {
-    struct place place = sb_verify_place(entry);
+    struct sb_defect place = sb_verify_place(entry);
     struct shard_info *info;
 
     TRY(sb_verify_shard_look(verify, entry->shard, &info));

@@ -38,9 +38,9 @@ static enum sb_code get_linked(struct verify *verify, uint32_t shard, struct sb_
     return sb_linked_get(sb_archive_database(verify->archive), shard, out);
 }
 
-static struct place place_of(uint32_t shard)
+static struct sb_defect place_of(uint32_t shard)
 {
-    return (struct place){.shard = shard, .offset = -1};
+    return (struct sb_defect){.shard = shard, .offset = -1, .record = -1};
 }
 
 static enum sb_code find_path(const struct verify *verify, uint32_t shard, struct sb_buf *path)

@@ -39,23 +39,18 @@ struct check {
 static void report(const struct check *check, enum sb_remedy remedy, const char *kind,
                    const struct placed *which, const char *text)
 {
-    struct sb_defect defect = {.kind = kind, .shard = -1, .offset = -1, .text = text};
-    char *path = NULL;
+    struct sb_defect place = SB_NOWHERE;
+    CLEANUP(sb_freep) char *path = NULL;
 
     if (which && asprintf(&path, "%lld/%s", (long long)which->item,
                           sb_syrah_array(check->syrah, which->array)->name) < 0)
         path = NULL;
     if (which) {
-        defect.path = path;
-        defect.path_size = path ? strlen(path) : 0;
-        defect.has_record = true;
-        defect.record = which->item;
-        defect.offset = which->extent.offset;
+        place = sb_defect_of(path, path ? strlen(path) : 0);
+        place.record = which->item;
+        place.offset = which->extent.offset;
     }
-    check->result->defects++;
-    check->result->remedies |= remedy;
-    check->events->found(check->events->context, &defect);
-    free(path);
+    sb_verify_defect(check->events, remedy, kind, place, "%s", text);
 }
 
 /* SB_DAMAGED: it is bad, which was reported. */
@@ -248,41 +243,40 @@ static enum sb_code read_all(const struct check *check)
     return SB_OK;
 }
 
-static enum sb_code check_opened(struct check *check, struct sb_verify_syrah_result *counts)
+static enum sb_code check_opened(struct check *check)
 {
     struct sb_verify_result *result = check->result;
+    int64_t items = sb_syrah_count(check->syrah), arrays = sb_syrah_array_count(check->syrah);
 
-    counts->items = sb_syrah_count(check->syrah);
-    counts->arrays = sb_syrah_array_count(check->syrah);
-    result->files = counts->items * counts->arrays;
-    result->unchecked = result->files;
+    result->items += items;
+    result->arrays = arrays;
+    result->files += items * arrays;
+    result->unchecked += items * arrays;
     TRY(check_items(check));
     if (check->out_of_order)
         TRY(check_overlaps(check));
     if (!check->options->quick) {
         TRY(read_all(check));
-        result->files_read = result->files;
+        result->files_read += items * arrays;
     }
-    if (check->options->strict && result->files > 0)
-        report(check, SB_REMEDY_SUMS, "unchecked", NULL, counts->unproved);
+    if (check->options->strict && items * arrays > 0)
+        report(check, SB_REMEDY_SUMS, "unchecked", NULL, UNPROVED);
     return SB_OK;
 }
 
 enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
-                             const struct sb_verify_events *events, struct sb_verify_result *result,
-                             struct sb_verify_syrah_result *counts)
+                             const struct sb_verify_events *events)
 {
-    struct check check = {.options = options, .events = events, .result = result};
+    struct check check = {.options = options, .events = events, .result = events->result};
     unsigned char head[SB_SYRAH_HEADER];
     struct sb_syrah *syrah;
     size_t got;
     enum sb_code code = sb_syrah_open(&syrah, file);
 
-    *result = (struct sb_verify_result){0};
-    *counts = (struct sb_verify_syrah_result){.unproved = UNPROVED};
+    events->result->unproved = UNPROVED;
     check.syrah = syrah;
     if (!code) {
-        code = check_opened(&check, counts);
+        code = check_opened(&check);
     } else if (code == SB_FORMAT && !IGNORED(sb_file_read(file, head, sizeof(head), 0, &got)) &&
                sb_syrah_is_header(head, got)) {
         /* A file that begins as a Syrah file is one, even if it is damaged. */

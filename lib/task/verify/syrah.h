@@ -14,19 +14,12 @@
 #include "store/syrah/syrah.h"
 #include "task/verify/verify.h"
 
-struct sb_verify_syrah_result {
-    int64_t items;
-    int64_t arrays;       /* per item */
-    const char *unproved; /* what a clean result does not prove, as a phrase */
-};
-
 /*
  * Of the options, quick and strict apply; in the result, files are arrays of items. SB_OK if it
  * reached its end; SB_FORMAT, with the reason, if it is not a Syrah file at all, or was never
  * closed; SB_CHANGED if it became shorter meanwhile.
  */
 enum sb_code sb_verify_syrah(struct sb_file *file, const struct sb_verify_options *options,
-                             const struct sb_verify_events *events, struct sb_verify_result *result,
-                             struct sb_verify_syrah_result *counts) SB_CHECKED;
+                             const struct sb_verify_events *events) SB_CHECKED;
 
 #endif

@@ -10,43 +10,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place sb_verify_name(const struct sb_entry *entry)
+struct sb_defect sb_defect_of(const char *path, size_t path_size)
 {
-    return (struct place){entry->path, entry->path_size, -1, -1, false};
+    struct sb_defect defect = SB_NOWHERE;
+
+    defect.path = path;
+    defect.path_size = path_size;
+    return defect;
 }
 
-struct place sb_verify_place(const struct sb_entry *entry)
+void sb_verify_found(const struct sb_verify_events *events, enum sb_remedy remedy,
+                     const struct sb_defect *defect)
 {
-    if (entry->type == SB_DIR)
-        return sb_verify_name(entry);
-    return (struct place){entry->path, entry->path_size, entry->shard, entry->offset, false};
+    events->result->defects++;
+    events->result->remedies |= remedy;
+    events->found(events->context, defect);
+}
+
+void sb_verify_defect(const struct sb_verify_events *events, enum sb_remedy remedy,
+                      const char *kind, struct sb_defect place, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    place.kind = kind;
+    place.text = text;
+    sb_verify_found(events, remedy, &place);
+}
+
+struct sb_defect sb_verify_name(const struct sb_entry *entry)
+{
+    return sb_defect_of(entry->path, entry->path_size);
+}
+
+struct sb_defect sb_verify_place(const struct sb_entry *entry)
+{
+    struct sb_defect place = sb_verify_name(entry);
+
+    if (entry->type != SB_DIR) {
+        place.shard = entry->shard;
+        place.offset = entry->offset;
+    }
+    return place;
 }
 
 SB_PRINTF(5, 0)
 static void report_list(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                        struct place place, const char *format, va_list arguments)
+                        struct sb_defect place, const char *format, va_list arguments)
 {
     char text[2048];
 
     vsnprintf(text, sizeof(text), format, arguments);
-    struct sb_defect defect = {
-        .kind = kind,
-        .path = place.path,
-        .path_size = place.path_size,
-        .shard = place.shard,
-        .offset = place.offset,
-        .text = text,
-        .follows = place.follows,
-    };
-    verify->result->defects++;
-    verify->result->remedies |= remedy;
-    verify->events->found(verify->events->context, &defect);
+    place.kind = kind;
+    place.text = text;
+    sb_verify_found(verify->events, remedy, &place);
     if (verify->units)
-        sb_verify_units_found(verify->units, &defect);
+        sb_verify_units_found(verify->units, &place);
 }
 
 void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                             struct place place, const char *format, ...)
+                             struct sb_defect place, const char *format, ...)
 {
     va_list arguments;
 
@@ -56,7 +82,7 @@ void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const
 }
 
 enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                              struct place place, const char *format, ...)
+                              struct sb_defect place, const char *format, ...)
 {
     bool moved;
     va_list arguments;
@@ -73,7 +99,7 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
 }
 
 enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                                  struct place place, const char *format, ...)
+                                  struct sb_defect place, const char *format, ...)
 {
     va_list arguments;
 
@@ -88,7 +114,8 @@ enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code)
 {
     if (code != SB_DAMAGED)
         return code;
-    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", NOWHERE, "%s", sb_error()->text);
+    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
+                            sb_error()->text);
     return SB_OK;
 }
 
@@ -212,21 +239,19 @@ static enum sb_code run(struct verify *verify)
 }
 
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
-                       const struct sb_verify_events *events, const struct sb_notify *notify,
-                       struct sb_verify_result *result)
+                       const struct sb_verify_events *events)
 {
     struct verify verify = {
         .archive = archive,
         .options = options,
         .events = events,
-        .notify = notify,
-        .result = result,
+        .notify = events->notify,
+        .result = events->result,
         .by_shard = options->present || options->quick,
         .started = sb_verify_plan_clock(),
     };
     enum sb_code code;
 
-    *result = (struct sb_verify_result){.progress = {.oldest = -1}};
     code = run(&verify);
     /* Of a run that failed: what the check has found by now. */
     if (code)

@@ -62,11 +62,15 @@ struct sb_defect {
     size_t path_size;
     int64_t shard;  /* -1 when it is not about one shard */
     int64_t offset; /* in the shard; -1 likewise */
+    int64_t record; /* of a bag or a Syrah file: its number; -1 likewise */
     const char *text;
     bool follows; /* from that its shard is missing, which is reported as well */
-    bool has_record;
-    int64_t record; /* of a bag: its number */
 };
+
+#define SB_NOWHERE ((struct sb_defect){.shard = -1, .offset = -1, .record = -1})
+
+/* The place of a defect that has no other than this path, which may be NULL. */
+struct sb_defect sb_defect_of(const char *path, size_t path_size);
 
 struct sb_verify_options {
     bool quick;   /* only the preflight, with SQLite's quick check; reports incomplete shards, not
@@ -88,8 +92,48 @@ struct sb_verify_options {
     struct sb_verify_choice choice; /* which bytes are read; not with quick or paths */
 };
 
+/* What was counted, of any container; of what a kind does not have, 0. */
+struct sb_verify_result {
+    int64_t defects;
+    unsigned remedies; /* of enum sb_remedy, for what was found */
+    int64_t files;     /* and links; records of a bag, arrays of all items, keys of a cache */
+    int64_t dirs;
+    int64_t bytes;
+    int64_t files_read; /* whose bytes were read, and compared with a checksum if there is one */
+    int64_t bytes_read;
+    int64_t unchecked; /* files without a checksum */
+    int64_t absent;    /* files skipped, because their shard has not arrived */
+    int64_t shared;    /* files that rightly share their bytes with another one in a linked shard */
+    int64_t raw_names; /* names that are not UTF-8 */
+    bool selected;     /* something was excluded */
+    struct sb_verify_progress progress;
+    bool index_unfinished; /* max_seconds ended its checks */
+    int64_t index_ms;      /* with a choice: milliseconds until the first byte could be read */
+    int64_t integrity_ms;  /* duration of SQLite's own check; 0: there was none */
+
+    int64_t shards;     /* of bags; segments of a cache */
+    int64_t damaged;    /* records that cannot be read */
+    int64_t bad_frames; /* how many of those because of their frames, not their limits */
+    int64_t written;    /* to the repaired bag: records */
+    int64_t emptied;    /* how many of those are empty in place of damaged ones */
+    bool incomplete; /* chosen records were not read: a shard is missing, and with it the numbers */
+    int64_t items;   /* of a Syrah file */
+    int64_t arrays;  /* of each of them */
+    int64_t rows;    /* of a cache, the superseded ones too */
+    int64_t repairable; /* defects of a cache that repair can correct */
+    int64_t repaired;   /* corrected, or in a dry run would be */
+
+    const char *unproved; /* what a clean result does not prove, as a phrase; NULL: nothing */
+};
+
+#define SB_VERIFY_NOTHING ((struct sb_verify_result){.progress = {.oldest = -1}})
+
+/* Where a run of any kind says what it finds. */
 struct sb_verify_events {
     void *context;
+    const struct sb_notify *notify;  /* may be NULL */
+    struct sb_verify_result *result; /* what the run counts is added; the caller begins with
+                                        SB_VERIFY_NOTHING */
     void (*found)(void *context, const struct sb_defect *defect);
     /* Optional: bytes checked, the total (0: unknown), and files. */
     void (*progress)(void *context, int64_t done, int64_t total, int64_t files);
@@ -97,28 +141,15 @@ struct sb_verify_events {
     void (*unit_read)(void *context, uint32_t shard, int64_t unit);
 };
 
-struct sb_verify_result {
-    int64_t defects;
-    unsigned remedies; /* of enum sb_remedy, for what was found */
-    int64_t files;     /* and links */
-    int64_t dirs;
-    int64_t bytes;
-    int64_t files_read; /* whose bytes were compared with a checksum */
-    int64_t bytes_read;
-    int64_t unchecked; /* files without a checksum */
-    int64_t absent;    /* files skipped, because their shard has not arrived */
-    int64_t shared;    /* files that rightly share their bytes with another one in a linked shard */
-    int64_t raw_names; /* names that are not UTF-8 */
-    bool selected;     /* paths excluded something */
-    struct sb_verify_progress progress;
-    bool index_unfinished; /* max_seconds ended its checks */
-    int64_t index_ms;      /* with a choice: milliseconds until the first byte could be read */
-    int64_t integrity_ms;  /* duration of SQLite's own check; 0: there was none */
-};
+/* Counts a defect, and passes it on; the second makes it, of a kind, a place and a text. */
+void sb_verify_found(const struct sb_verify_events *events, enum sb_remedy remedy,
+                     const struct sb_defect *defect);
+void sb_verify_defect(const struct sb_verify_events *events, enum sb_remedy remedy,
+                      const char *kind, struct sb_defect place, const char *format, ...)
+    SB_PRINTF(5, 6);
 
-/* SB_OK if it reached its end, whatever was found. `notify` may be NULL. */
+/* SB_OK if it reached its end, whatever was found. */
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
-                       const struct sb_verify_events *events, const struct sb_notify *notify,
-                       struct sb_verify_result *result) SB_CHECKED;
+                       const struct sb_verify_events *events) SB_CHECKED;
 
 #endif

@@ -130,10 +130,11 @@ static void show_defect(void *context, const struct sb_defect *defect)
 static void is_sound(struct sb_archive *archive)
 {
     const struct sb_verify_options options = {.threads = 1, .strict = true};
-    const struct sb_verify_events events = {.found = show_defect};
-    struct sb_verify_result result;
+    struct sb_verify_result result = SB_VERIFY_NOTHING;
+    const struct sb_verify_events events = {
+        .found = show_defect, .notify = &notify, .result = &result};
 
-    CHECK(sb_verify(archive, &options, &events, &notify, &result) == SB_OK);
+    CHECK(sb_verify(archive, &options, &events) == SB_OK);
 }
 
 /* "a 0:0 b 0:100 ": every file, sound, and where it is. */

@@ -186,13 +186,14 @@ static void show_defect(void *context, const struct sb_defect *defect)
 static struct sb_archive *open_sound(const char *path)
 {
     const struct sb_verify_options options = {.threads = 1, .strict = true};
-    const struct sb_verify_events events = {.found = show_defect};
-    struct sb_verify_result result;
+    struct sb_verify_result result = SB_VERIFY_NOTHING;
+    const struct sb_verify_events events = {
+        .found = show_defect, .notify = &notify, .result = &result};
     struct sb_archive *archive;
 
     if (!CHECK(sb_archive_open(&archive, path) == SB_OK))
         return NULL;
-    CHECK(sb_verify(archive, &options, &events, &notify, &result) == SB_OK);
+    CHECK(sb_verify(archive, &options, &events) == SB_OK);
     return archive;
 }
 
