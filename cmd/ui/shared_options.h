@@ -11,6 +11,7 @@
 #define SB_CMD_UI_SHARED_OPTIONS_H
 
 #include "store/container.h"
+#include "task/transfer/transfer.h"
 #include "ui/options.h"
 #include "ui/protecting.h"
 

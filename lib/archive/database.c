@@ -640,6 +640,15 @@ void sb_database_shrink(struct sqlite3 *db)
     sqlite3_db_release_memory(db);
 }
 
+void sb_database_finish(struct sqlite3 *db)
+{
+    sqlite3_stmt *statement;
+
+    while (db && (statement = sqlite3_next_stmt(db, NULL)))
+        sqlite3_finalize(statement);
+    sb_database_close(db);
+}
+
 void sb_database_close(struct sqlite3 *db)
 {
     sqlite3_close_v2(db);

@@ -69,8 +69,9 @@ enum sb_code sb_database_open_private(struct sqlite3 **out, const char *beside) 
  */
 void sb_database_shrink(struct sqlite3 *db);
 
-/* NULL is allowed. */
+/* NULL is allowed. The second finalizes all its statements first. */
 void sb_database_close(struct sqlite3 *db);
+void sb_database_finish(struct sqlite3 *db);
 FREEP(sb_database_close, struct sqlite3)
 
 /* The error of the last failed call on db, as a code and text: "FILE: SQLite's message". */

@@ -388,9 +388,7 @@ void sb_catalog_bytes_free(struct sb_catalog_bytes *bytes)
         return;
     while (bytes->idle_count > 0)
         sb_loader_free(bytes->idle[--bytes->idle_count]);
-    sqlite3_finalize(bytes->add);
-    sqlite3_finalize(bytes->find);
-    sb_database_close(bytes->db);
+    sb_database_finish(bytes->db);
     sb_source_free(bytes->source);
     pthread_mutex_destroy(&bytes->lock);
     free(bytes);

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-struct sb_name_set;
+struct sb_names;
 struct sb_own_files;
 
 /*
@@ -70,7 +70,7 @@ struct sb_archive_sink_options {
 
     /* What the run found to be the same, which the caller keeps from one sink to the next; {NULL}
      * at the beginning. NULL: it has one sink. */
-    struct sb_name_set **same;
+    struct sb_names **same;
 
     bool dry_run;
     const struct sb_notify *notify;

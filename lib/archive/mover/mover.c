@@ -233,14 +233,7 @@ void sb_mover_free(struct sb_mover *mover)
     done = undo(mover);
     sb_mover_close_targets(mover);
     sb_shards_free(mover->reading);
-    for (size_t i = 0; i < 2; i++) {
-        sqlite3_finalize(mover->next[i]);
-        sqlite3_finalize(mover->last[i]);
-    }
-    sqlite3_finalize(mover->end_before);
-    sqlite3_finalize(mover->path_of);
-    sqlite3_finalize(mover->update);
-    sb_database_close(mover->db);
+    sb_database_finish(mover->db);
     sb_hold_drop(&mover->hold, !done);
     sb_buf_release(&mover->by_address);
     free(mover->queue);

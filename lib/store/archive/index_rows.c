@@ -52,10 +52,7 @@ void sb_index_rows_free(struct sb_index_rows *rows)
 {
     if (!rows)
         return;
-    sqlite3_finalize(rows->add_file);
-    sqlite3_finalize(rows->add_dir);
-    sqlite3_finalize(rows->add_parent);
-    sb_database_close(rows->db);
+    sb_database_finish(rows->db);
     sb_buf_release(&rows->parent);
     free(rows);
 }

@@ -2,7 +2,7 @@
 
 #include "archive/archive.h"
 #include "store/archive/unmet.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,9 +61,9 @@ enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry 
 {
     if (!self->same || entry->type == SB_DIR)
         return SB_OK;
-    return same ? sb_name_set_add(self->same, self->dry_run ? "." : self->sink.name, entry->path,
-                                  entry->path_size)
-                : sb_name_set_remove(*self->same, entry->path, entry->path_size);
+    return same ? sb_names_put(self->same, self->dry_run ? "." : self->sink.name, entry->path,
+                               entry->path_size)
+                : sb_names_remove(*self->same, entry->path, entry->path_size);
 }
 
 enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, bool *has)
@@ -74,7 +74,7 @@ enum sb_code sb_meet_has_target(struct archive_sink *self, const char *target, b
 
     *has = false;
     if (self->same)
-        code = sb_name_set_has(*self->same, target, size, has);
+        code = sb_names_has(*self->same, target, size, has);
     if (code || *has || !self->holdings.progress || !self->writer)
         return code;
     code = sb_writer_lookup(self->writer, target, size, &entry);

@@ -8,7 +8,7 @@
 #include "core/crc32c.h"
 #include "core/number.h"
 #include "store/archive/unmet.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -463,7 +463,7 @@ static void free_sink(struct sb_sink *sink)
     sb_archive_free(self->existing);
     sb_holdings_release(&self->holdings);
     sb_rowset_release(&self->changing);
-    sb_name_set_free(self->own_same);
+    sb_names_free(self->own_same);
     free(self);
 }
 

@@ -44,7 +44,7 @@ struct archive_sink {
      * one may get the archive's bytes. In a dry run also what would be stored. NULL unless there
      * may be hard links.
      */
-    struct sb_name_set **same, *own_same;
+    struct sb_names **same, *own_same;
 
     /* Where the member that comes in parts lies; touched only in turn. */
     uint32_t part_shard;

@@ -11,7 +11,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct sb_unmet {
     struct sb_rowset coming; /* files whose names are foreseen */
     bool foresees, knows_moved;
     bool has_members;
-    struct sb_name_set *protected; /* what is in it stays, and what is below */
+    struct sb_names *protected; /* what is in it stays, and what is below */
 
     struct sqlite3 *db;
     struct sqlite3_stmt *add, *keep;
@@ -64,14 +64,8 @@ void sb_unmet_free(struct sb_unmet *unmet)
 {
     if (!unmet)
         return;
-    sb_name_set_free(unmet->protected);
-    sqlite3_finalize(unmet->add);
-    sqlite3_finalize(unmet->keep);
-    sqlite3_finalize(unmet->add_moved);
-    sqlite3_finalize(unmet->find_moved);
-    sqlite3_finalize(unmet->take_moved);
-    sqlite3_finalize(unmet->get_moved);
-    sb_database_close(unmet->db);
+    sb_names_free(unmet->protected);
+    sb_database_finish(unmet->db);
     sb_shards_free(unmet->shards);
     sb_archive_free(unmet->archive);
     sb_rowset_release(&unmet->files);
@@ -282,7 +276,7 @@ bool sb_unmet_has_members(const struct sb_unmet *unmet)
 
 enum sb_code sb_unmet_protect(struct sb_unmet *unmet, const char *name, size_t size)
 {
-    return sb_name_set_add(&unmet->protected, unmet->options.archive, name, size);
+    return sb_names_put(&unmet->protected, unmet->options.archive, name, size);
 }
 
 static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *entry, bool *may)
@@ -294,7 +288,7 @@ static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *
     *may = sb_filter_takes(unmet->options.filter, entry->path + skip, entry->path_size - skip,
                            entry->type == SB_DIR);
     if (*may)
-        code = sb_name_set_covers(unmet->protected, entry->path, entry->path_size, &found);
+        code = sb_names_cover(unmet->protected, entry->path, entry->path_size, &found);
     *may = *may && !found;
     return code;
 }

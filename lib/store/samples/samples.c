@@ -126,9 +126,7 @@ static void free_table(struct sb_table *table)
 {
     struct samples *samples = of(table);
 
-    sqlite3_finalize(samples->add);
-    sqlite3_finalize(samples->find);
-    sb_database_close(samples->db);
+    sb_database_finish(samples->db);
     for (size_t i = 0; i < samples->column_count; i++)
         free(samples->columns[i].name);
     sb_buf_release(&samples->name);

@@ -4,7 +4,7 @@
 #include "archive/writer/writer.h"
 #include "core/interrupt.h"
 #include "core/name.h"
-#include "task/transfer/seen.h"
+#include "store/names.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct move {
     const struct sb_move_options *options;
     struct sb_archive *archive; /* under dry_run, else NULL */
     struct sb_writer *writer;   /* NULL under dry_run */
-    struct sb_seen *made;       /* new names so far: not to be overwritten */
+    struct sb_names *made;      /* new names so far: not to be overwritten */
     struct sb_buf destination;
     bool into; /* the destination is a directory to go into */
     bool changed;
@@ -163,7 +163,7 @@ static enum sb_code look_at_target(struct move *move, const struct sb_entry *sou
 
     if (code && code != SB_NOENT)
         return code;
-    TRY(sb_seen_add(move->made, to, move->to.size, &given));
+    TRY(sb_names_add(move->made, to, move->to.size, &given));
     *keep = there ? is_kept(existing, source, &entry) : given && existing == SB_EXISTING_SKIP;
     if (*keep)
         return SB_OK;
@@ -226,7 +226,7 @@ static void release(struct move *move)
 {
     sb_writer_free(move->writer);
     sb_archive_free(move->archive);
-    sb_seen_free(move->made);
+    sb_names_free(move->made);
     sb_buf_release(&move->destination);
     sb_buf_release(&move->from);
     sb_buf_release(&move->to);
@@ -238,7 +238,7 @@ enum sb_code sb_move(const char *archive, const struct sb_move_options *options)
         .mode = SB_APPEND, .index_only = true, .notify = options->notify};
     CLEANUP(release) struct move move = {.options = options};
 
-    TRY(sb_seen_new(&move.made, archive));
+    TRY(sb_names_new(&move.made, archive));
     TRY(options->dry_run ? sb_archive_open(&move.archive, archive)
                          : sb_writer_open(&move.writer, archive, &writing));
     TRY(look_at_destination(&move));

@@ -381,7 +381,7 @@ static enum sb_code fill_output(struct convert *convert)
     if (key_count >= 0)
         TRY(compare(options->records.keys, key_count, convert->first_record));
     if (convert->transfer.seen)
-        sb_seen_shrink(convert->transfer.seen);
+        sb_names_shrink(convert->transfer.seen);
     if (replaces_by_nothing(convert))
         return sb_fail(SB_INVALID, "%s: nothing of it could be read; %s is left as it is",
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
@@ -452,7 +452,7 @@ static enum sb_code run_once(struct convert *convert, bool dry)
 {
     const struct sb_convert_options *options = convert->options;
     struct sb_transfer_options *how = &convert->transfer;
-    CLEANUP(sb_seen_freep) struct sb_seen *seen = NULL;
+    CLEANUP(sb_names_freep) struct sb_names *seen = NULL;
     CLEANUP(sb_taken_freep) struct sb_taken *taken = NULL;
     bool looks_up = options->merge ? arrange_merge(convert) : arrange_names(convert);
     enum sb_code code = SB_OK;
@@ -460,7 +460,7 @@ static enum sb_code run_once(struct convert *convert, bool dry)
     how->dry_run = dry;
     how->beside = dry ? "." : options->output;
     if (looks_up)
-        TRY(sb_seen_new(&seen, how->beside));
+        TRY(sb_names_new(&seen, how->beside));
     how->seen = seen;
     if (how->strip > 0 || how->recode.decompress)
         TRY(sb_taken_new(&taken, how->beside));

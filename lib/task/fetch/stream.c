@@ -318,9 +318,7 @@ static enum sb_code report_missing(struct fetch_stream *fetch)
 
 static void release(struct fetch_stream *fetch)
 {
-    sqlite3_finalize(fetch->add);
-    sqlite3_finalize(fetch->meet);
-    sb_database_close(fetch->db);
+    sb_database_finish(fetch->db);
     sb_recoder_free(fetch->recoder);
     sb_fetch_frames_release(&fetch->frames);
     sb_naming_release(&fetch->naming);

@@ -9,7 +9,7 @@
 
 #include "archive/writer/linker.h"
 #include "archive/writer/writer.h"
-#include "task/transfer/seen.h"
+#include "task/transfer/transfer.h"
 
 #include <stddef.h>
 

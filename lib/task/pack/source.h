@@ -19,7 +19,7 @@
 #include "core/error.h"
 #include "core/share.h"
 #include "store/tree/tree.h"
-#include "task/transfer/seen.h"
+#include "task/transfer/transfer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

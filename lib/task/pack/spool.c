@@ -73,12 +73,7 @@ void sb_pack_spool_free(struct sb_pack_spool *spool)
 {
     if (!spool)
         return;
-    sqlite3_finalize(spool->add);
-    sqlite3_finalize(spool->find);
-    sqlite3_finalize(spool->replace);
-    sqlite3_finalize(spool->keep);
-    sqlite3_finalize(spool->next);
-    sb_database_close(spool->db);
+    sb_database_finish(spool->db);
     sb_buf_release(&spool->last_parent);
     free(spool);
 }

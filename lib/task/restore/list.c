@@ -46,9 +46,7 @@ void sb_restore_list_free(struct sb_restore_list *list)
 {
     if (!list)
         return;
-    for (int i = 0; i < QUERIES; i++)
-        sqlite3_finalize(list->queries[i]);
-    sb_database_close(list->db);
+    sb_database_finish(list->db);
     free(list);
 }
 

@@ -155,11 +155,7 @@ void sb_split_plan_free(struct sb_split_plan *plan)
 {
     if (!plan)
         return;
-    sqlite3_finalize(plan->add_file);
-    sqlite3_finalize(plan->add_dir);
-    sqlite3_finalize(plan->fill_dir);
-    sqlite3_finalize(plan->add_above);
-    sb_database_close(plan->db);
+    sb_database_finish(plan->db);
     sb_buf_release(&plan->parent);
     free(plan);
 }

@@ -414,10 +414,7 @@ void sb_split_rules_free(struct sb_split_rules *rules)
 {
     if (!rules)
         return;
-    sqlite3_finalize(rules->find_part);
-    sqlite3_finalize(rules->add_part);
-    sqlite3_finalize(rules->find_listed);
-    sb_database_close(rules->db);
+    sb_database_finish(rules->db);
     sb_buf_release(&rules->name);
     sb_buf_release(&rules->top);
     sb_split_units_free(rules->units);

@@ -67,9 +67,8 @@ static enum sb_code add_to_view(void *context, const struct sb_entry *entry)
 
 static void release_view(struct view *view)
 {
-    sqlite3_finalize(view->add_file);
     sb_tally_free(view->tally);
-    sb_database_close(view->db);
+    sb_database_finish(view->db);
 }
 
 /* Derived (archive.h) from the archive of the plan. */

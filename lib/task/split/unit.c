@@ -5,8 +5,8 @@
 #include "core/name.h"
 #include "store/array/name.h"
 #include "store/cache/cache.h"
+#include "store/names.h"
 #include "store/samples/samples.h"
-#include "task/transfer/seen.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -102,21 +102,21 @@ enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists, const 
 /* Includes links, and rows that cannot be used: they are distributed as well. */
 static enum sb_code count_samples(struct sb_archive *archive, int64_t *count)
 {
-    CLEANUP(sb_seen_freep) struct sb_seen *seen = NULL;
+    CLEANUP(sb_names_freep) struct sb_names *seen = NULL;
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
     bool before;
     enum sb_code code = SB_OK;
 
     *count = 0;
-    TRY(sb_seen_new(&seen, "."));
+    TRY(sb_names_new(&seen, "."));
     TRY(sb_database_prepare(sb_archive_database(archive), &rows,
                             "SELECT path FROM main.files ORDER BY path"));
     while (sb_database_row(rows, &code)) {
         const char *path = (const char *)sqlite3_column_text(rows, 0);
         size_t size = (size_t)sqlite3_column_bytes(rows, 0);
 
-        TRY(sb_seen_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
-                        &before));
+        TRY(sb_names_add(seen, path ? path : "", sb_sample_name_size(path ? path : "", size),
+                         &before));
         *count += !before;
     }
     return code;
@@ -180,10 +180,8 @@ void sb_split_units_free(struct sb_split_units *units)
 {
     if (!units)
         return;
-    sqlite3_finalize(units->find);
-    sqlite3_finalize(units->add);
     sqlite3_finalize(units->sum);
-    sb_database_close(units->db);
+    sb_database_finish(units->db);
     sb_buf_release(&units->last);
     free(units);
 }

@@ -10,7 +10,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
-#include "store/name_set.h"
+#include "store/names.h"
 #include "store/own_files.h"
 #include "store/sinks.h"
 #include "store/tree/walk.h"
@@ -54,9 +54,9 @@ struct syncing {
     struct sqlite3 *db;
     struct sqlite3_stmt *add, *keep, *find;
     struct sb_notify notify;
-    struct sb_name_set *protected; /* what is in it stays, and what is below */
-    bool protects_all;             /* what the container lacks is not known: nothing is removed */
-    int fd;                        /* of the directory; -1: missing */
+    struct sb_names *protected; /* what is in it stays, and what is below */
+    bool protects_all;          /* what the container lacks is not known: nothing is removed */
+    int fd;                     /* of the directory; -1: missing */
     struct batch batch;
     bool has_ways; /* something is in the way: it goes first, with all below it */
     struct sb_sync_counts *counts;
@@ -79,7 +79,7 @@ static enum sb_code is_protected(struct syncing *syncing, const char *name, size
                                  bool *found)
 {
     *found = syncing->protects_all;
-    return *found ? SB_OK : sb_name_set_covers(syncing->protected, name, size, found);
+    return *found ? SB_OK : sb_names_cover(syncing->protected, name, size, found);
 }
 
 /* Is it a file of the container, which lies in the tree? Then nothing is removed at all: the tree
@@ -398,8 +398,7 @@ static enum sb_code remove_going(struct syncing *syncing, bool first)
 /* It stays, and so do the directories above it. */
 static void protect_name(struct syncing *syncing, const char *name, size_t size)
 {
-    enum sb_code code =
-        IGNORED(sb_name_set_add(&syncing->protected, syncing->directory, name, size));
+    enum sb_code code = IGNORED(sb_names_put(&syncing->protected, syncing->directory, name, size));
 
     for (; !code && size > 0; size = sb_parent_size(name, size))
         code = IGNORED(keep(syncing, name, size));
@@ -567,11 +566,8 @@ static void close_all(struct syncing *syncing)
     sb_source_free(syncing->members);
     sb_own_files_free(syncing->own);
     sb_choice_free(syncing->choice);
-    sqlite3_finalize(syncing->add);
-    sqlite3_finalize(syncing->keep);
-    sqlite3_finalize(syncing->find);
-    sb_name_set_free(syncing->protected);
-    sb_database_close(syncing->db);
+    sb_names_free(syncing->protected);
+    sb_database_finish(syncing->db);
     if (syncing->fd >= 0)
         close(syncing->fd);
     sb_buf_release(&syncing->name);

@@ -5,7 +5,7 @@
 #include "archive/own/own_names.h"
 #include "archive/own/part.h"
 #include "core/number.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct sb_checkpoint {
     atomic_uint *shards; /* of the caller: how many are the archive's; may be NULL */
 
     struct sb_sink *sink; /* NULL: no stretch is open */
-    struct sb_name_set *same;
+    struct sb_names *same;
     struct sb_sink_counts counts;
 };
 
@@ -233,7 +233,7 @@ void sb_checkpoint_free(struct sb_checkpoint *run)
     sb_sink_free(run->sink);
     sb_hold_drop(&run->hold, false);
     sb_writer_free(run->guard);
-    sb_name_set_free(run->same);
+    sb_names_free(run->same);
     sb_progress_release(&run->progress);
     sb_buf_release(&run->place.last);
     sb_buf_release(&run->place.until);
@@ -425,9 +425,9 @@ enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)
 
 /* Names */
 
-enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen)
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_names *seen)
 {
-    return run->begun ? sb_seen_add_archive(seen, run->path) : SB_OK;
+    return run->begun ? sb_names_add_archive(seen, run->path) : SB_OK;
 }
 
 struct sb_sink_counts sb_checkpoint_counts(const struct sb_checkpoint *run)

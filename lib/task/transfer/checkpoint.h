@@ -43,7 +43,7 @@ FREEP(sb_checkpoint_free, struct sb_checkpoint)
 bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input);
 
 /* Adds the names that the archive has so far. */
-enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_seen *seen) SB_CHECKED;
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_names *seen) SB_CHECKED;
 
 /*
  * Begins the next input, once for each that was not finished. by_name: it is a tree, which may have

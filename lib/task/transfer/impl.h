@@ -39,17 +39,17 @@ struct sb_transfer_run {
     bool in_parts;
     int64_t part_offset;
     struct sb_item part_choice;      /* the sink's decision */
-    struct sb_seen_bytes part_bytes; /* of its parts so far */
+    struct sb_name_bytes part_bytes; /* of its parts so far */
     const char *block;               /* the rest of the last block of its bytes */
     size_t block_size;
     enum sb_code broken; /* the source failed after what was filled; why */
     struct sb_error why;
-    struct sb_name_set *left; /* files left out, by clean names of the source, which a hard link
-                             cannot link to; NULL: none, or the source has no hard links */
-    struct sb_name_set *conflicts; /* files of the source, by stored names; of other bytes in
+    struct sb_names *left;      /* files left out, by clean names of the source, which a hard link
+                                  cannot link to; NULL: none, or the source has no hard links */
+    struct sb_names *conflicts; /* files of the source, by stored names; of other bytes in
                                   an earlier source; NULL: none */
-    struct sb_buf path;            /* names that were computed */
-    struct sb_buf clean;           /* the current member's, as in the source */
+    struct sb_buf path;         /* names that were computed */
+    struct sb_buf clean;        /* the current member's, as in the source */
     struct sb_buf hard_link;
     struct sb_buf recoded;     /* buffer of original */
     struct sb_buf link_target; /* target of a symbolic link */

@@ -3,7 +3,7 @@
 #include "core/buf.h"
 #include "core/crc32c.h"
 #include "core/number.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static enum sb_code note_conflict(struct sb_transfer_run *transfer, const char *
 {
     if (transfer->source->unique)
         return SB_OK;
-    return sb_name_set_add(&transfer->conflicts, transfer->options->beside, name, size);
+    return sb_names_put(&transfer->conflicts, transfer->options->beside, name, size);
 }
 
 /* Names a conflict with the earlier source `first`; SB_OK: the run goes on without this one. */
@@ -54,13 +54,13 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
     const struct sb_member *member = &transfer->member;
     const struct sb_entry *entry = &member->entry;
     bool knows = (entry->has & SB_HAS_CRC) && !item->original;
-    struct sb_seen_bytes old;
+    struct sb_name_bytes old;
 
     if (options->duplicates != SB_DUPLICATE_ERROR) {
         transfer->sink->counts.left++;
         return SB_END;
     }
-    TRY(sb_seen_find_bytes(options->seen, entry->path, entry->path_size, &old));
+    TRY(sb_names_find_bytes(options->seen, entry->path, entry->path_size, &old));
     if (member->hard_link && old.known && !transfer->sink->unread) {
         item->compares = true;
         item->rival = first + 1;
@@ -86,15 +86,15 @@ static enum sb_code meet_rival(struct sb_transfer_run *transfer, int64_t first,
  */
 static enum sb_code judge_link(struct sb_transfer_run *transfer, const struct sb_item *item)
 {
-    struct sb_seen *seen = transfer->options->seen;
+    struct sb_names *seen = transfer->options->seen;
     const struct sb_entry *entry = &item->member.entry;
     const char *target = item->member.hard_link;
-    struct sb_seen_bytes link, bytes;
+    struct sb_name_bytes link, bytes;
     bool conflict;
 
-    TRY(sb_seen_find_bytes(seen, entry->path, entry->path_size, &link));
-    TRY(sb_seen_find_bytes(seen, target, strlen(target), &bytes));
-    TRY(sb_name_set_has(transfer->conflicts, target, strlen(target), &conflict));
+    TRY(sb_names_find_bytes(seen, entry->path, entry->path_size, &link));
+    TRY(sb_names_find_bytes(seen, target, strlen(target), &bytes));
+    TRY(sb_names_has(transfer->conflicts, target, strlen(target), &conflict));
     if (conflict || !bytes.known || !link.known || bytes.size != link.size ||
         bytes.crc32c != link.crc32c)
         return refuse_duplicate(transfer, entry, item->rival - 1);
@@ -149,27 +149,27 @@ enum sb_code sb_transfer_sum(const struct sb_transfer_run *transfer, struct sb_b
 static enum sb_code note_item(struct sb_transfer_run *transfer, const struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
-    struct sb_seen_bytes *bytes = &transfer->part_bytes;
+    struct sb_name_bytes *bytes = &transfer->part_bytes;
 
     if (item->part_offset == 0)
-        *bytes = (struct sb_seen_bytes){.link = entry->type == SB_LINK};
+        *bytes = (struct sb_name_bytes){.link = entry->type == SB_LINK};
     bytes->crc32c = sb_crc32c_combine(bytes->crc32c, item->sum, item->summed_size);
     bytes->size += item->summed_size;
     if (item->state == SB_ITEM_PART && !item->part_last)
         return SB_OK;
-    return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, bytes);
+    return sb_names_set_bytes(transfer->options->seen, entry->path, entry->path_size, bytes);
 }
 
 /* A hard link has the bytes of its target, which was before it. */
 static enum sb_code note_link(const struct sb_transfer_run *transfer, const struct sb_item *item)
 {
-    struct sb_seen *seen = transfer->options->seen;
+    struct sb_names *seen = transfer->options->seen;
     const struct sb_entry *entry = &item->member.entry;
     const char *target = item->member.hard_link;
-    struct sb_seen_bytes bytes;
+    struct sb_name_bytes bytes;
 
-    TRY(sb_seen_find_bytes(seen, target, strlen(target), &bytes));
-    return bytes.known ? sb_seen_set_bytes(seen, entry->path, entry->path_size, &bytes) : SB_OK;
+    TRY(sb_names_find_bytes(seen, target, strlen(target), &bytes));
+    return bytes.known ? sb_names_set_bytes(seen, entry->path, entry->path_size, &bytes) : SB_OK;
 }
 
 enum sb_code sb_transfer_note_sums(struct sb_transfer_run *transfer, const struct sb_batch *batch)
@@ -198,7 +198,7 @@ static enum sb_code meet_link(const struct sb_transfer_options *options,
     const char *target = member->hard_link;
     int64_t first;
 
-    TRY(sb_seen_find(options->seen, target, strlen(target), &first));
+    TRY(sb_names_find(options->seen, target, strlen(target), &first));
     if (first < 0 || (size_t)first == options->merged_number)
         return SB_OK;
     sb_report(options->notify, SB_PROBLEM, "missing", member->entry.path,
@@ -218,8 +218,8 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
         return SB_OK;
     if (sb_buf_add(&key, entry->path, entry->path_size) || sb_buf_add_char(&key, '/'))
         return sb_fail_memory();
-    TRY(sb_seen_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
-                         &first));
+    TRY(sb_names_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
+                          &first));
     return (size_t)first == options->merged_number ? SB_OK : SB_END;
 }
 
@@ -238,8 +238,8 @@ static enum sb_code transfer_meet(struct sb_transfer_run *transfer, struct sb_it
     if (entry->type == SB_DIR)
         return options->sink_dirs ? SB_OK : meet_dir(options, entry);
     item->sums = options->duplicates == SB_DUPLICATE_ERROR;
-    code = sb_seen_add_from(options->seen, entry->path, entry->path_size,
-                            (int64_t)options->merged_number, &first);
+    code = sb_names_add_from(options->seen, entry->path, entry->path_size,
+                             (int64_t)options->merged_number, &first);
     if (code == SB_OK && (size_t)first != options->merged_number)
         code = meet_rival(transfer, first, item);
     if (code || !member->hard_link || item->rival)
@@ -287,11 +287,11 @@ static enum sb_code meet_duplicate(struct sb_transfer_run *transfer, struct sb_i
     if (options->duplicates == SB_DUPLICATE_LAST || !options->seen || entry->type == SB_DIR)
         return SB_OK;
     if (options->merged) {
-        TRY(sb_seen_find(options->seen, entry->path, entry->path_size, &first));
+        TRY(sb_names_find(options->seen, entry->path, entry->path_size, &first));
         if (first < 0 || (size_t)first != options->merged_number)
             return transfer_meet(transfer, item);
     }
-    TRY(sb_seen_add(options->seen, entry->path, entry->path_size, &before));
+    TRY(sb_names_add(options->seen, entry->path, entry->path_size, &before));
     if (!before)
         return SB_OK;
     if (options->duplicates == SB_DUPLICATE_ERROR)
@@ -313,13 +313,13 @@ static enum sb_code sum_dry(const struct sb_transfer_run *transfer, struct sb_it
 {
     const struct sb_member *member = &transfer->member;
     const struct sb_entry *entry = &member->entry;
-    const struct sb_seen_bytes bytes = {
+    const struct sb_name_bytes bytes = {
         .size = entry->size, .crc32c = entry->crc32c, .link = entry->type == SB_LINK};
 
     if (entry->type == SB_DIR || member->special || transfer->sink->unread)
         return SB_OK;
     if ((entry->has & SB_HAS_CRC) && !item->original && !member->hard_link)
-        return sb_seen_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes);
+        return sb_names_set_bytes(transfer->options->seen, entry->path, entry->path_size, &bytes);
     item->compares = true;
     item->only_sums = true;
     return SB_OK;

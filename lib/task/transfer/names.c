@@ -1,7 +1,7 @@
+#include "store/names.h"
 #include "core/choice.h"
 #include "core/glob.h"
 #include "core/name.h"
-#include "store/name_set.h"
 #include "store/naming.h"
 #include "store/samples/samples.h"
 #include "task/fetch/stored_names.h"
@@ -213,7 +213,7 @@ enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer)
 
     if (transfer->source->unique || transfer->member.entry.type == SB_DIR)
         return SB_OK;
-    return sb_name_set_add(&transfer->left, transfer->options->beside, name->data, name->size);
+    return sb_names_put(&transfer->left, transfer->options->beside, name->data, name->size);
 }
 
 /*
@@ -232,7 +232,7 @@ static enum sb_code map_hard_link(struct sb_transfer_run *transfer, bool *recode
     if (problem)
         return SB_END;
     TRY(map_name(transfer, clean->data, clean->size, mapped));
-    TRY(sb_name_set_has(transfer->left, clean->data, clean->size, &transfer->target_left));
+    TRY(sb_names_has(transfer->left, clean->data, clean->size, &transfer->target_left));
     if (*recodes && taken)
         TRY(sb_taken_has(taken, SB_TAKEN_KEPT, mapped->data, mapped->size, &kept));
     *recodes = *recodes && !kept;

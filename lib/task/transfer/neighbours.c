@@ -9,12 +9,12 @@ enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *b
                                  const struct sb_notify *notify)
 {
     *neighbours = (struct sb_neighbours){.notify = notify};
-    return sb_seen_new(&neighbours->seen, beside);
+    return sb_names_new(&neighbours->seen, beside);
 }
 
 void sb_neighbours_end(struct sb_neighbours *neighbours)
 {
-    sb_seen_free(neighbours->seen);
+    sb_names_free(neighbours->seen);
     sb_buf_release(&neighbours->stem);
     sb_buf_release(&neighbours->columns);
     *neighbours = (struct sb_neighbours){0};
@@ -26,7 +26,7 @@ static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char 
 {
     int64_t place = neighbours->count * 2 + mark;
 
-    TRY(sb_seen_add_from(neighbours->seen, name, stem, place, &place));
+    TRY(sb_names_add_from(neighbours->seen, name, stem, place, &place));
     out->sample = place / 2;
     out->mark = place % 2;
     out->late = out->sample < neighbours->count;

@@ -8,14 +8,14 @@
 #define SB_TASK_TRANSFER_NEIGHBOURS_H
 
 #include "core/buf.h"
-#include "task/transfer/seen.h"
+#include "store/names.h"
 
 /* Zeroed at the beginning. */
 struct sb_neighbours {
     int64_t count;      /* of samples so far: the number of the next one */
     struct sb_buf stem; /* of the current one */
     bool mark;          /* the caller's, of the current one */
-    struct sb_seen *seen;
+    struct sb_names *seen;
     struct sb_buf columns; /* of the current sample */
     const struct sb_notify *notify;
 };

@@ -2,7 +2,7 @@
 
 #include "core/buf.h"
 #include "core/hash64.h"
-#include "task/transfer/seen.h"
+#include "store/names.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static const char marks[] = {
     [SB_TAKEN_SHORTENED] = 's', [SB_TAKEN_KEPT] = 'k', [SB_TAKEN_LINKED] = 'l'};
 
 struct sb_taken {
-    struct sb_seen *seen;
+    struct sb_names *seen;
     struct sb_hash_key key; /* owners are kept as hashes */
     struct sb_buf marked;
     int64_t kept;
@@ -26,7 +26,7 @@ enum sb_code sb_taken_new(struct sb_taken **out, const char *beside)
     if (!taken)
         return sb_fail_memory();
     TRY(sb_hash_key_draw(&taken->key));
-    TRY(sb_seen_new(&taken->seen, beside));
+    TRY(sb_names_new(&taken->seen, beside));
     *out = TAKE(taken);
     return SB_OK;
 }
@@ -35,7 +35,7 @@ void sb_taken_free(struct sb_taken *taken)
 {
     if (!taken)
         return;
-    sb_seen_free(taken->seen);
+    sb_names_free(taken->seen);
     sb_buf_release(&taken->marked);
     free(taken);
 }
@@ -60,7 +60,7 @@ enum sb_code sb_taken_look(struct sb_taken *taken, const char *name, size_t size
     int64_t place;
 
     TRY(mark(taken, OWNED, name, size));
-    TRY(sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place));
+    TRY(sb_names_find(taken->seen, taken->marked.data, taken->marked.size, &place));
     *other = place >= 0 && place != place_of(taken, from, from_size);
     return SB_OK;
 }
@@ -71,7 +71,7 @@ enum sb_code sb_taken_claim(struct sb_taken *taken, const char *name, size_t siz
     int64_t mine = place_of(taken, from, from_size), first;
 
     TRY(mark(taken, OWNED, name, size));
-    TRY(sb_seen_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first));
+    TRY(sb_names_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first));
     *other = first != mine;
     return SB_OK;
 }
@@ -82,7 +82,7 @@ enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note, const
     bool before;
 
     TRY(mark(taken, marks[note], name, size));
-    TRY(sb_seen_add(taken->seen, taken->marked.data, taken->marked.size, &before));
+    TRY(sb_names_add(taken->seen, taken->marked.data, taken->marked.size, &before));
     taken->kept += note == SB_TAKEN_KEPT;
     return SB_OK;
 }
@@ -93,7 +93,7 @@ enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note, const
     int64_t place;
 
     TRY(mark(taken, marks[note], name, size));
-    TRY(sb_seen_find(taken->seen, taken->marked.data, taken->marked.size, &place));
+    TRY(sb_names_find(taken->seen, taken->marked.data, taken->marked.size, &place));
     *has = place >= 0;
     return SB_OK;
 }

@@ -2,7 +2,7 @@
 
 #include "core/name.h"
 #include "core/number.h"
-#include "store/name_set.h"
+#include "store/names.h"
 #include "store/tree/tree.h"
 #include "task/fetch/stored_names.h"
 #include "task/transfer/impl.h"
@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+const char *const sb_duplicate_words[] = {"error", "first", "last", NULL};
 
 /* The first batches, and those of large files, have few items, so that every thread gets some. */
 #define FIRST_BATCH_ITEMS 16
@@ -258,8 +260,8 @@ enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
     if (place)
         place->bytes = transfer.bytes;
     sb_stored_names_free(transfer.names);
-    sb_name_set_free(transfer.left);
-    sb_name_set_free(transfer.conflicts);
+    sb_names_free(transfer.left);
+    sb_names_free(transfer.conflicts);
     sb_naming_release(&transfer.naming);
     sb_buf_release(&transfer.path);
     sb_buf_release(&transfer.clean);

@@ -13,11 +13,11 @@
 #define SB_TASK_TRANSFER_TRANSFER_H
 
 #include "core/share.h"
+#include "store/names.h"
 #include "store/sink.h"
 #include "store/source.h"
 #include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
-#include "task/transfer/seen.h"
 
 struct sb_filter;
 struct sb_taken;
@@ -43,6 +43,12 @@ struct sb_transfer_place {
     struct sb_buf until;
 };
 
+/* What to do with a duplicate name. */
+enum sb_duplicates { SB_DUPLICATE_ERROR, SB_DUPLICATE_FIRST, SB_DUPLICATE_LAST };
+
+/* The users' words for them, in this order; ends with NULL. */
+extern const char *const sb_duplicate_words[];
+
 struct sb_transfer_options {
     bool stored_names;  /* the source's names are stored names already: an archive's, pack's */
     const char *prefix; /* prepended to every name; NULL: nothing */
@@ -58,7 +64,7 @@ struct sb_transfer_options {
      * ("duplicate") and left out, or skipped.
      */
     enum sb_duplicates duplicates;
-    struct sb_seen *seen; /* the caller keeps it from one source to the next; NULL for LAST */
+    struct sb_names *seen; /* the caller keeps it from one source to the next; NULL for LAST */
 
     /*
      * When sources are merged: the names of all, among which this one has the number merged_number;

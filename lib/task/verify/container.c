@@ -5,9 +5,9 @@
 #include "core/number.h"
 #include "core/pipeline.h"
 #include "store/batch.h"
+#include "store/names.h"
 #include "store/naming.h"
 #include "store/unmatched.h"
-#include "task/transfer/seen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct check {
     struct sb_notify defects; /* makes defects of problems */
     struct sb_verify_result *result;
     struct sb_choice *choice; /* NULL: everything */
-    struct sb_seen *seen;     /* names so far */
+    struct sb_names *seen;    /* names so far */
     struct sb_naming naming;
     struct sb_buf text;
     int64_t members;
@@ -67,14 +67,14 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
         if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
                             &problem))
             return sb_fail_memory();
-        TRY(sb_seen_add(check->seen, check->text.data, check->text.size, &before));
+        TRY(sb_names_add(check->seen, check->text.data, check->text.size, &before));
         if (!before)
             report(check, SB_REMEDY_ENTRIES, "link", name,
                    "is a hard link to a name that does not come before it");
     }
     if (member->entry.type == SB_DIR)
         return SB_OK;
-    TRY(sb_seen_add(check->seen, name, size, &before));
+    TRY(sb_names_add(check->seen, name, size, &before));
     if (before && !sb_store_can(check->store, SB_CAN_REPEAT))
         report(check, SB_REMEDY_ENTRIES, "duplicate", name, "the name occurs twice");
     return SB_OK;
@@ -120,7 +120,7 @@ static enum sb_code next_member(struct check *check, struct sb_member *member)
             check->result->selected = true;
             /* A chosen member may be a hard link to it. */
             if (entry->type != SB_DIR)
-                TRY(sb_seen_add(check->seen, name, size, &before));
+                TRY(sb_names_add(check->seen, name, size, &before));
             continue;
         }
         TRY(check_names(check, member, name, size));
@@ -296,7 +296,7 @@ static enum sb_code run(struct check *check)
     check->naming.notify = &check->defects;
     if (options->path_count > 0)
         TRY(sb_choice_new(&check->choice, options->paths, options->path_count));
-    TRY(sb_seen_new(&check->seen, sb_store_path(check->store)));
+    TRY(sb_names_new(&check->seen, sb_store_path(check->store)));
     code = sb_store_source(
         check->store, &check->source,
         &(struct sb_source_options){.max_size = options->max_size, .threads = options->threads},
@@ -331,7 +331,7 @@ enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_
     events->result->unproved = sb_store_unproved(store);
     code = run(&check);
     sb_source_free(check.source);
-    sb_seen_free(check.seen);
+    sb_names_free(check.seen);
     sb_choice_free(check.choice);
     sb_naming_release(&check.naming);
     sb_buf_release(&check.text);

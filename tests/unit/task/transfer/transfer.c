@@ -364,12 +364,12 @@ static void repeated_names(void)
 {
     static const struct given given[] = {
         {.name = "a"}, {.name = "a", .type = SB_DIR}, {.name = "a"}, {.name = "b"}};
-    struct sb_seen *seen;
+    struct sb_names *seen;
 
     CHECK(!transfer(given, 4, false,
                     (struct sb_transfer_options){.threads = 1, .duplicates = SB_DUPLICATE_LAST}));
     CHECK(sink.count == 4);
-    CHECK(!sb_seen_new(&seen, "."));
+    CHECK(!sb_names_new(&seen, "."));
     CHECK(!transfer(given, 4, false,
                     (struct sb_transfer_options){
                         .threads = 1, .duplicates = SB_DUPLICATE_FIRST, .seen = seen}));
@@ -379,7 +379,7 @@ static void repeated_names(void)
                         .threads = 1, .duplicates = SB_DUPLICATE_ERROR, .seen = seen}));
     CHECK(sink.count == 1 && problems == 3);
     CHECK_TEXT(told, "duplicate b");
-    sb_seen_free(seen);
+    sb_names_free(seen);
 }
 
 static void strict_ends_at_the_first_problem(void)

@@ -1,21 +1,21 @@
-/* lib/store/name_set.h */
-#include "store/name_set.h"
+/* lib/store/names.h */
+#include "store/names.h"
 #include "check.h"
 
 #include <string.h>
 
-static struct sb_name_set *set;
+static struct sb_names *set;
 
 static void add(const char *name)
 {
-    CHECK(sb_name_set_add(&set, ".", name, strlen(name)) == SB_OK);
+    CHECK(sb_names_put(&set, ".", name, strlen(name)) == SB_OK);
 }
 
 static bool has(const char *name)
 {
     bool found;
 
-    CHECK(sb_name_set_has(set, name, strlen(name), &found) == SB_OK);
+    CHECK(sb_names_has(set, name, strlen(name), &found) == SB_OK);
     return found;
 }
 
@@ -23,14 +23,14 @@ static bool covers(const char *name)
 {
     bool found;
 
-    CHECK(sb_name_set_covers(set, name, strlen(name), &found) == SB_OK);
+    CHECK(sb_names_cover(set, name, strlen(name), &found) == SB_OK);
     return found;
 }
 
 static void nothing_is_in_a_set_that_is_not_made(void)
 {
     CHECK(!has("a") && !has("") && !covers("a/b"));
-    CHECK(sb_name_set_remove(set, "a", 1) == SB_OK && !set);
+    CHECK(sb_names_remove(set, "a", 1) == SB_OK && !set);
 }
 
 static void a_name_is_in_it_until_it_is_removed(void)
@@ -38,8 +38,8 @@ static void a_name_is_in_it_until_it_is_removed(void)
     add("a/b");
     add("a/b");
     CHECK(has("a/b") && !has("a") && !has("a/b/c"));
-    CHECK(sb_name_set_remove(set, "a/b", 3) == SB_OK);
-    CHECK(sb_name_set_remove(set, "other", 5) == SB_OK);
+    CHECK(sb_names_remove(set, "a/b", 3) == SB_OK);
+    CHECK(sb_names_remove(set, "other", 5) == SB_OK);
     CHECK(!has("a/b") && !covers("a/b"));
 }
 
@@ -54,9 +54,9 @@ static void the_empty_name_covers_everything(void)
 {
     bool found;
 
-    CHECK(sb_name_set_add(&set, ".", NULL, 0) == SB_OK);
+    CHECK(sb_names_put(&set, ".", NULL, 0) == SB_OK);
     CHECK(has("") && !has("x") && covers("x") && covers("x/y") && covers(""));
-    CHECK(sb_name_set_has(set, NULL, 0, &found) == SB_OK && found);
+    CHECK(sb_names_has(set, NULL, 0, &found) == SB_OK && found);
 }
 
 int main(void)
@@ -65,6 +65,6 @@ int main(void)
     RUN(a_name_is_in_it_until_it_is_removed);
     RUN(a_directory_covers_what_is_below_it);
     RUN(the_empty_name_covers_everything);
-    sb_name_set_free(set);
+    sb_names_free(set);
     return check_end();
 }
