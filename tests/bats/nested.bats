@@ -214,6 +214,31 @@ each() {
     done
 }
 
+@test "what is wrong with a member is said of its whole name, which sync --delete then leaves alone" {
+    python3 - <<'END'
+import io, tarfile
+def tar(*members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data, kind in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.type = len(data), kind
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+for name, kind in (("old.tar", tarfile.REGTYPE), ("new.tar", b"M")):
+    inner = tar(("b.tar", tar(("f", b"f", tarfile.REGTYPE), ("g", b"g", kind)), tarfile.REGTYPE))
+    with open(name, "wb") as out:
+        out.write(tar(("a.tar", inner, tarfile.REGTYPE), ("z", b"z", tarfile.REGTYPE)))
+END
+    mkdir tree
+    for to in o.barecat tree/; do
+        run_ok sb sync --nested old.tar "$to"
+        run_fail 1 sb sync --nested --delete new.tar "$to"
+        stderr_has 'shardbox sync: a/b/g: is only a part of a file that began in another volume; left out'
+        run_ok sb diff --nested -C old.tar "$to"
+    done
+}
+
 @test "headers and marks of one tar say nothing about another" {
     python3 - <<'END'
 import io, tarfile
