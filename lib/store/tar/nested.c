@@ -118,7 +118,7 @@ static enum sb_code look(struct nested *nested, struct sb_member *member)
     } else {
         TRY(read_head(nested));
         first = nested->head.data;
-        size = nested->head.size;
+        size = nested->hole > 0 ? 0 : nested->head.size; /* its feed would not have the hole */
     }
     if (size == 0 || !begins_as_tar(first, size, entry->size))
         return SB_OK;
