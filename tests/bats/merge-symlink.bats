@@ -815,6 +815,53 @@ input()'; }
     run_ok sb defrag --force src/b.barecat
 }
 
+@test "a view that cannot be looked at counts" {
+    mkdir at
+    sb merge-symlink -o at/v.barecat a.barecat
+    sb rm a.barecat a
+    mv at hidden
+    ln -s at at
+    run_fail 2 sb defrag a.barecat
+    stderr_has 'would be damaged: '
+    stderr_has 'at/v.barecat (Too many levels of symbolic links); remove them first'
+    rm at
+    mv hidden at
+    run_ok sb verify at/v.barecat
+    [[ $(linked_by a.barecat) == at/v.barecat ]]
+}
+
+@test "defrag ends before it damages a view that was made while it was at work" {
+    local kind tries
+    mkdir files
+    for i in {1..16}; do head -c 250000 /dev/urandom >"files/$i"; done
+    for kind in '' --hardlink; do
+        rm -f c.barecat* v.barecat*
+        sb pack c.barecat -C files .
+        sb rm c.barecat 1
+        sb defrag --bwlimit=2M c.barecat 2>log &
+        sleep 0.3
+        # It fails while the index changes.
+        for ((tries = 0; tries < 50; tries++)); do
+            # shellcheck disable=SC2086 # no option, or one
+            sb merge-symlink --force $kind -o v.barecat c.barecat 2>/dev/null && break
+        done
+        ((tries < 50)) || fail "no view could be made"
+        status=0
+        wait $! || status=$?
+        ((status == 2)) || fail "defrag ended with $status"
+        run_ok sb verify v.barecat
+        run_ok sb verify c.barecat
+        if [[ $kind ]]; then
+            grep -q 'has 2 hard links' log
+        else
+            grep -q 'other archives have links to its shards' log
+        fi
+        rm v.barecat*
+        run_ok sb defrag c.barecat
+        run_ok sb verify c.barecat
+    done
+}
+
 @test "a line that is torn is not glued to the next" {
     sb merge-symlink -o v.barecat a.barecat
     truncate -s -3 a.barecat-linked-by

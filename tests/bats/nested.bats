@@ -214,6 +214,58 @@ each() {
     done
 }
 
+@test "what is wrong with a member is said of its whole name, which sync --delete then leaves alone" {
+    python3 - <<'END'
+import io, tarfile
+def tar(*members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data, kind in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.type = len(data), kind
+            tar.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+for name, kind in (("old.tar", tarfile.REGTYPE), ("new.tar", b"M")):
+    inner = tar(("b.tar", tar(("f", b"f", tarfile.REGTYPE), ("g", b"g", kind)), tarfile.REGTYPE))
+    with open(name, "wb") as out:
+        out.write(tar(("a.tar", inner, tarfile.REGTYPE), ("z", b"z", tarfile.REGTYPE)))
+END
+    mkdir tree
+    for to in o.barecat tree/; do
+        run_ok sb sync --nested old.tar "$to"
+        run_fail 1 sb sync --nested --delete new.tar "$to"
+        stderr_has 'shardbox sync: a/b/g: is only a part of a file that began in another volume; left out'
+        run_ok sb diff --nested -C old.tar "$to"
+    done
+}
+
+@test "a hole among the first bytes is not passed over: what has one is a file" {
+    echo f >f
+    tar -c f | zstd -qc >frame
+    python3 - <<'END'
+import struct
+frame = open("frame", "rb").read()
+whole = b"\x50\x2a\x4d\x18" + struct.pack("<I", 8000) + bytes(8000) + frame
+open("whole", "wb").write(whole)
+runs = [(0, 100), (8000, len(whole) - 8000)]
+header = bytearray(512)
+for at, field in ((0, b"a.tar.zst"), (100, b"0000644"), (124, b"%011o" % (len(whole) - 7900)),
+                  (136, b"%011o" % 5), (156, b"S"), (257, b"ustar  "), (483, b"%011o" % len(whole))):
+    header[at:at + len(field)] = field
+for i, run in enumerate(runs):
+    header[386 + 24 * i:410 + 24 * i] = b"%011o\0%011o\0" % run
+header[148:156] = b" " * 8
+header[148:156] = b"%06o\0 " % sum(header)
+data = whole[:100] + whole[8000:]
+with open("x.tar", "wb") as out:
+    out.write(header + data + bytes(-len(data) % 512 + 1024))
+END
+    file=x.tar
+    each 0 unpack --nested --existing=replace -C out @
+    stderr_is ''
+    cmp whole out/a.tar.zst
+}
+
 @test "headers and marks of one tar say nothing about another" {
     python3 - <<'END'
 import io, tarfile

@@ -127,6 +127,9 @@ enum sb_code sb_mover_commit_index(struct sb_mover *mover)
     if (code == SB_OK)
         code = begin_again(mover);
     mover->broken = code != SB_OK;
+    /* Others may have made links to the shards meanwhile, to bytes that are free from now on. */
+    mover->may_free = false;
+    sb_mover_close_targets(mover);
     return code;
 }
 

@@ -274,8 +274,6 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
     CLEANUP(sb_freep) char *path = NULL;
     struct stat st;
 
-    if (mover->shards[shard].writable)
-        return SB_OK;
     TRY(sb_mover_may_free(mover));
     path = sb_mover_shard_path(mover, shard);
     if (!path)
@@ -294,7 +292,6 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
                        path, (uintmax_t)st.st_nlink);
     if (!mover->options.dry_run && access(path, W_OK))
         return sb_fail(SB_INVALID, "%s: cannot be written: %s", path, strerror(errno));
-    mover->shards[shard].writable = true;
     return SB_OK;
 }
 

@@ -25,10 +25,9 @@ struct move {
 struct mover_shard {
     dev_t device; /* identifies the file, through links */
     ino_t inode;
-    int64_t size;  /* as it was committed */
-    int64_t used;  /* bytes of files */
-    bool writable; /* result of sb_mover_may_write */
-    bool dirty;    /* written to since the last commit */
+    int64_t size; /* as it was committed */
+    int64_t used; /* bytes of files */
+    bool dirty;   /* written to since the last commit */
 };
 
 /*
@@ -51,7 +50,7 @@ struct sb_mover {
     sqlite3 *db;     /* in a write transaction from open to free, except just after a commit */
     int64_t version; /* PRAGMA data_version: changes when another connection commits */
     bool settled;    /* the note is this run's own */
-    bool may_free;   /* result of sb_mover_may_free */
+    bool may_free;   /* result of sb_mover_may_free, since the last commit */
     bool broken; /* the lock may be lost, or the state on disk is unknown: nothing may be undone */
 
     struct mover_shard *shards;

@@ -137,7 +137,6 @@ static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, con
     TRY(sb_sync_directory_of(path));
     mover->shards[shard].device = file.st_dev;
     mover->shards[shard].inode = file.st_ino;
-    mover->shards[shard].writable = false;
     sb_mover_close_targets(mover);
     return sb_mover_reopen_shards(mover);
 }

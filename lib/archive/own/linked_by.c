@@ -141,8 +141,11 @@ static enum sb_code is_linked(const char *path, const char *line, struct sb_buf 
     if ((*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path))) ||
         sb_buf_add_text(by, line))
         return sb_fail_memory();
-    if (lstat(by->data, &st))
-        return SB_OK;
+    if (lstat(by->data, &st)) {
+        /* What cannot be looked at may have one. */
+        *is = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
+        return *is && sb_buf_add_format(by, " (%s)", strerror(errno)) ? sb_fail_memory() : SB_OK;
+    }
     while (!*is && next_linked(by->data, &shard, original, &relative))
         *is = strcmp(original, path) == 0;
     if (*is && realpath(by->data, original) && sb_buf_set(by, original, strlen(original)))

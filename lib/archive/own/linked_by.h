@@ -5,7 +5,8 @@
  * It is a file beside the index, and no row in that: the archive stays as it is, as parity, locks,
  * a journal and readers that are at work require. A first line says what it is; then comes a line
  * for each archive, with its path, relative to the directory of this file where its links are
- * relative. A line whose archive is gone, or has no such link any more, says nothing. Not synced.
+ * relative. A line whose archive is gone, or has no such link any more, says nothing; one whose
+ * archive cannot be looked at counts. Not synced.
  */
 #ifndef SB_ARCHIVE_OWN_LINKED_BY_H
 #define SB_ARCHIVE_OWN_LINKED_BY_H

@@ -16,6 +16,7 @@ struct nested {
     struct sb_input *input; /* of outer */
     struct sb_source_options options;
     const struct sb_notify *notify;
+    struct sb_notify below; /* of inner */
 
     /* The tar that outer's current member is. */
     bool inside;             /* it is one, and this is not yet at its end */
@@ -117,7 +118,7 @@ static enum sb_code look(struct nested *nested, struct sb_member *member)
     } else {
         TRY(read_head(nested));
         first = nested->head.data;
-        size = nested->head.size;
+        size = nested->hole > 0 ? 0 : nested->head.size; /* its feed would not have the hole */
     }
     if (size == 0 || !begins_as_tar(first, size, entry->size))
         return SB_OK;
@@ -139,6 +140,18 @@ static enum sb_code put_below(const struct nested *nested, struct sb_buf *out, c
     return SB_OK;
 }
 
+/* What inner reports of a member is of one below the directory. */
+static void pass_below(void *context, enum sb_level level, const char *kind, const char *subject,
+                       const char *text)
+{
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    const struct nested *nested = context;
+
+    if (subject)
+        subject = IGNORED(put_below(nested, &name, subject)) ? NULL : name.data;
+    sb_report(nested->notify, level, kind, subject, "%s", text);
+}
+
 static enum sb_code open_inner(struct nested *nested)
 {
     struct sb_source_options options = nested->options;
@@ -147,7 +160,7 @@ static enum sb_code open_inner(struct nested *nested)
         return SB_OK;
     if (nested->section.size < SMALL)
         options.threads = 1;
-    return sb_source_open(&nested->inner, &nested->tar, &options, nested->notify);
+    return sb_source_open(&nested->inner, &nested->tar, &options, &nested->below);
 }
 
 static enum sb_code name_member(struct nested *nested, struct sb_member *member)
@@ -295,5 +308,6 @@ enum sb_code sb_tar_nest(struct sb_source **source, struct sb_input *input,
     nested->input = input;
     nested->options = *options;
     nested->notify = notify;
+    nested->below = (struct sb_notify){.call = pass_below, .context = nested};
     return SB_OK;
 }

@@ -1135,8 +1135,9 @@ static enum sb_code open_flow(struct tar_source *source, const struct sb_source_
 
     TRY(sb_flow_open(&source->flow, source->input, &how));
     if (sb_flow_in_one(source->flow) && (source->input->pipe || source->base.total >= SMALL_INPUT))
-        sb_report(source->notify, SB_NOTE, "one-piece", source->base.name,
-                  "is compressed in one piece, which one thread decompresses");
+        sb_report(source->notify, SB_NOTE, "one-piece", NULL,
+                  "%s: is compressed in one piece, which one thread decompresses",
+                  source->base.name);
     return SB_OK;
 }
 

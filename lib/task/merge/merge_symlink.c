@@ -237,6 +237,17 @@ static enum sb_code open_output(struct merge *merge)
     return sb_linker_new(&merge->linker, merge->writer, options->kind);
 }
 
+/* Who moves files of an input knows of the view since it was noted: not before. */
+static void note(struct merge *merge)
+{
+    struct sb_error error;
+
+    sb_linked_by_note(merge->options->output, &merge->counter.notify);
+    if (INTO(&error, sb_merged_rows_unchanged(merge->rows)))
+        sb_report(&merge->counter.notify, SB_PROBLEM, "changed", merge->options->output,
+                  "may be damaged already: %s, with --force", error.text);
+}
+
 static enum sb_code commit(struct merge *merge)
 {
     struct sb_merge_symlink_result *result = merge->result;
@@ -252,7 +263,7 @@ static enum sb_code commit(struct merge *merge)
     result->files = sb_writer_counts(merge->writer).files;
     result->bytes = sb_writer_counts(merge->writer).bytes;
     if (code == SB_OK)
-        sb_linked_by_note(merge->options->output, &merge->counter.notify);
+        note(merge);
     return code;
 }
 

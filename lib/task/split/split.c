@@ -254,6 +254,19 @@ static enum sb_code convert_part(struct split *split, int64_t part, struct sb_sp
     return code;
 }
 
+/* Who moves files of the archive knows of the part since it was noted: not before. */
+static void note_part(struct split *split)
+{
+    const struct sb_archive *archive = split->options->archive;
+
+    sb_linked_by_note(split->output.data, &split->counter.notify);
+    if (sb_archive_generation(archive) != sb_split_plan_generation(split->plan))
+        sb_report(&split->counter.notify, SB_PROBLEM, "changed", split->output.data,
+                  "may be damaged already: %s was changed by another process; run again, with "
+                  "--force",
+                  sb_archive_path(archive));
+}
+
 static enum sb_code make_part(struct split *split, int64_t part)
 {
     const struct sb_split_options *options = split->options;
@@ -274,7 +287,7 @@ static enum sb_code make_part(struct split *split, int64_t part)
     else if (!options->dry_run)
         TRY(options->link ? link_part(split, part) : convert_part(split, part, &made));
     if (options->link && !made.skipped && !options->dry_run)
-        sb_linked_by_note(split->output.data, &split->counter.notify);
+        note_part(split);
     split->files_done += files;
     sb_count_up(&split->bytes_done, bytes);
     split->result->parts++;
