@@ -1,8 +1,10 @@
-#include "task/mount/ahead.h"
-
+/*
+ * Reading ahead across files.
+ */
 #include "archive/content.h"
 #include "archive/shards.h"
 #include "core/crc32c.h"
+#include "task/mount/reading.h"
 
 #include <pthread.h>
 #include <stdlib.h>

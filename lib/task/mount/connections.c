@@ -127,16 +127,6 @@ struct sb_connection *sb_connections_take(struct sb_connections *connections)
     return &connections->connections[0];
 }
 
-void sb_connection_take_again(struct sb_connection *connection)
-{
-    pthread_mutex_lock(&connection->lock);
-}
-
-void sb_connection_give(struct sb_connection *connection)
-{
-    pthread_mutex_unlock(&connection->lock);
-}
-
 bool sb_connections_undo_journal(const struct sb_connections *connections)
 {
     const struct sb_archive *first = sb_connections_first(connections);

@@ -14,7 +14,7 @@
 struct sb_connections;
 
 struct sb_connection {
-    pthread_mutex_t lock; /* held by who took it */
+    pthread_mutex_t lock; /* held by who uses it */
     struct sb_archive *archive;
     bool refused; /* there can be no such connection */
 };
@@ -26,10 +26,9 @@ void sb_connections_free(struct sb_connections *connections); /* NULL is allowed
 
 struct sb_archive *sb_connections_first(const struct sb_connections *connections);
 
-/* One that no other thread uses now, or else the first. */
+/* One that no other thread uses now, or else the first; whose lock the caller then holds, and gives
+ * back. */
 struct sb_connection *sb_connections_take(struct sb_connections *connections);
-void sb_connection_take_again(struct sb_connection *connection);
-void sb_connection_give(struct sb_connection *connection);
 
 /* The code of a look-up: a writer's lock is waited for some minutes, but all threads together. */
 void sb_connections_note(struct sb_connections *connections, enum sb_code code);

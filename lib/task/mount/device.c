@@ -1,7 +1,6 @@
 #include "task/mount/device.h"
 
 #include "core/number.h"
-#include "task/mount/mounted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,26 +79,15 @@ static void hear(int fd, char *said, size_t capacity)
         memmove(said, said + strlen(name), strlen(said + strlen(name)) + 1);
 }
 
-static int spawn(pid_t *child, char *const *words, char **environment, int heard)
-{
-    posix_spawn_file_actions_t actions;
-    int failure;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, heard, STDERR_FILENO);
-    failure = posix_spawnp(child, words[0], &actions, NULL, words, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    return failure;
-}
-
 /*
  * Runs the helper, which gets one end of a pair of sockets as _FUSE_COMMFD, unless that is -1.
  * False where there is none; *status is its own.
  */
 static bool run_helper(char *const *words, int socket, int *status, struct refusal *refusal)
 {
+    CLEANUP(sb_freep) char **environment = NULL;
+    posix_spawn_file_actions_t actions;
     char variable[32];
-    char **environment;
     size_t count = 0;
     int ends[2], failure;
     pid_t child;
@@ -107,16 +95,16 @@ static bool run_helper(char *const *words, int socket, int *status, struct refus
     while (environ[count])
         count++;
     environment = calloc(count + 2, sizeof(*environment));
-    if (!environment || pipe2(ends, O_CLOEXEC) != 0) {
-        free(environment);
+    if (!environment || pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    }
     memcpy(environment, environ, count * sizeof(*environment));
     snprintf(variable, sizeof(variable), "_FUSE_COMMFD=%d", socket);
     if (socket >= 0)
         environment[count] = variable;
-    failure = spawn(&child, words, environment, ends[1]);
-    free(environment);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    failure = posix_spawnp(&child, words[0], &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (!failure)
         hear(ends[0], refusal->said, sizeof(refusal->said));
@@ -260,11 +248,6 @@ static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mount
                    mounted->inner);
 }
 
-static bool is_ours(const struct sb_mounted *mounted, const char *real)
-{
-    return strcmp(mounted->type, TYPE) == 0 && strcmp(mounted->path, real) == 0;
-}
-
 /* Has it lost its server? The system answers from what it keeps, but never this. */
 static bool is_dead(const char *dir)
 {
@@ -276,19 +259,18 @@ static bool is_dead(const char *dir)
 /* Unmounts what is at the top there, if a server of ours that is gone has left it. */
 static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared)
 {
+    CLEANUP(sb_freep) char *real = NULL;
     struct sb_mounted mounted;
-    char *real;
-    enum sb_code code = sb_mounted_at(&mounted, list, dir, &real);
 
     *cleared = false;
-    if (!code && is_ours(&mounted, real) && is_dead(real)) {
-        code = refuse_inner(dir, &mounted);
-        if (!code && !unmount(real, true))
-            code = sb_fail_errno(errno, "%s: has lost its server, and cannot be unmounted", dir);
-        *cleared = true;
-    }
-    free(real);
-    return code;
+    TRY(sb_mounted_at(&mounted, list, dir, &real));
+    if (strcmp(mounted.type, TYPE) != 0 || strcmp(mounted.path, real) != 0 || !is_dead(real))
+        return SB_OK;
+    TRY(refuse_inner(dir, &mounted));
+    if (!unmount(real, true))
+        return sb_fail_errno(errno, "%s: has lost its server, and cannot be unmounted", dir);
+    *cleared = true;
+    return SB_OK;
 }
 
 static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
@@ -347,23 +329,18 @@ static enum sb_code fail_unmount(const char *dir, int failure)
     return sb_fail_errno(failure, "%s: cannot be unmounted", dir);
 }
 
-/* Its numbers are its own while it has its connection: so this is known after they were found. */
-static bool is_connected(const struct sb_device *device)
-{
-    struct pollfd state = {.fd = device->fd};
-
-    return poll(&state, 1, 0) == 0;
-}
-
 /* While others mount and unmount, a line may be missing in the list. SB_NOENT: it is not mounted.
  */
 static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted)
 {
+    struct pollfd state = {.fd = device->fd};
     enum sb_code code = SB_NOENT;
 
     for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
         code = sb_mounted_find(mounted, device->list, device->id, device->device);
-    return !code && !is_connected(device) ? SB_NOENT : code;
+    /* Its numbers are its own while it has its connection: so that is known after they were found.
+     */
+    return !code && poll(&state, 1, 0) != 0 ? SB_NOENT : code;
 }
 
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
@@ -373,25 +350,17 @@ enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    code = refuse_inner(mounted.path, &mounted);
-    if (!code && mounted.hidden)
-        code = sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",
+    TRY(refuse_inner(mounted.path, &mounted));
+    if (mounted.hidden)
+        return sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",
                        mounted.path);
-    if (!code && !unmount(mounted.path, lazy))
-        code = fail_unmount(mounted.path, errno);
-    return code;
+    return unmount(mounted.path, lazy) ? SB_OK : fail_unmount(mounted.path, errno);
 }
 
 void sb_device_release(struct sb_device *device)
 {
     sb_mounted_list_free(device->list);
     device->list = NULL;
-}
-
-/* The helper has said no more than that it could not. */
-static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
-{
-    return failure == EPERM && !lazy && mounted->user == getuid() ? EBUSY : failure;
 }
 
 enum sb_code sb_device_unmount(const char *dir, bool lazy)
@@ -409,7 +378,8 @@ enum sb_code sb_device_unmount(const char *dir, bool lazy)
                        "%s: is a file system of type %s, which 'shardbox mount' has not mounted",
                        dir, mounted.type);
     TRY(refuse_inner(dir, &mounted));
-    if (!unmount(real, lazy))
-        return fail_unmount(dir, explain(&mounted, lazy, errno));
-    return SB_OK;
+    if (unmount(real, lazy))
+        return SB_OK;
+    /* The helper has said no more than that it could not. */
+    return fail_unmount(dir, errno == EPERM && !lazy && mounted.user == getuid() ? EBUSY : errno);
 }

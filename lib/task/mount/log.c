@@ -75,8 +75,7 @@ static void add(struct sb_log *log, enum sb_level level, const char *kind, const
     pthread_cond_signal(&log->more);
     pthread_mutex_unlock(&log->lock);
     /* It is non-blocking, and fails only if it was written to already. */
-    if (write(log->wake, &one, sizeof(one)) < 0)
-        return;
+    (void)!write(log->wake, &one, sizeof(one));
 }
 
 void sb_log_add(struct sb_log *log, enum sb_level level, const char *kind, const char *subject,

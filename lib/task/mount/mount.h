@@ -91,6 +91,7 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status) SB
 
 /* Unmounts, if it is mounted still. */
 void sb_mount_free(struct sb_mount *mount); /* NULL is allowed */
+FREEP(sb_mount_free, struct sb_mount)
 
 /* Unmounts what is mounted at a directory, by this program: nothing else (SB_INVALID). lazy: also
  * while it is in use. */

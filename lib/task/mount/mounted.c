@@ -1,8 +1,10 @@
-#include "task/mount/mounted.h"
-
+/*
+ * What is mounted where.
+ */
 #include "core/buf.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "task/mount/device.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,12 +207,11 @@ static const struct line *inner_of(const struct sb_mounted_list *list, const str
 static enum sb_code find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
                          const uint64_t *device)
 {
-    enum sb_code code = read_list(list);
-    const struct line *line = code ? NULL : line_of(list, id), *inner;
+    const struct line *line, *inner;
 
     *out = (struct sb_mounted){0};
-    if (code)
-        return code;
+    TRY(read_list(list));
+    line = line_of(list, id);
     if (!line || (device && line->device != *device))
         return sb_fail(SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
     inner = inner_of(list, line);

@@ -4,10 +4,8 @@
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/time.h"
-#include "task/mount/ahead.h"
 #include "task/mount/log.h"
 #include "task/mount/pieces.h"
-#include "task/mount/unpacked.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -100,11 +98,6 @@ static struct set *lock_set(struct sb_reading *reading, uint64_t number)
     return set;
 }
 
-static void unlock_set(struct set *set)
-{
-    pthread_mutex_unlock(&set->lock);
-}
-
 /* NULL: it is not there. */
 static struct file *find(struct set *set, uint64_t number)
 {
@@ -171,7 +164,7 @@ static bool forget(struct sb_reading *reading, uint64_t number)
         *damaged = set->damaged[--set->damaged_count];
     if (file)
         drop_file(reading, file);
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     return known;
 }
 
@@ -190,7 +183,7 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
     }
     if (damaged)
         damaged->seen = sb_clock_ns();
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     if (known)
         return;
     atomic_store(&reading->any_kept, true);
@@ -207,7 +200,7 @@ static uint64_t find_kept(struct set *set)
         if (set->damaged[k].kept)
             number = set->damaged[k].number;
     }
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     return number;
 }
 
@@ -218,7 +211,7 @@ static void mark_dropped(struct sb_reading *reading, uint64_t number)
 
     if (damaged)
         damaged->kept = false;
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
 }
 
 void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, uint64_t),
@@ -243,7 +236,7 @@ static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
     const struct damaged *damaged = find_damaged(set, number);
 
     *again = damaged && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     return damaged != NULL;
 }
 
@@ -332,11 +325,11 @@ static enum sb_code follow(struct sb_reading *reading, struct sb_node *node, int
     again = file->pieces.again;
     if (whole)
         drop_file(reading, file);
-    unlock_set(set);
-    if (whole && again && crc == node->entry.crc32c)
-        return check(reading, node);
-    if (!whole || crc == node->entry.crc32c)
+    pthread_mutex_unlock(&set->lock);
+    if (!whole)
         return SB_OK;
+    if (crc == node->entry.crc32c)
+        return again ? check(reading, node) : SB_OK;
     return sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
                    node->entry.crc32c);
 }
@@ -346,14 +339,15 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
 {
     struct sb_content *content = sb_tree_content(node->tree);
 
-    if (!sb_shards_hold(sb_content_shards(content), node->entry.shard))
-        return sb_unpacked_read(reading->unpacked, node, offset, data, size) ? sb_error()->code
-                                                                             : is_still_same(node);
+    if (!sb_shards_hold(sb_content_shards(content), node->entry.shard)) {
+        TRY(sb_unpacked_read(reading->unpacked, node, offset, data, size));
+        return is_still_same(node);
+    }
     TRY(sb_content_read_part(content, &node->entry, offset, data, size));
     TRY(is_still_same(node));
-    if (reading->check && (node->entry.has & SB_HAS_CRC))
-        TRY(follow(reading, node, offset, data, size));
-    return SB_OK;
+    if (!reading->check || !(node->entry.has & SB_HAS_CRC))
+        return SB_OK;
+    return follow(reading, node, offset, data, size);
 }
 
 /* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */

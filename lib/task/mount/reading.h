@@ -11,8 +11,10 @@
 
 #include "task/mount/tree.h"
 
+struct sb_ahead;
 struct sb_log;
 struct sb_reading;
+struct sb_unpacked;
 
 /* readahead: bytes that are read at once where files are read in stored order; 0: none. */
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
@@ -41,5 +43,33 @@ void sb_reading_drop_damaged(struct sb_reading *reading,
  * before, and not all: the system may keep bytes that were wrong then. */
 enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
                               bool *in_part) SB_CHECKED;
+
+/*
+ * Reading ahead across files: where a program reads small files in the order in which they are
+ * stored, a large part of a shard is read at once, and the next files are taken out of it. The
+ * bytes of a file are only taken if they match its checksum, so it matters not that writers may
+ * change the archive meanwhile. bytes: how much is read at once; memory is a few times that.
+ */
+enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes) SB_CHECKED;
+void sb_ahead_free(struct sb_ahead *ahead); /* NULL is allowed */
+
+/* Copies all bytes of a file; false: they are not there, and must be read. */
+bool sb_ahead_read(struct sb_ahead *ahead, const struct sb_node *node, void *data);
+
+/*
+ * Members that have no bytes of their own in their container, as those of a zip that are
+ * compressed: a program reads them in pieces, and a decompressor only from the beginning. The last
+ * few that were read are kept whole, in unnamed temporary files.
+ */
+enum sb_code sb_unpacked_new(struct sb_unpacked **out) SB_CHECKED;
+void sb_unpacked_free(struct sb_unpacked *unpacked); /* NULL is allowed */
+
+/* Where those go without TMPDIR: beside the container there may be nothing to write to. */
+#define SB_MOUNT_TEMPORARY "/tmp/"
+
+/* Reads bytes of the member, which must exist. Errors as sb_content_stream; SB_SYSTEM also for
+ * temporary files. */
+enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
+                              void *data, size_t size) SB_CHECKED;
 
 #endif

@@ -25,6 +25,7 @@ struct sb_roots_totals {
 enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
                            struct sb_log *log) SB_CHECKED;
 void sb_roots_free(struct sb_roots *roots); /* NULL is allowed */
+FREEP(sb_roots_free, struct sb_roots)
 
 /* The node of a number; as sb_tree_node. */
 enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number,

@@ -1,12 +1,12 @@
 /*
  * A mount from its opening to its end.
  */
+#include "core/array.h"
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/thread.h"
 #include "core/time.h"
 #include "task/mount/device.h"
-#include "task/mount/dropper.h"
-#include "task/mount/hidden.h"
 #include "task/mount/log.h"
 #include "task/mount/mount.h"
 #include "task/mount/roots.h"
@@ -30,10 +30,18 @@ struct sb_mount {
     struct sb_roots *roots;
     struct sb_server *server;
     struct sb_workers *workers;
-    struct sb_dropper *dropper;
     int signals; /* -1: not started */
     struct sb_device device;
     bool mounted; /* by us */
+
+    /* A thread that makes the system forget bytes of damaged files: that waits for reads which may
+     * take long, and nobody else should wait for them. */
+    pthread_t dropper;
+    bool has_dropper;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t more;
+    bool any_damaged; /* there may be such files */
+    bool ending;
 };
 
 /* While it is served. */
@@ -47,30 +55,26 @@ struct serving {
 
 enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options)
 {
-    struct sb_mount *mount = calloc(1, sizeof(*mount));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_mount_freep) struct sb_mount *mount = calloc(1, sizeof(*mount));
+    enum sb_code code;
 
     *out = NULL;
     if (!mount)
         return sb_fail_memory();
+    pthread_mutex_init(&mount->lock, NULL);
+    pthread_cond_init(&mount->more, NULL);
     mount->options = *options;
     mount->signals = -1;
     mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mount->wake < 0)
-        code = sb_fail_errno(errno, "eventfd");
-    if (!code)
-        code = sb_log_new(&mount->log, mount->wake);
-    if (!code)
-        code = sb_roots_open(&mount->roots, &mount->options, mount->log);
-    if (mount->log)
-        sb_log_drain(mount->log, options->notify);
-    if (!code)
-        code = sb_server_new(&mount->server, &mount->options, mount->roots, mount->log);
-    if (code)
-        sb_mount_free(mount);
-    else
-        *out = mount;
-    return code;
+        return sb_fail_errno(errno, "eventfd");
+    TRY(sb_log_new(&mount->log, mount->wake));
+    code = sb_roots_open(&mount->roots, &mount->options, mount->log);
+    sb_log_drain(mount->log, options->notify);
+    TRY(code);
+    TRY(sb_server_new(&mount->server, &mount->options, mount->roots, mount->log));
+    *out = TAKE(mount);
+    return SB_OK;
 }
 
 /* False: it is in use, or something else keeps it: the last failure says what. */
@@ -155,22 +159,57 @@ static void end_if_idle(struct serving *serving)
         serving->idle_from = sb_clock_ns();
 }
 
-static void sleep_again(const struct sb_mount *mount)
+/* False: the dropper is to end. */
+static bool wait_for_damaged(struct sb_mount *mount)
 {
-    uint64_t count;
+    bool ending;
 
-    if (read(mount->wake, &count, sizeof(count)) < 0)
+    pthread_mutex_lock(&mount->lock);
+    while (!mount->any_damaged && !mount->ending)
+        pthread_cond_wait(&mount->more, &mount->lock);
+    mount->any_damaged = false;
+    ending = mount->ending;
+    pthread_mutex_unlock(&mount->lock);
+    return !ending;
+}
+
+static void *run_dropper(void *argument)
+{
+    struct sb_mount *mount = argument;
+
+    while (wait_for_damaged(mount))
+        sb_server_drop_damaged(mount->server);
+    return NULL;
+}
+
+static void tell_dropper(struct sb_mount *mount, bool *what)
+{
+    pthread_mutex_lock(&mount->lock);
+    *what = true;
+    pthread_cond_signal(&mount->more);
+    pthread_mutex_unlock(&mount->lock);
+}
+
+/* While there are still threads that answer. */
+static void end_dropper(struct sb_mount *mount)
+{
+    if (!mount->has_dropper)
         return;
+    tell_dropper(mount, &mount->ending);
+    pthread_join(mount->dropper, NULL);
+    mount->has_dropper = false;
 }
 
 /* What other threads do, if there are any. Who answers requests may not drop: files that
  * were damaged stay so then. */
 static void take_news(struct sb_mount *mount)
 {
-    sleep_again(mount);
+    uint64_t count;
+
+    (void)!read(mount->wake, &count, sizeof(count));
     sb_log_drain(mount->log, mount->options.notify);
-    if (mount->dropper)
-        sb_dropper_wake(mount->dropper);
+    if (mount->has_dropper)
+        tell_dropper(mount, &mount->any_damaged);
     else if (sb_workers_device(mount->workers) < 0)
         sb_server_drop_damaged(mount->server);
 }
@@ -210,30 +249,25 @@ static void finish(struct sb_mount *mount)
         sb_log_add(mount->log, SB_PROBLEM, "left", "left without a server", "%s", err.text);
         mount->mounted = false;
     }
-    sb_dropper_end(mount->dropper);
-    mount->dropper = NULL;
+    end_dropper(mount);
     sb_workers_stop(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
     sb_log_end(mount->log);
 }
 
-/* A blocked signal comes also where it is ignored, as by nohup. */
-static void add_unless_ignored(sigset_t *signals, int number)
-{
-    struct sigaction action;
-
-    if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-        sigaddset(signals, number);
-}
-
 static void list_signals(sigset_t *signals)
 {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+
     sigemptyset(signals);
-    add_unless_ignored(signals, SIGINT);
-    add_unless_ignored(signals, SIGTERM);
-    add_unless_ignored(signals, SIGHUP);
     sigaddset(signals, SIGCHLD);
+    /* A blocked signal comes also where it is ignored, as by nohup. */
+    for (size_t i = 0; i < ARRAY_SIZE(ending); i++) {
+        if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(signals, ending[i]);
+    }
 }
 
 void sb_mount_block_signals(sigset_t *before)
@@ -252,9 +286,9 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(errno, "signalfd");
-    TRY(sb_workers_start(&mount->workers, sb_server_session(mount->server), mount->options.threads,
+    TRY(sb_workers_start(&mount->workers, mount->server->session, mount->options.threads,
                          mount->wake));
-    TRY(sb_dropper_start(&mount->dropper, mount->server));
+    mount->has_dropper = sb_thread_start(&mount->dropper, run_dropper, mount);
     sb_log_start(mount->log, mount->options.notify);
     return SB_OK;
 }
@@ -289,7 +323,7 @@ void sb_mount_free(struct sb_mount *mount)
         return;
     IGNORED(detach(mount, true));
     sb_device_release(&mount->device);
-    sb_dropper_end(mount->dropper);
+    end_dropper(mount);
     sb_workers_stop(mount->workers);
     sb_server_free(mount->server);
     sb_roots_free(mount->roots);
@@ -298,6 +332,8 @@ void sb_mount_free(struct sb_mount *mount)
         close(mount->signals);
     if (mount->wake >= 0)
         close(mount->wake);
+    pthread_cond_destroy(&mount->more);
+    pthread_mutex_destroy(&mount->lock);
     free(mount);
 }
 

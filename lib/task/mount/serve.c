@@ -7,7 +7,6 @@
 #include "task/mount/log.h"
 #include "task/mount/reading.h"
 #include "task/mount/roots.h"
-#include "task/mount/server.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,11 +32,6 @@ struct sb_block {
     struct sb_block *next;
     char data[READ_MOST];
 };
-
-static struct sb_server *server_of(fuse_req_t request)
-{
-    return fuse_req_userdata(request);
-}
 
 static struct sb_block *take_block(struct sb_server *server)
 {
@@ -75,11 +69,6 @@ int sb_server_errno(struct sb_server *server, const char *what, enum sb_code cod
             sb_log_add(server->log, SB_PROBLEM, "error", what, "%s", sb_error()->text);
         return code == SB_LOCKED ? EBUSY : EIO;
     }
-}
-
-static int64_t blocks_of(int64_t size)
-{
-    return size / 512 + (size % 512 > 0);
 }
 
 static struct timespec time_of(const struct sb_tree *tree, const struct sb_entry *entry)
@@ -142,7 +131,7 @@ void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
         return;
     }
     st->st_size = entry->size;
-    st->st_blocks = blocks_of(entry->size);
+    st->st_blocks = entry->size / 512 + (entry->size % 512 > 0);
 }
 
 void sb_server_fill_entry(const struct sb_server *server, const struct sb_tree *tree,
@@ -178,8 +167,8 @@ static void init(void *context, struct fuse_conn_info *connection)
 
 static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_server *server = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     struct fuse_entry_param param;
     enum sb_code code = sb_roots_find(server->roots, parent, name, &node);
 
@@ -191,7 +180,6 @@ static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
         fuse_reply_entry(request, &param);
     else
         fuse_reply_err(request, sb_server_errno(server, name, code));
-    sb_node_release(&node);
 }
 
 /* Nothing is kept for a number. */
@@ -211,8 +199,8 @@ static void forget_multi(fuse_req_t request, size_t count, struct fuse_forget_da
 
 static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_server *server = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     struct stat st;
     enum sb_code code = sb_roots_node(server->roots, number, &node);
 
@@ -223,7 +211,6 @@ static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
         sb_server_fill(server, node.tree, &node.entry, number, &st);
         fuse_reply_attr(request, &st, server->timeout);
     }
-    sb_node_release(&node);
 }
 
 static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fuse_ino_t number,
@@ -252,7 +239,7 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
     bool again;
 
     do {
-        struct sb_node node = {0};
+        CLEANUP(sb_node_release) struct sb_node node = {0};
 
         code = read_once(server, &node, number, type, offset, data, size, got);
         changed += code == SB_CHANGED;
@@ -262,7 +249,6 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
             sb_tree_drop(node.tree, &node.inode);
             again = true;
         }
-        sb_node_release(&node);
     } while (again);
     return code;
 }
@@ -276,7 +262,7 @@ static int errno_of_read(struct sb_server *server, enum sb_code code)
 
 static void readlink_of(fuse_req_t request, fuse_ino_t number)
 {
-    struct sb_server *server = server_of(request);
+    struct sb_server *server = fuse_req_userdata(request);
     char target[PATH_MAX];
     size_t got = 0;
     enum sb_code code = read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got);
@@ -291,8 +277,8 @@ static void readlink_of(fuse_req_t request, fuse_ino_t number)
 
 static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_server *server = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     enum sb_code code = SB_OK;
     bool in_part = false;
 
@@ -310,7 +296,6 @@ static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
         fuse_reply_err(request, sb_server_errno(server, NULL, code));
     else
         fuse_reply_open(request, info);
-    sb_node_release(&node);
 }
 
 static void release_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
@@ -323,7 +308,7 @@ static void release_file(fuse_req_t request, fuse_ino_t number, struct fuse_file
 static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
                       struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
+    struct sb_server *server = fuse_req_userdata(request);
     struct sb_block *block = take_block(server);
     size_t got = 0;
     enum sb_code code;
@@ -344,7 +329,7 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
 
 static void statfs_of(fuse_req_t request, fuse_ino_t number)
 {
-    struct sb_server *server = server_of(request);
+    struct sb_server *server = fuse_req_userdata(request);
     struct sb_roots_totals totals;
     struct statvfs st = {.f_bsize = STATFS_BLOCK, .f_frsize = STATFS_BLOCK, .f_namemax = NAME_MAX};
 
@@ -377,24 +362,21 @@ static const struct fuse_lowlevel_ops operations = {
 enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
                            struct sb_roots *roots, struct sb_log *log)
 {
-    struct sb_server *server = calloc(1, sizeof(*server));
+    CLEANUP(sb_server_freep) struct sb_server *server = calloc(1, sizeof(*server));
 
     *out = NULL;
     if (!server)
         return sb_fail_memory();
-    if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
-                       (size_t)options->readahead, log)) {
-        free(server);
-        return sb_error()->code;
-    }
+    pthread_mutex_init(&server->lock, NULL);
+    TRY(sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
+                       (size_t)options->readahead, log));
     server->options = options;
     server->roots = roots;
     server->log = log;
     server->uid = getuid();
     server->gid = getgid();
     server->timeout = options->immutable ? FOREVER : 1.0;
-    pthread_mutex_init(&server->lock, NULL);
-    *out = server;
+    *out = TAKE(server);
     return SB_OK;
 }
 
@@ -424,11 +406,6 @@ static void drop_kept(void *context, uint64_t number)
 void sb_server_drop_damaged(struct sb_server *server)
 {
     sb_reading_drop_damaged(server->reading, drop_kept, server->session);
-}
-
-struct fuse_session *sb_server_session(struct sb_server *server)
-{
-    return server->session;
 }
 
 enum sb_code sb_server_take(struct sb_server *server, int device)

@@ -9,7 +9,7 @@
 #include "archive/shards.h"
 #include "core/array.h"
 #include "task/mount/roots.h"
-#include "task/mount/server.h"
+#include "task/mount/serve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -289,7 +289,7 @@ static void reply_text(fuse_req_t request, const char *text, size_t length, size
 void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
 {
     struct sb_server *server = fuse_req_userdata(request);
-    struct sb_node node = {0};
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     char text[32];
     enum sb_code code;
 
@@ -305,14 +305,13 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
         fuse_reply_err(request, ENODATA);
     else
         reply_text(request, text, strlen(text), size);
-    sb_node_release(&node);
 }
 
 void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 {
     static const char *const names[] = {"user.crc32c", "user.shard", "user.offset"};
     struct sb_server *server = fuse_req_userdata(request);
-    struct sb_node node = {0};
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     char list_of_names[64], text[32];
     size_t length = 0;
     enum sb_code code = sb_roots_node(server->roots, number, &node);
@@ -327,5 +326,4 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
         fuse_reply_err(request, sb_server_errno(server, "listxattr", code));
     else
         reply_text(request, list_of_names, length, size);
-    sb_node_release(&node);
 }

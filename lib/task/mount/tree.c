@@ -4,16 +4,29 @@
 #include "core/context.h"
 #include "core/file.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "core/time.h"
 #include "store/catalog.h"
 #include "task/mount/connections.h"
-#include "task/mount/known.h"
 #include "task/mount/mount.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define SLOTS     1024
+#define LOCKS     16
+#define PATH_MOST 288
+
+/* An entry that was looked up. */
+struct slot {
+    uint64_t number; /* 0: empty */
+    int64_t since;
+    struct sb_entry entry;
+    char path[PATH_MOST];
+};
 
 struct sb_tree {
     atomic_uint holders;
@@ -22,8 +35,13 @@ struct sb_tree {
     struct sb_store *store;
     struct sb_file *file; /* NULL: it is an archive, or several files */
     struct sb_content *content;
-    struct sb_known *known;
     struct sb_connections *connections;
+
+    /* The last ones by their number: a program that looks a file up opens and reads it next. As
+     * many as fit, whatever is walked. */
+    int64_t lifetime;
+    pthread_mutex_t locks[LOCKS]; /* each of some slots */
+    struct slot slots[SLOTS];
 };
 
 struct sb_tree_dir {
@@ -55,16 +73,6 @@ bool sb_node_is_same(const struct sb_node *node)
             sb_inode_tail(&node->entry, node->tree->epoch) == node->inode.tail);
 }
 
-static void free_tree(struct sb_tree *tree)
-{
-    sb_content_free(tree->content);
-    sb_connections_free(tree->connections);
-    sb_file_free(tree->file);
-    sb_known_free(tree->known);
-    sb_store_free(tree->store);
-    free(tree);
-}
-
 struct sb_tree *sb_tree_ref(struct sb_tree *tree)
 {
     atomic_fetch_add(&tree->holders, 1);
@@ -73,8 +81,15 @@ struct sb_tree *sb_tree_ref(struct sb_tree *tree)
 
 void sb_tree_unref(struct sb_tree *tree)
 {
-    if (tree && atomic_fetch_sub(&tree->holders, 1) == 1)
-        free_tree(tree);
+    if (!tree || atomic_fetch_sub(&tree->holders, 1) > 1)
+        return;
+    sb_content_free(tree->content);
+    sb_connections_free(tree->connections);
+    sb_file_free(tree->file);
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_destroy(&tree->locks[i]);
+    sb_store_free(tree->store);
+    free(tree);
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
@@ -114,9 +129,8 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
                           unsigned number, unsigned epoch, int64_t lifetime)
 {
-    struct sb_tree *tree = calloc(1, sizeof(*tree));
+    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = calloc(1, sizeof(*tree));
     struct sb_archive *archive = NULL;
-    enum sb_code code;
 
     *out = NULL;
     if (!tree)
@@ -124,22 +138,16 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
     tree->holders = 1;
     tree->number = number;
     tree->epoch = epoch;
-    code = sb_store_open(&tree->store, container->path, &container->opening);
-    if (!code)
-        code = open_catalog(tree, container, &archive);
-    if (!code && sb_archive_is_adopted(archive))
-        code = sb_store_file(tree->store, &tree->file);
-    if (!code)
-        code = sb_known_new(&tree->known, lifetime);
-    if (!code)
-        code = sb_content_open(&tree->content, archive, NULL);
-    if (!code)
-        code = sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE);
-    if (code) {
-        free_tree(tree);
-        return code;
-    }
-    *out = tree;
+    tree->lifetime = lifetime;
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_init(&tree->locks[i], NULL);
+    TRY(sb_store_open(&tree->store, container->path, &container->opening));
+    TRY(open_catalog(tree, container, &archive));
+    if (sb_archive_is_adopted(archive))
+        TRY(sb_store_file(tree->store, &tree->file));
+    TRY(sb_content_open(&tree->content, archive, NULL));
+    TRY(sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE));
+    *out = TAKE(tree);
     return SB_OK;
 }
 
@@ -185,11 +193,9 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree)
 static enum sb_code number_above(struct sb_archive *archive, const struct sb_entry *entry,
                                  unsigned epoch, struct sb_inode *out)
 {
-    size_t depth = 1;
+    const size_t depth = sb_name_depth(entry->path, entry->path_size) + 1;
     struct sb_entry below;
 
-    for (size_t i = 0; i < entry->path_size; i++)
-        depth += entry->path[i] == '/';
     TRY(sb_archive_first_below(archive, entry->path, entry->path_size, &below));
     if (below.row < 1 || below.row > SB_INODE_ROWS)
         return SB_LIMIT;
@@ -228,7 +234,7 @@ enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
         return number(tree, NULL, entry, out);
     connection = sb_connections_take(tree->connections);
     code = number(tree, connection->archive, entry, out);
-    sb_connection_give(connection);
+    pthread_mutex_unlock(&connection->lock);
     return code;
 }
 
@@ -257,12 +263,11 @@ static enum sb_code find_name(struct sb_tree *tree, struct sb_archive *archive,
                               const struct wanted *wanted, struct sb_node *node)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(archive, wanted->path, wanted->size, &entry);
+    enum sb_code code;
 
-    if (!code)
-        code = keep(tree, &entry, node);
-    if (!code)
-        code = number(tree, archive, &node->entry, &node->inode);
+    TRY(sb_archive_lookup(archive, wanted->path, wanted->size, &entry));
+    TRY(keep(tree, &entry, node));
+    code = number(tree, archive, &node->entry, &node->inode);
     return code == SB_LIMIT
                ? sb_fail(SB_LIMIT, "%s: its row number cannot be shown", node->entry.path)
                : code;
@@ -284,24 +289,20 @@ static bool cut_above(const struct sb_inode *inode, unsigned epoch, struct sb_en
     return false;
 }
 
-static enum sb_code find_row(struct sb_archive *archive, const struct sb_inode *inode,
-                             struct sb_entry *entry)
-{
-    const bool is_dir = inode->kind == SB_INODE_DIR || inode->kind == SB_INODE_ABOVE_DIR;
-
-    if (inode->kind == SB_INODE_DIR && inode->row == 0)
-        return sb_archive_lookup(archive, "", 0, entry);
-    return sb_archive_lookup_row(archive, is_dir, inode->row, entry);
-}
-
 static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
                                const struct wanted *wanted, struct sb_node *node)
 {
     const struct sb_inode *inode = wanted->inode;
+    const bool is_dir = inode->kind == SB_INODE_DIR || inode->kind == SB_INODE_ABOVE_DIR;
     struct sb_entry entry;
-    enum sb_code code = find_row(archive, inode, &entry);
-    bool same = !code;
+    enum sb_code code;
+    bool same;
 
+    if (inode->kind == SB_INODE_DIR && inode->row == 0)
+        code = sb_archive_lookup(archive, "", 0, &entry);
+    else
+        code = sb_archive_lookup_row(archive, is_dir, inode->row, &entry);
+    same = !code;
     if (same && !sb_inode_has_row(inode))
         same = cut_above(inode, tree->epoch, &entry);
     else if (same && inode->row > 0 && !wanted->any)
@@ -324,7 +325,7 @@ static enum sb_code look_up_once(struct sb_tree *tree, const struct wanted *want
     if (!code)
         code = sb_archive_end(archive,
                               (wanted->path ? find_name : find_inode)(tree, archive, wanted, node));
-    sb_connection_give(connection);
+    pthread_mutex_unlock(&connection->lock);
     sb_connections_note(tree->connections, code);
     return code;
 }
@@ -339,33 +340,82 @@ static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, s
     return look_up_once(tree, wanted, node);
 }
 
+/* The slot of a number, with its lock held. */
+static struct slot *lock_slot(struct sb_tree *tree, uint64_t number)
+{
+    const size_t place = sb_inode_slot(number, SLOTS);
+
+    pthread_mutex_lock(&tree->locks[place % LOCKS]);
+    return &tree->slots[place];
+}
+
+static void unlock_slot(struct sb_tree *tree, const struct slot *slot)
+{
+    pthread_mutex_unlock(&tree->locks[(size_t)(slot - tree->slots) % LOCKS]);
+}
+
+/* Unless its path is long. */
+static void remember(struct sb_tree *tree, uint64_t number, const struct sb_entry *entry)
+{
+    struct slot *slot;
+
+    if (entry->path_size >= PATH_MOST || entry->defect)
+        return;
+    slot = lock_slot(tree, number);
+    slot->number = number;
+    slot->since = sb_clock_ns();
+    slot->entry = *entry;
+    memcpy(slot->path, entry->path, entry->path_size);
+    unlock_slot(tree, slot);
+}
+
+/* False: it is not known, or was for too long. */
+static bool recall(struct sb_tree *tree, uint64_t number, struct sb_node *node)
+{
+    struct slot *slot = lock_slot(tree, number);
+    const bool found = slot->number == number && sb_clock_ns() - slot->since < tree->lifetime &&
+                       !sb_buf_set(&node->path, slot->path, slot->entry.path_size);
+
+    if (found) {
+        node->entry = slot->entry;
+        node->entry.path = node->path.data;
+    }
+    unlock_slot(tree, slot);
+    return found;
+}
+
 enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node)
 {
     const struct wanted wanted = {.path = path, .size = size};
 
     TRY(look_up(tree, &wanted, node));
-    sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
+    remember(tree, sb_inode_pack(&node->inode), &node->entry);
     return SB_OK;
 }
 
 enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node)
 {
     const struct wanted wanted = {.inode = inode};
-    uint64_t packed = sb_inode_pack(inode);
+    const uint64_t packed = sb_inode_pack(inode);
 
-    if (sb_known_find(tree->known, packed, &node->entry, &node->path)) {
+    if (recall(tree, packed, node)) {
         node->tree = sb_tree_ref(tree);
         node->inode = *inode;
         return SB_OK;
     }
     TRY(look_up(tree, &wanted, node));
-    sb_known_add(tree->known, packed, &node->entry);
+    remember(tree, packed, &node->entry);
     return SB_OK;
 }
 
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)
 {
-    sb_known_drop(tree->known, sb_inode_pack(inode));
+    const uint64_t packed = sb_inode_pack(inode);
+    struct slot *slot = lock_slot(tree, packed);
+
+    if (slot->number == packed)
+        slot->number = 0;
+    unlock_slot(tree, slot);
 }
 
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
@@ -386,20 +436,18 @@ enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, co
                                    .shallow = true,
                                    .under = path,
                                    .after = after};
-    struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
+    CLEANUP(sb_tree_dir_freep) struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
     enum sb_code code;
 
-    *out = dir;
+    *out = NULL;
     if (!dir)
         return sb_fail_memory();
     dir->tree = tree;
     dir->connection = sb_connections_take(tree->connections);
     code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query);
-    sb_connection_give(dir->connection);
-    if (code) {
-        sb_tree_dir_free(dir);
-        *out = NULL;
-    }
+    pthread_mutex_unlock(&dir->connection->lock);
+    if (!code)
+        *out = TAKE(dir);
     return code;
 }
 
@@ -417,9 +465,9 @@ static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *en
 {
     enum sb_code code;
 
-    sb_connection_take_again(dir->connection);
+    pthread_mutex_lock(&dir->connection->lock);
     code = sb_cursor_next(dir->cursor, entry);
-    sb_connection_give(dir->connection);
+    pthread_mutex_unlock(&dir->connection->lock);
     sb_connections_note(dir->tree->connections, code);
     return code;
 }

@@ -43,6 +43,7 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
                           unsigned number, unsigned epoch, int64_t lifetime) SB_CHECKED;
 struct sb_tree *sb_tree_ref(struct sb_tree *tree);
 void sb_tree_unref(struct sb_tree *tree); /* NULL is allowed */
+FREEP(sb_tree_unref, struct sb_tree)
 
 unsigned sb_tree_epoch(const struct sb_tree *tree); /* that of numbers is a part of it */
 struct sb_content *sb_tree_content(const struct sb_tree *tree);
@@ -86,6 +87,7 @@ enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
                               const char *after, bool names) SB_CHECKED;
 void sb_tree_dir_free(struct sb_tree_dir *dir); /* NULL is allowed */
+FREEP(sb_tree_dir_free, struct sb_tree_dir)
 
 /*
  * SB_END after the last. The entry's strings live until the next call. Where a file and a directory

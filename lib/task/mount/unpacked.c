@@ -1,7 +1,9 @@
-#include "task/mount/unpacked.h"
-
+/*
+ * Members that are kept unpacked.
+ */
 #include "archive/content.h"
 #include "core/io.h"
+#include "task/mount/reading.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -123,19 +125,13 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
 /* With the lock of the member held. */
 static enum sb_code unpack(struct member *member, struct sb_node *node)
 {
-    struct sb_content *content = sb_tree_content(node->tree);
-    struct output output = {.name = node->entry.path};
-    enum sb_code code = sb_temp_file(&output.fd, SB_MOUNT_TEMPORARY);
+    CLEANUP(sb_closep) int fd = -1;
 
-    if (code)
-        return code;
-    code =
-        sb_content_stream(content, &node->entry, 0, node->entry.size, true, write_block, &output);
-    if (code)
-        close(output.fd);
-    else
-        member->fd = output.fd;
-    return code;
+    TRY(sb_temp_file(&fd, SB_MOUNT_TEMPORARY));
+    TRY(sb_content_stream(sb_tree_content(node->tree), &node->entry, 0, node->entry.size, true,
+                          write_block, &(struct output){fd, node->entry.path}));
+    member->fd = TAKE_FD(fd);
+    return SB_OK;
 }
 
 enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,

@@ -72,8 +72,7 @@ static void wake(const struct sb_workers *workers)
 {
     const uint64_t one = 1;
 
-    if (write(workers->wake, &one, sizeof(one)) < 0)
-        return;
+    (void)!write(workers->wake, &one, sizeof(one));
 }
 
 /* With the lock held. One that cannot be started is not needed: those that are there go on. */
