@@ -55,15 +55,15 @@ enum sb_code sb_keep_open(const void *holder, const struct stat *file)
     return added ? SB_OK : sb_fail_memory();
 }
 
-/* With the mutex: removes the entries that `which` selects, closing descriptors. */
-static void remove_where(bool (*which)(const struct kept *kept, const void *what), const void *what)
+/* With the mutex: removes a holder; NULL: closes descriptors of files that have none any more. */
+static void remove_of(const void *holder)
 {
     struct kept **link = &list;
 
     while (*link) {
         struct kept *kept = *link;
 
-        if (!which(kept, what)) {
+        if (kept->holder != holder || (!holder && has_holder(kept->device, kept->inode))) {
             link = &kept->next;
             continue;
         }
@@ -74,22 +74,11 @@ static void remove_where(bool (*which)(const struct kept *kept, const void *what
     }
 }
 
-static bool is_holder(const struct kept *kept, const void *what)
-{
-    return kept->holder && kept->holder == what;
-}
-
-static bool may_be_closed(const struct kept *kept, const void *what)
-{
-    (void)what;
-    return !kept->holder && !has_holder(kept->device, kept->inode);
-}
-
 void sb_keep_no_longer(const void *holder)
 {
     pthread_mutex_lock(&mutex);
-    remove_where(is_holder, holder);
-    remove_where(may_be_closed, NULL);
+    remove_of(holder);
+    remove_of(NULL);
     pthread_mutex_unlock(&mutex);
 }
 
