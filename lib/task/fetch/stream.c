@@ -94,8 +94,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct fetch_stream *fetch = context;
 
-    if (sb_interrupted())
-        return sb_fail_interrupt();
+    TRY(sb_heed_interrupt());
     fetch->counts->bytes += (int64_t)size;
     if (fetch->frames.framer)
         fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->current, data, size);
