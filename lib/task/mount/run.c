@@ -182,7 +182,7 @@ static void *run_dropper(void *argument)
     return NULL;
 }
 
-static void tell_dropper(struct sb_mount *mount, bool *what)
+static void signal_dropper(struct sb_mount *mount, bool *what)
 {
     pthread_mutex_lock(&mount->lock);
     *what = true;
@@ -195,7 +195,7 @@ static void end_dropper(struct sb_mount *mount)
 {
     if (!mount->has_dropper)
         return;
-    tell_dropper(mount, &mount->ending);
+    signal_dropper(mount, &mount->ending);
     pthread_join(mount->dropper, NULL);
     mount->has_dropper = false;
 }
@@ -209,7 +209,7 @@ static void take_news(struct sb_mount *mount)
     (void)!read(mount->wake, &count, sizeof(count));
     sb_log_drain(mount->log, mount->options.notify);
     if (mount->has_dropper)
-        tell_dropper(mount, &mount->any_damaged);
+        signal_dropper(mount, &mount->any_damaged);
     else if (sb_workers_device(mount->workers) < 0)
         sb_server_drop_damaged(mount->server);
 }
