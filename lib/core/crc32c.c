@@ -117,12 +117,6 @@ update_sse42(uint32_t state, const unsigned char *data, size_t size)
     return state;
 }
 
-static bool has_sse42(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-}
-
 #elif defined(__aarch64__)
 
 __attribute__((target("+crc"))) static uint32_t update_armv8(uint32_t state,
@@ -140,7 +134,8 @@ __attribute__((target("+crc"))) static uint32_t update_armv8(uint32_t state,
 static update_function *choose(void)
 {
 #if defined(__x86_64__)
-    if (has_sse42())
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
         return update_sse42;
 #elif defined(__aarch64__)
     if (getauxval(AT_HWCAP) & HWCAP_CRC32)

@@ -139,13 +139,6 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
     return code;
 }
 
-static enum sb_code end_within(const char *name)
-{
-    struct sb_error cause = *sb_error();
-
-    return sb_fail(cause.code, "%s: %s; the output ends within this file", name, cause.text);
-}
-
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
                               const char *name, size_t size)
 {
@@ -162,7 +155,8 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
     bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
-        return end_within(name);
+        return sb_fail(sb_error()->code, "%s: %s; the output ends within this file", name,
+                       sb_error()->text);
     if (bad) {
         fetch->counts->damaged++;
         sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", sb_error()->text);

@@ -329,27 +329,20 @@ static enum sb_code fail_unmount(const char *dir, int failure)
     return sb_fail_errno(failure, "%s: cannot be unmounted", dir);
 }
 
-/* While others mount and unmount, a line may be missing in the list. SB_NOENT: it is not mounted.
- */
-static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted)
-{
-    struct pollfd state = {.fd = device->fd};
-    enum sb_code code = SB_NOENT;
-
-    for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
-        code = sb_mounted_find(mounted, device->list, device->id, device->device);
-    /* Its numbers are its own while it has its connection: so that is known after they were found.
-     */
-    return !code && poll(&state, 1, 0) != 0 ? SB_NOENT : code;
-}
-
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 {
+    struct pollfd state = {.fd = device->fd};
     struct sb_mounted mounted;
-    enum sb_code code = find_mounted(device, &mounted);
+    enum sb_code code = SB_NOENT;
 
+    /* While others mount and unmount, a line may be missing in the list. */
+    for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
+        code = sb_mounted_find(&mounted, device->list, device->id, device->device);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
+    /* Its numbers are its own while it has its connection, as is seen once they were found. */
+    if (poll(&state, 1, 0) != 0)
+        return SB_OK;
     TRY(refuse_inner(mounted.path, &mounted));
     if (mounted.hidden)
         return sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",

@@ -42,18 +42,13 @@ static bool read_all(FILE *file, char **text, size_t *capacity)
     return getdelim(text, capacity, '\0', file) >= 0;
 }
 
-static bool is_octal(const char *text)
-{
-    return strspn(text, "01234567") >= 3;
-}
-
 /* Spaces and the like are \040 in the list. */
 static void unescape(char *text)
 {
     char *to = text;
 
     for (const char *from = text; *from; to++) {
-        if (*from == '\\' && is_octal(from + 1)) {
+        if (*from == '\\' && strspn(from + 1, "01234567") >= 3) {
             *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
             from += 4;
         } else {

@@ -229,17 +229,6 @@ void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, ui
     }
 }
 
-/* Is it known as damaged? *again: for so long that it should be read again. */
-static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
-{
-    struct set *set = lock_set(reading, number);
-    const struct damaged *damaged = find_damaged(set, number);
-
-    *again = damaged && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
-    pthread_mutex_unlock(&set->lock);
-    return damaged != NULL;
-}
-
 static enum sb_code drop(void *context, const void *data, size_t size)
 {
     (void)context;
@@ -353,9 +342,15 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
 /* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */
 static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node)
 {
-    bool again, in_part;
+    const uint64_t number = sb_inode_pack(&node->inode);
+    struct set *set = lock_set(reading, number);
+    const struct damaged *damaged = find_damaged(set, number);
+    const bool known = damaged != NULL,
+               again = known && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
+    bool in_part;
 
-    if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
+    pthread_mutex_unlock(&set->lock);
+    if (!known)
         return SB_OK;
     if (!again)
         return sb_fail(SB_DAMAGED, "is damaged");

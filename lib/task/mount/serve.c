@@ -71,13 +71,6 @@ int sb_server_errno(struct sb_server *server, const char *what, enum sb_code cod
     }
 }
 
-static struct timespec time_of(const struct sb_tree *tree, const struct sb_entry *entry)
-{
-    if ((entry->has & SB_HAS_MTIME) || !tree)
-        return sb_time_split(entry->mtime_ns);
-    return sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
-}
-
 mode_t sb_server_mode(const struct sb_entry *entry)
 {
     switch (entry->type) {
@@ -88,15 +81,6 @@ mode_t sb_server_mode(const struct sb_entry *entry)
     default:
         return S_IFREG | (entry->has & SB_HAS_MODE ? entry->mode & 07777 : 0644);
     }
-}
-
-static nlink_t links_of(const struct sb_entry *entry)
-{
-    if (entry->type != SB_DIR)
-        return 1;
-    if (entry->num_subdirs < 0 || entry->num_subdirs > INT32_MAX)
-        return 1;
-    return (nlink_t)entry->num_subdirs + 2;
 }
 
 /* An owner: the one that is wanted, or stored, or else this user. */
@@ -118,14 +102,19 @@ void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
                     const struct sb_entry *entry, uint64_t number, struct stat *st)
 {
     const struct sb_mount_options *options = server->options;
-    const struct timespec time = time_of(tree, entry);
+    const bool is_counted =
+        entry->type == SB_DIR && entry->num_subdirs >= 0 && entry->num_subdirs <= INT32_MAX;
 
     *st = (struct stat){.st_ino = sb_server_shown_number(number),
                         .st_mode = sb_server_mode(entry),
-                        .st_nlink = links_of(entry)};
+                        .st_nlink = is_counted ? (nlink_t)entry->num_subdirs + 2 : 1};
     st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
     st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
-    st->st_atim = st->st_mtim = st->st_ctim = time;
+    if ((entry->has & SB_HAS_MTIME) || !tree)
+        st->st_mtim = sb_time_split(entry->mtime_ns);
+    else
+        st->st_mtim = sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
+    st->st_atim = st->st_ctim = st->st_mtim;
     if (entry->type == SB_DIR) {
         st->st_blksize = LIST_BYTES;
         return;

@@ -102,14 +102,6 @@ static struct member *take(struct sb_unpacked *unpacked, const struct sb_node *n
     return member;
 }
 
-static void give_back(struct sb_unpacked *unpacked, struct member *member)
-{
-    pthread_mutex_lock(&unpacked->lock);
-    member->users--;
-    pthread_cond_signal(&unpacked->freed);
-    pthread_mutex_unlock(&unpacked->lock);
-}
-
 struct output {
     int fd;
     const char *name;
@@ -149,6 +141,9 @@ enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node
         code = sb_pread_full(member->fd, data, size, offset, &got, node->entry.path);
     if (!code && got < size)
         code = sb_fail(SB_DAMAGED, "ends after %lld bytes", (long long)(offset + (int64_t)got));
-    give_back(unpacked, member);
+    pthread_mutex_lock(&unpacked->lock);
+    member->users--;
+    pthread_cond_signal(&unpacked->freed);
+    pthread_mutex_unlock(&unpacked->lock);
     return code;
 }

@@ -113,23 +113,6 @@ static bool take_turn(struct sb_workers *workers)
     return !stopped;
 }
 
-static bool has_more(const struct sb_workers *workers)
-{
-    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
-
-    return poll(&device, 1, 0) == 1;
-}
-
-/* This thread has a request; another one waits for the next, if `needed`. */
-static void pass_turn(struct sb_workers *workers, bool needed)
-{
-    pthread_mutex_lock(&workers->lock);
-    workers->waiting = false;
-    if (needed)
-        call_another(workers);
-    pthread_mutex_unlock(&workers->lock);
-}
-
 /* This thread has no request, and others may wait for one. */
 static void give_up_turn(struct sb_workers *workers)
 {
@@ -182,14 +165,22 @@ static void wake_watcher(struct sb_workers *workers)
     pthread_mutex_unlock(&workers->lock);
 }
 
+/* This thread has a request; another one waits for the next, if that is there, or may be late. */
 static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
 {
+    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
     int64_t began = sb_clock_ns(), ended;
+    bool needed;
 
     atomic_store(&workers->last, began);
     if (!atomic_load(&workers->watched))
         wake_watcher(workers);
-    pass_turn(workers, began < atomic_load(&workers->slow_until) || has_more(workers));
+    needed = began < atomic_load(&workers->slow_until) || poll(&device, 1, 0) == 1;
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    if (needed)
+        call_another(workers);
+    pthread_mutex_unlock(&workers->lock);
     fuse_session_process_buf(workers->session, buffer);
     ended = sb_clock_ns();
     if (ended - began > SLOW_NS)
