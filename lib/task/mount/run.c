@@ -6,9 +6,8 @@
 #include "core/interrupt.h"
 #include "core/thread.h"
 #include "core/time.h"
-#include "task/mount/device.h"
 #include "task/mount/log.h"
-#include "task/mount/mount.h"
+#include "task/mount/reading.h"
 #include "task/mount/roots.h"
 #include "task/mount/serve.h"
 #include "task/mount/workers.h"
@@ -23,26 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct sb_mount {
-    struct sb_mount_options options;
-    int wake; /* written to when a line was logged, or the device has ended */
-    struct sb_log *log;
-    struct sb_roots *roots;
-    struct sb_server *server;
-    struct sb_workers *workers;
-    int signals; /* -1: not started */
-    struct sb_device device;
-    bool mounted; /* by us */
-
-    /* A thread that makes the system forget bytes of damaged files: that waits for reads which may
-     * take long, and nobody else should wait for them. */
-    pthread_t dropper;
-    bool has_dropper;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t more;
-    bool any_damaged; /* there may be such files */
-    bool ending;
-};
+#define FOREVER (86400.0 * 365) /* seconds */
 
 /* While it is served. */
 struct serving {
@@ -64,6 +44,9 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     pthread_mutex_init(&mount->lock, NULL);
     pthread_cond_init(&mount->more, NULL);
     mount->options = *options;
+    mount->uid = getuid();
+    mount->gid = getgid();
+    mount->timeout = options->immutable ? FOREVER : 1.0;
     mount->signals = -1;
     mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mount->wake < 0)
@@ -72,7 +55,8 @@ enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options 
     code = sb_roots_open(&mount->roots, &mount->options, mount->log);
     sb_log_drain(mount->log, options->notify);
     TRY(code);
-    TRY(sb_server_new(&mount->server, &mount->options, mount->roots, mount->log));
+    TRY(sb_reading_new(&mount->reading, options->check != SB_MOUNT_CHECK_NONE,
+                       (size_t)options->readahead, mount->log));
     *out = TAKE(mount);
     return SB_OK;
 }
@@ -104,7 +88,7 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
 
     if (given < 0 ? mount_at(mount, dir) : sb_device_take(&mount->device, given))
         return sb_error()->code;
-    if (sb_server_take(mount->server, mount->device.fd) == SB_OK)
+    if (sb_serve_take(mount) == SB_OK)
         return SB_OK;
     IGNORED(detach(mount, true));
     close(mount->device.fd);
@@ -173,12 +157,18 @@ static bool wait_for_damaged(struct sb_mount *mount)
     return !ending;
 }
 
+static void drop_kept(void *context, uint64_t number)
+{
+    /* A file that nothing is kept of is no error here. */
+    fuse_lowlevel_notify_inval_inode(context, number, 0, 0);
+}
+
 static void *run_dropper(void *argument)
 {
     struct sb_mount *mount = argument;
 
     while (wait_for_damaged(mount))
-        sb_server_drop_damaged(mount->server);
+        sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
     return NULL;
 }
 
@@ -211,7 +201,7 @@ static void take_news(struct sb_mount *mount)
     if (mount->has_dropper)
         signal_dropper(mount, &mount->any_damaged);
     else if (sb_workers_device(mount->workers) < 0)
-        sb_server_drop_damaged(mount->server);
+        sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
 }
 
 static void wait_once(struct serving *serving)
@@ -286,8 +276,7 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(errno, "signalfd");
-    TRY(sb_workers_start(&mount->workers, mount->server->session, mount->options.threads,
-                         mount->wake));
+    TRY(sb_workers_start(&mount->workers, mount->session, mount->options.threads, mount->wake));
     mount->has_dropper = sb_thread_start(&mount->dropper, run_dropper, mount);
     sb_log_start(mount->log, mount->options.notify);
     return SB_OK;
@@ -325,7 +314,8 @@ void sb_mount_free(struct sb_mount *mount)
     sb_device_release(&mount->device);
     end_dropper(mount);
     sb_workers_stop(mount->workers);
-    sb_server_free(mount->server);
+    sb_serve_release(mount);
+    sb_reading_free(mount->reading);
     sb_roots_free(mount->roots);
     sb_log_free(mount->log);
     if (mount->signals >= 0)
