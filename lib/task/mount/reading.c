@@ -40,10 +40,9 @@ struct set {
 struct sb_reading {
     bool check;
     struct sb_log *log;
-    struct sb_unpacked *unpacked;
-    struct sb_ahead *ahead; /* NULL: nothing is read ahead */
-    atomic_size_t pieces;   /* of all files */
-    atomic_bool any_kept;   /* bytes of a damaged file */
+    struct sb_kept *kept;
+    atomic_size_t pieces; /* of all files */
+    atomic_bool any_kept; /* bytes of a damaged file */
     struct set sets[SETS];
 };
 
@@ -59,9 +58,7 @@ enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahea
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_init(&reading->sets[i].lock, NULL);
-    TRY(sb_unpacked_new(&reading->unpacked));
-    if (check && readahead > 0)
-        TRY(sb_ahead_new(&reading->ahead, readahead));
+    TRY(sb_kept_new(&reading->kept, check ? readahead : 0));
     *out = TAKE(reading);
     return SB_OK;
 }
@@ -78,8 +75,7 @@ void sb_reading_free(struct sb_reading *reading)
         free(set->files);
         pthread_mutex_destroy(&set->lock);
     }
-    sb_unpacked_free(reading->unpacked);
-    sb_ahead_free(reading->ahead);
+    sb_kept_free(reading->kept);
     free(reading);
 }
 
@@ -271,8 +267,7 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
-    if (reading->ahead && (node->entry.has & SB_HAS_CRC) &&
-        sb_ahead_read(reading->ahead, node, data))
+    if ((node->entry.has & SB_HAS_CRC) && sb_kept_ahead(reading->kept, node, data))
         return SB_OK;
     code = sb_content_read(content, &node->entry, data, size, reading->check);
     if (code == SB_LIMIT)
@@ -325,7 +320,7 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
     struct sb_content *content = sb_tree_content(node->tree);
 
     if (!sb_shards_hold(sb_content_shards(content), node->entry.shard)) {
-        TRY(sb_unpacked_read(reading->unpacked, node, offset, data, size));
+        TRY(sb_kept_unpacked(reading->kept, node, offset, data, size));
         return is_still_same(node);
     }
     TRY(sb_content_read_part(content, &node->entry, offset, data, size));

@@ -11,10 +11,9 @@
 
 #include "task/mount/tree.h"
 
-struct sb_ahead;
+struct sb_kept;
 struct sb_log;
 struct sb_reading;
-struct sb_unpacked;
 
 /* readahead: bytes that are read at once where files are read in stored order; 0: none. */
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
@@ -45,31 +44,31 @@ enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
                               bool *in_part) SB_CHECKED;
 
 /*
+ * Bytes that are kept, of files that are read next perhaps. Memory is a few times `readahead`; 0:
+ * nothing is read ahead.
+ */
+enum sb_code sb_kept_new(struct sb_kept **out, size_t readahead) SB_CHECKED;
+void sb_kept_free(struct sb_kept *kept); /* NULL is allowed */
+
+/*
  * Reading ahead across files: where a program reads small files in the order in which they are
  * stored, a large part of a shard is read at once, and the next files are taken out of it. The
  * bytes of a file are only taken if they match its checksum, so it matters not that writers may
- * change the archive meanwhile. bytes: how much is read at once; memory is a few times that.
+ * change the archive meanwhile. Copies all of a file; false: it is not there, and must be read.
  */
-enum sb_code sb_ahead_new(struct sb_ahead **out, size_t bytes) SB_CHECKED;
-void sb_ahead_free(struct sb_ahead *ahead); /* NULL is allowed */
+bool sb_kept_ahead(struct sb_kept *kept, const struct sb_node *node, void *data);
 
-/* Copies all bytes of a file; false: they are not there, and must be read. */
-bool sb_ahead_read(struct sb_ahead *ahead, const struct sb_node *node, void *data);
-
-/*
- * Members that have no bytes of their own in their container, as those of a zip that are
- * compressed: a program reads them in pieces, and a decompressor only from the beginning. The last
- * few that were read are kept whole, in unnamed temporary files.
+/* Where members are unpacked without TMPDIR: beside the container there may be nothing to write to.
  */
-enum sb_code sb_unpacked_new(struct sb_unpacked **out) SB_CHECKED;
-void sb_unpacked_free(struct sb_unpacked *unpacked); /* NULL is allowed */
-
-/* Where those go without TMPDIR: beside the container there may be nothing to write to. */
 #define SB_MOUNT_TEMPORARY "/tmp/"
 
-/* Reads bytes of the member, which must exist. Errors as sb_content_stream; SB_SYSTEM also for
- * temporary files. */
-enum sb_code sb_unpacked_read(struct sb_unpacked *unpacked, struct sb_node *node, int64_t offset,
+/*
+ * Reads bytes of a member that has none of its own in its container, as those of a zip that are
+ * compressed: a program reads it in pieces, and a decompressor only from the beginning. The last
+ * few that were read are kept whole, in unnamed temporary files. Errors as sb_content_stream;
+ * SB_SYSTEM also for temporary files.
+ */
+enum sb_code sb_kept_unpacked(struct sb_kept *kept, struct sb_node *node, int64_t offset,
                               void *data, size_t size) SB_CHECKED;
 
 #endif
