@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define LOOK_EVERY (SB_SECOND / 2) /* for another archive in the place of one */
-#define LOWEST     256             /* directories whose lowest container is known */
 #define NAME_MOST  1024            /* bytes that the system takes in one name */
 
 struct place {
@@ -21,16 +20,6 @@ struct place {
     bool failed; /* the other archive could not be opened, and that is logged */
 };
 
-/*
- * Of a directory of a united tree, the first container whose part of it is seen: what is no
- * directory in a later one, at its path or above it, hides those before.
- */
-struct lowest {
-    uint64_t number; /* of the directory; 0: none */
-    int64_t since;
-    size_t container;
-};
-
 struct sb_roots {
     const struct sb_mount_options *options;
     struct sb_log *log;
@@ -38,8 +27,6 @@ struct sb_roots {
     int64_t lifetime;
     struct place *places;
     size_t count;
-    pthread_mutex_t lock; /* of all below */
-    struct lowest lowest[LOWEST];
 };
 
 static bool has_directories(const struct sb_roots *roots)
@@ -81,7 +68,6 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
     roots = calloc(1, sizeof(*roots));
     if (!roots)
         return sb_fail_memory();
-    pthread_mutex_init(&roots->lock, NULL);
     roots->options = options;
     roots->log = log;
     roots->notify = sb_log_notify(log);
@@ -111,7 +97,6 @@ void sb_roots_free(struct sb_roots *roots)
         sb_tree_unref(roots->places[i].tree);
         pthread_mutex_destroy(&roots->places[i].lock);
     }
-    pthread_mutex_destroy(&roots->lock);
     free(roots->places);
     free(roots);
 }
@@ -210,38 +195,27 @@ static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *
     return SB_OK;
 }
 
-static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_entry *dir,
+/*
+ * Of a directory of a united tree, the first container whose part of it is seen: what is no
+ * directory in a later one, at its path or above it, hides those before.
+ */
+static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_node *dir,
                                 size_t *container)
 {
     bool covers = false;
 
+    if (dir->noted > 0) {
+        *container = dir->noted - 1;
+        return SB_OK;
+    }
     *container = roots->count;
     while (!covers && *container > 0) {
         CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, *container - 1);
 
-        TRY(look_for_cover(tree, dir, &covers));
+        TRY(look_for_cover(tree, &dir->entry, &covers));
         *container -= !covers;
     }
-    return SB_OK;
-}
-
-static enum sb_code lowest_of(struct sb_roots *roots, const struct sb_node *dir, size_t *container)
-{
-    const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
-    const uint64_t number = sb_inode_pack(&dir->inode);
-    struct lowest *lowest = &roots->lowest[sb_inode_slot(number, LOWEST)];
-    bool known;
-
-    pthread_mutex_lock(&roots->lock);
-    known = lowest->number == number && sb_clock_ns() - lowest->since < lifetime;
-    *container = lowest->container;
-    pthread_mutex_unlock(&roots->lock);
-    if (known)
-        return SB_OK;
-    TRY(find_lowest(roots, &dir->entry, container));
-    pthread_mutex_lock(&roots->lock);
-    *lowest = (struct lowest){.number = number, .since = sb_clock_ns(), .container = *container};
-    pthread_mutex_unlock(&roots->lock);
+    sb_tree_note(dir, *container + 1);
     return SB_OK;
 }
 
@@ -252,7 +226,7 @@ static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *di
     enum sb_code code = SB_NOENT;
     size_t lowest;
 
-    TRY(lowest_of(roots, dir, &lowest));
+    TRY(find_lowest(roots, dir, &lowest));
     for (size_t i = roots->count; code == SB_NOENT && i > lowest; i--) {
         CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, i - 1);
 
@@ -378,7 +352,7 @@ static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *n
         return sb_fail_memory();
     if (count == 1)
         return add_side(dir, node->tree, node->entry.path, after);
-    TRY(lowest_of(dir->roots, node, &lowest));
+    TRY(find_lowest(dir->roots, node, &lowest));
     for (size_t i = lowest; i < count; i++) {
         CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(dir->roots, i);
 

@@ -44,6 +44,7 @@ struct connection {
 struct slot {
     uint64_t number; /* 0: empty */
     int64_t since;
+    size_t noted;
     struct sb_entry entry;
     char path[PATH_MOST];
 };
@@ -478,6 +479,7 @@ static void remember(struct sb_tree *tree, uint64_t number, const struct sb_entr
     slot = lock_slot(tree, number);
     slot->number = number;
     slot->since = sb_clock_ns();
+    slot->noted = 0;
     slot->entry = *entry;
     memcpy(slot->path, entry->path, entry->path_size);
     unlock_slot(tree, slot);
@@ -493,6 +495,7 @@ static bool recall(struct sb_tree *tree, uint64_t number, struct sb_node *node)
     if (found) {
         node->entry = slot->entry;
         node->entry.path = node->path.data;
+        node->noted = slot->noted;
     }
     unlock_slot(tree, slot);
     return found;
@@ -520,6 +523,16 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, st
     TRY(look_up(tree, &wanted, node));
     remember(tree, packed, &node->entry);
     return SB_OK;
+}
+
+void sb_tree_note(const struct sb_node *node, size_t note)
+{
+    const uint64_t packed = sb_inode_pack(&node->inode);
+    struct slot *slot = lock_slot(node->tree, packed);
+
+    if (slot->number == packed)
+        slot->noted = note;
+    unlock_slot(node->tree, slot);
 }
 
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)

@@ -26,6 +26,7 @@ struct sb_node {
     struct sb_inode inode;
     struct sb_entry entry; /* its path is in `path` */
     struct sb_buf path;
+    size_t noted; /* by sb_tree_note; 0: nothing */
 };
 
 /* Is the entry, which may have been looked up again by its path, still that of the number? */
@@ -68,6 +69,9 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode,
 /* Likewise, by its place in a listing (sb_inode_place): any row there will do. */
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
                               struct sb_node *node) SB_CHECKED;
+
+/* Keeps a number of the caller's with what is known of the node, as long as that is. */
+void sb_tree_note(const struct sb_node *node, size_t note);
 
 /* What is known of a number is out of date: it is looked up anew. */
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode);
