@@ -1,6 +1,7 @@
 #include "task/mount/device.h"
 
 #include "core/number.h"
+#include "task/mount/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -278,9 +279,8 @@ static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
     struct stat st;
     bool cleared = true;
 
-    for (int tries = 0; cleared && tries < 8; tries++) {
+    for (int tries = 0; cleared && tries < 8; tries++)
         TRY(clear_top(list, dir, &cleared));
-    }
     if (stat(dir, &st) != 0)
         return sb_fail_errno(errno, "%s", dir);
     return S_ISDIR(st.st_mode) ? SB_OK : sb_fail_errno(ENOTDIR, "%s", dir);
@@ -356,7 +356,7 @@ void sb_device_release(struct sb_device *device)
     device->list = NULL;
 }
 
-enum sb_code sb_device_unmount(const char *dir, bool lazy)
+enum sb_code sb_unmount(const char *dir, bool lazy)
 {
     CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = NULL;
     struct sb_mounted mounted = {0};

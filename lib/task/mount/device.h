@@ -54,11 +54,6 @@ enum sb_code sb_device_take(struct sb_device *device, int fd) SB_CHECKED;
  */
 enum sb_code sb_hidden_refuse(const char *path, const char *dir) SB_CHECKED;
 
-/* Unmounts what a server of this program has mounted at a directory, whether that is there or not.
- * lazy: also while it is in use. SB_INVALID: nothing is mounted there, or nothing of this program,
- * or something is mounted in it. */
-enum sb_code sb_device_unmount(const char *dir, bool lazy) SB_CHECKED;
-
 /*
  * What is mounted where, as the system lists it in /proc. No function from here on waits for the
  * server of a mount, so that they work on those that have none.

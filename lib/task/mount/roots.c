@@ -252,17 +252,17 @@ enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *
                                   : sb_tree_find(above.tree, path.data, path.size, node);
 }
 
-void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals)
+void sb_roots_count(struct sb_roots *roots, int64_t *files, int64_t *bytes)
 {
-    *totals = (struct sb_roots_totals){0};
+    *files = *bytes = 0;
     for (size_t i = 0; i < roots->count; i++) {
         CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, i);
         CLEANUP(sb_node_release) struct sb_node node = {0};
 
         if (IGNORED(sb_tree_find(tree, "", 0, &node)))
             continue;
-        sb_count_up(&totals->files, node.entry.num_files_tree > 0 ? node.entry.num_files_tree : 0);
-        sb_count_up(&totals->bytes, node.entry.size_tree > 0 ? node.entry.size_tree : 0);
+        sb_count_up(files, node.entry.num_files_tree > 0 ? node.entry.num_files_tree : 0);
+        sb_count_up(bytes, node.entry.size_tree > 0 ? node.entry.size_tree : 0);
     }
 }
 

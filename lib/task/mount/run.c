@@ -74,9 +74,8 @@ static enum sb_code mount_at(struct sb_mount *mount, const char *dir)
 {
     const struct sb_mount_options *options = &mount->options;
 
-    for (size_t i = 0; i < options->count; i++) {
+    for (size_t i = 0; i < options->count; i++)
         TRY(sb_hidden_refuse(options->containers[i].path, dir));
-    }
     TRY(sb_device_mount(&mount->device, dir, options->allow_other));
     mount->mounted = true;
     return SB_OK;
@@ -325,9 +324,4 @@ void sb_mount_free(struct sb_mount *mount)
     pthread_cond_destroy(&mount->more);
     pthread_mutex_destroy(&mount->lock);
     free(mount);
-}
-
-enum sb_code sb_unmount(const char *dir, bool lazy)
-{
-    return sb_device_unmount(dir, lazy);
 }

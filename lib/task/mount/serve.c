@@ -296,13 +296,13 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
 static void statfs_of(fuse_req_t request, fuse_ino_t number)
 {
     struct sb_mount *mount = fuse_req_userdata(request);
-    struct sb_roots_totals totals;
+    int64_t files, bytes;
     struct statvfs st = {.f_bsize = STATFS_BLOCK, .f_frsize = STATFS_BLOCK, .f_namemax = NAME_MAX};
 
     (void)number;
-    sb_roots_count(mount->roots, &totals);
-    st.f_blocks = (fsblkcnt_t)(totals.bytes / STATFS_BLOCK + (totals.bytes % STATFS_BLOCK > 0));
-    st.f_files = (fsfilcnt_t)totals.files;
+    sb_roots_count(mount->roots, &files, &bytes);
+    st.f_blocks = (fsblkcnt_t)(bytes / STATFS_BLOCK + (bytes % STATFS_BLOCK > 0));
+    st.f_files = (fsfilcnt_t)files;
     fuse_reply_statfs(request, &st);
 }
 
