@@ -132,28 +132,21 @@ static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
     return offset >= PARENT || put(block, "..", &param, PARENT);
 }
 
-/* Where the next block begins, or the one that was filled ahead, the name is known. */
-static enum sb_code go_to(struct open_dir *dir, uint64_t place)
-{
-    const bool stays = dir->at.place == place, back = dir->ahead_from.place == place;
-
-    dir->at.place = place;
-    if (!stays || place == 0)
-        sb_buf_clear(&dir->at.name);
-    if (stays || !back || place == 0)
-        return SB_OK;
-    return sb_buf_set(&dir->at.name, dir->ahead_from.name.data, dir->ahead_from.name.size);
-}
-
-/* Makes the listing go on after that place, also if the entry there was just removed. */
+/* Makes the listing go on after that place, also if the entry there was just removed: where the
+ * next block begins, or the one that was filled ahead, its name is known. */
 static enum sb_code seek(struct sb_mount *mount, struct open_dir *dir, fuse_ino_t number,
                          uint64_t place, bool plus)
 {
+    const bool stays = dir->at.place == place, back = dir->ahead_from.place == place;
     struct sb_roots_from from = {.place = place};
 
-    if (dir->listing && dir->at.place == place && dir->plus == plus)
+    if (dir->listing && stays && dir->plus == plus)
         return SB_OK;
-    if (go_to(dir, place))
+    dir->at.place = place;
+    if (!stays || place == 0)
+        sb_buf_clear(&dir->at.name);
+    if (!stays && back && place > 0 &&
+        sb_buf_set(&dir->at.name, dir->ahead_from.name.data, dir->ahead_from.name.size))
         return sb_fail_memory();
     if (dir->at.name.size > 0)
         from.name = dir->at.name.data;

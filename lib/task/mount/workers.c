@@ -68,13 +68,6 @@ struct sb_workers {
 
 static void *work(void *argument);
 
-static void wake(const struct sb_workers *workers)
-{
-    const uint64_t one = 1;
-
-    (void)!write(workers->wake, &one, sizeof(one));
-}
-
 /* With the lock held. One that cannot be started is not needed: those that are there go on. */
 static void start_another(struct sb_workers *workers)
 {
@@ -190,6 +183,8 @@ static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
 /* After a read without a request. False: none will come. */
 static bool goes_on(struct sb_workers *workers, int got)
 {
+    const uint64_t one = 1;
+
     if (got == -EINTR || got == -EAGAIN)
         return true;
     if (got == 0) {
@@ -200,7 +195,7 @@ static bool goes_on(struct sb_workers *workers, int got)
     } else {
         atomic_store(&workers->failure, -got);
     }
-    wake(workers);
+    (void)!write(workers->wake, &one, sizeof(one));
     return false;
 }
 
