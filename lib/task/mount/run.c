@@ -24,15 +24,6 @@
 
 #define FOREVER (86400.0 * 365) /* seconds */
 
-/* While it is served. */
-struct serving {
-    struct sb_mount *mount;
-    pid_t child; /* 0: there is none, or it has ended */
-    int *status;
-    int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
-    bool over;
-};
-
 enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options)
 {
     CLEANUP(sb_mount_freep) struct sb_mount *mount = calloc(1, sizeof(*mount));
@@ -95,36 +86,35 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
 }
 
 /* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
-static void take_signal(struct serving *serving)
+static void take_signal(struct sb_mount *mount)
 {
     struct signalfd_siginfo info;
 
-    if (read(serving->mount->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+    if (read(mount->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    if (serving->child == 0)
-        serving->over = true;
+    if (mount->child == 0)
+        mount->over = true;
     else if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
-        kill(serving->child, (int)info.ssi_signo);
+        kill(mount->child, (int)info.ssi_signo);
 }
 
-static void look_after_child(struct serving *serving)
+static void look_after_child(struct sb_mount *mount)
 {
-    if (serving->child == 0 || waitpid(serving->child, serving->status, WNOHANG) == 0)
+    if (mount->child == 0 || waitpid(mount->child, mount->status, WNOHANG) == 0)
         return;
-    serving->child = 0;
-    serving->over = true;
+    mount->child = 0;
+    mount->over = true;
 }
 
 /* Milliseconds until it is idle for long enough; -1: never. */
-static int idle_time(const struct serving *serving)
+static int idle_time(const struct sb_mount *mount)
 {
-    const struct sb_mount *mount = serving->mount;
     int64_t last = sb_workers_last_request(mount->workers), left;
 
     if (mount->options.idle <= 0 || !mount->mounted)
         return -1;
-    if (last < serving->idle_from)
-        last = serving->idle_from;
+    if (last < mount->idle_from)
+        last = mount->idle_from;
     left = mount->options.idle - (sb_clock_ns() - last) / SB_SECOND;
     if (left <= 0)
         return 0;
@@ -132,14 +122,14 @@ static int idle_time(const struct serving *serving)
 }
 
 /* Files that are open but not read make no requests: the system knows of them. */
-static void end_if_idle(struct serving *serving)
+static void end_if_idle(struct sb_mount *mount)
 {
-    if (idle_time(serving) != 0)
+    if (idle_time(mount) != 0)
         return;
-    if (IGNORED(detach(serving->mount, false)))
-        serving->over = true;
+    if (IGNORED(detach(mount, false)))
+        mount->over = true;
     else
-        serving->idle_from = sb_clock_ns();
+        mount->idle_from = sb_clock_ns();
 }
 
 /* False: the dropper is to end. */
@@ -203,27 +193,26 @@ static void take_news(struct sb_mount *mount)
         sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
 }
 
-static void wait_once(struct serving *serving)
+static void wait_once(struct sb_mount *mount)
 {
-    struct sb_mount *mount = serving->mount;
     struct pollfd waits[] = {
         {.fd = mount->signals, .events = POLLIN},
         {.fd = mount->wake, .events = POLLIN},
         {.fd = sb_workers_device(mount->workers), .events = POLLIN},
     };
 
-    if (poll(waits, 3, idle_time(serving)) < 0)
+    if (poll(waits, 3, idle_time(mount)) < 0)
         return;
     if (waits[0].revents)
-        take_signal(serving);
+        take_signal(mount);
     if (waits[1].revents)
         take_news(mount);
     if (waits[2].revents)
         sb_workers_answer(mount->workers);
-    look_after_child(serving);
-    if (sb_workers_have_ended(mount->workers) && serving->child == 0)
-        serving->over = true;
-    end_if_idle(serving);
+    look_after_child(mount);
+    if (sb_workers_have_ended(mount->workers) && mount->child == 0)
+        mount->over = true;
+    end_if_idle(mount);
 }
 
 /* Unmounts, and ends the threads, also where something is still in use. */
@@ -283,24 +272,25 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
 {
-    struct serving serving = {.mount = mount, .child = child, .status = status};
     enum sb_code code = SB_OK;
 
+    mount->child = child;
+    mount->status = status;
     *status = 0;
     /* It may have ended already. */
-    look_after_child(&serving);
-    serving.over |= sb_interrupted();
-    while (!code && !serving.over) {
-        wait_once(&serving);
+    look_after_child(mount);
+    mount->over |= sb_interrupted();
+    while (!code && !mount->over) {
+        wait_once(mount);
         code = sb_workers_failure(mount->workers);
     }
     /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
     if (code && child == 0)
         mount->mounted = false;
     finish(mount);
-    if (serving.child > 0) {
-        kill(serving.child, SIGKILL);
-        waitpid(serving.child, status, 0);
+    if (mount->child > 0) {
+        kill(mount->child, SIGKILL);
+        waitpid(mount->child, status, 0);
     }
     return code;
 }

@@ -1,8 +1,8 @@
 /*
- * A mount as the system's requests find it. Only for lib/task/mount.
+ * Answers to the requests of the kernel: libfuse's low-level operations over roots.h and reading.h.
+ * Only for lib/task/mount.
  *
- * Numbers are all that the system gets for files and names (inode.h), so that nothing is kept for
- * what programs have open but directories.
+ * Any number of threads may answer at once.
  */
 #ifndef SB_TASK_MOUNT_SERVE_H
 #define SB_TASK_MOUNT_SERVE_H
@@ -38,6 +38,12 @@ struct sb_mount {
     struct fuse_session *session; /* NULL before sb_serve_take */
     struct sb_workers *workers;
     int signals; /* -1: not started */
+
+    /* While it is served. */
+    pid_t child; /* 0: there is none, or it has ended */
+    int *status;
+    int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
+    bool over;
 
     /* A thread that makes the system forget bytes of damaged files: that waits for reads which may
      * take long, and nobody else should wait for them. */

@@ -32,8 +32,7 @@
 #define LOCKED_FOR_MILLISECONDS 300000
 #define LOOK_EVERY              ((struct timespec){.tv_nsec = 5000000})
 
-/* To the index. Nothing holds a lock of that between two uses, unless the archive does not change.
- */
+/* To the index: nothing locks that between two uses, unless the archive does not change. */
 struct connection {
     pthread_mutex_t lock; /* held by who uses it */
     struct sb_archive *archive;
