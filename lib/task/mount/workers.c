@@ -106,15 +106,6 @@ static bool take_turn(struct sb_workers *workers)
     return !stopped;
 }
 
-/* This thread has no request, and others may wait for one. */
-static void give_up_turn(struct sb_workers *workers)
-{
-    pthread_mutex_lock(&workers->lock);
-    workers->waiting = false;
-    pthread_cond_signal(&workers->next);
-    pthread_mutex_unlock(&workers->lock);
-}
-
 static int64_t since_last(struct sb_workers *workers)
 {
     return sb_clock_ns() - atomic_load(&workers->last);
@@ -214,7 +205,11 @@ static void *work(void *argument)
             answer(workers, &buffer);
             continue;
         }
-        give_up_turn(workers);
+        /* Others may wait for one. */
+        pthread_mutex_lock(&workers->lock);
+        workers->waiting = false;
+        pthread_cond_signal(&workers->next);
+        pthread_mutex_unlock(&workers->lock);
         more = goes_on(workers, got);
     }
     free(buffer.mem);
