@@ -64,7 +64,7 @@ struct option {
     const char *help;    /* one line */
     const char *const *choices; /* NULL-terminated, for CHOICE; of others they are only shown */
     int64_t low, high;          /* for INTEGER; `low` for RIVAL and CHOICE */
-    bool counts_cores;          /* likewise: 0 becomes the number of them */
+    bool counts_cores;          /* likewise: the default is what sb_default_threads says */
     bool (*call)(void *settings,
                  const char *value); /* for CALL; false: bad value, after a message */
     enum operand_kind completes;     /* what the value is */

@@ -22,30 +22,26 @@ struct sb_choice {
 
 enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count)
 {
-    struct sb_choice *choice = calloc(1, sizeof(*choice));
+    CLEANUP(sb_choice_freep) struct sb_choice *choice = calloc(1, sizeof(*choice));
     bool stripped;
 
     *out = NULL;
     if (choice && count > 0)
         choice->arguments = calloc(count, sizeof(*choice->arguments));
-    if (!choice || (count > 0 && !choice->arguments)) {
-        sb_choice_free(choice);
+    if (!choice || (count > 0 && !choice->arguments))
         return sb_fail_memory();
-    }
     choice->count = count;
     for (size_t i = 0; i < count; i++) {
         struct argument *argument = &choice->arguments[i];
 
         if (sb_name_normalize(args[i], &argument->name, &stripped) ||
-            sb_buf_reserve(&argument->name, 0)) {
-            sb_choice_free(choice);
+            sb_buf_reserve(&argument->name, 0))
             return sb_fail_memory();
-        }
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);
         argument->only_dirs = !argument->nothing && args[i][strlen(args[i]) - 1] == '/';
     }
-    *out = choice;
+    *out = TAKE(choice);
     return SB_OK;
 }
 

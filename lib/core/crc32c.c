@@ -1,11 +1,11 @@
 #include "core/crc32c.h"
 
 #include "core/array.h"
+#include "core/little_endian.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -42,24 +42,12 @@ static void fill_tables(void)
     }
 }
 
-static uint64_t load_word(const unsigned char *data)
-{
-    uint64_t word;
-
-    memcpy(&word, data, sizeof(word));
-    return word;
-}
-
 /* Eight independent look-ups ("slicing by 8"). */
 static uint32_t update_table(uint32_t state, const unsigned char *data, size_t size)
 {
     for (; size >= 8; data += 8, size -= 8) {
-        uint64_t word = load_word(data);
+        const uint64_t word = sb_get_u64(data) ^ state;
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        word = __builtin_bswap64(word);
-#endif
-        word ^= state;
         state = tables[7][word & 0xff] ^ tables[6][word >> 8 & 0xff] ^
                 tables[5][word >> 16 & 0xff] ^ tables[4][word >> 24 & 0xff] ^
                 tables[3][word >> 32 & 0xff] ^ tables[2][word >> 40 & 0xff] ^
@@ -105,9 +93,9 @@ update_three(uint32_t state, const unsigned char *data, const struct block *bloc
     const unsigned char *end = data + block->size;
 
     for (; data < end; data += 8) {
-        first = _mm_crc32_u64(first, load_word(data));
-        second = _mm_crc32_u64(second, load_word(data + block->size));
-        third = _mm_crc32_u64(third, load_word(data + 2 * block->size));
+        first = _mm_crc32_u64(first, sb_get_u64(data));
+        second = _mm_crc32_u64(second, sb_get_u64(data + block->size));
+        third = _mm_crc32_u64(third, sb_get_u64(data + 2 * block->size));
     }
     first = multiply(first, block->over_two) ^ multiply(second, block->over_one);
     return (uint32_t)(_mm_crc32_u64(0, first) ^ third);
@@ -123,16 +111,10 @@ update_sse42(uint32_t state, const unsigned char *data, size_t size)
             state = update_three(state, data, &blocks[i]);
     }
     for (; size >= 8; data += 8, size -= 8)
-        state = (uint32_t)_mm_crc32_u64(state, load_word(data));
+        state = (uint32_t)_mm_crc32_u64(state, sb_get_u64(data));
     for (; size; data++, size--)
         state = _mm_crc32_u8(state, *data);
     return state;
-}
-
-static bool has_sse42(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
 }
 
 #elif defined(__aarch64__)
@@ -141,7 +123,7 @@ __attribute__((target("+crc"))) static uint32_t update_armv8(uint32_t state,
                                                              const unsigned char *data, size_t size)
 {
     for (; size >= 8; data += 8, size -= 8)
-        state = __crc32cd(state, load_word(data));
+        state = __crc32cd(state, sb_get_u64(data));
     for (; size; data++, size--)
         state = __crc32cb(state, *data);
     return state;
@@ -152,7 +134,8 @@ __attribute__((target("+crc"))) static uint32_t update_armv8(uint32_t state,
 static update_function *choose(void)
 {
 #if defined(__x86_64__)
-    if (has_sse42())
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
         return update_sse42;
 #elif defined(__aarch64__)
     if (getauxval(AT_HWCAP) & HWCAP_CRC32)

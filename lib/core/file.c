@@ -146,12 +146,6 @@ void sb_file_free(struct sb_file *file)
     free(file);
 }
 
-/* The last part that begins at or before the offset. */
-static size_t find_part(const struct sb_file_parts *parts, int64_t offset)
-{
-    return FIRST_WHERE(i, parts->count - 1, parts->each[i + 1].start > offset);
-}
-
 static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct sb_file **out)
 {
     const struct part *part = &parts->each[number];
@@ -172,8 +166,10 @@ static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct
 static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t size, int64_t offset,
                                size_t *got)
 {
-    *got = 0;
-    for (size_t i = find_part(parts, offset); i < parts->count && *got < size; i++) {
+    /* The last part that begins at or before the offset. */
+    size_t i = FIRST_WHERE(k, parts->count - 1, parts->each[k + 1].start > offset);
+
+    for (*got = 0; i < parts->count && *got < size; i++) {
         const struct part *part = &parts->each[i];
         int64_t at = offset + (int64_t)*got - part->start, left = part->st.st_size - at;
         size_t want = size - *got, some = 0;

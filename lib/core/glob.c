@@ -340,13 +340,13 @@ const char *sb_filter_unmatched(const struct sb_filter *filter, size_t *at, bool
 
 static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file, const char *path)
 {
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *line = NULL;
     unsigned long number = 0;
-    char *line = NULL;
     size_t capacity = 0;
     ssize_t length;
+    enum sb_code code;
 
-    while (!code && (errno = 0, length = getline(&line, &capacity, file)) >= 0) {
+    while ((errno = 0, length = getline(&line, &capacity, file)) >= 0) {
         number++;
         if (length && line[length - 1] == '\n')
             line[--length] = '\0';
@@ -356,14 +356,11 @@ static enum sb_code add_lines(struct sb_filter *filter, bool include, FILE *file
             continue;
         code = add_rule(filter, include, line);
         if (code == SB_INVALID)
-            sb_fail(code, "%s:%lu: not a pattern of names", path, number);
-        else if (code)
-            sb_fail_memory();
+            return sb_fail(code, "%s:%lu: not a pattern of names", path, number);
+        if (code)
+            return sb_fail_memory();
     }
-    if (!code && !feof(file))
-        code = sb_fail_errno(errno, "%s: cannot read", path);
-    free(line);
-    return code;
+    return feof(file) ? SB_OK : sb_fail_errno(errno, "%s: cannot read", path);
 }
 
 FREEP(fclose, FILE)

@@ -17,16 +17,11 @@ struct kept {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct kept *list;
 
-static bool is_of(const struct kept *kept, dev_t device, ino_t inode)
-{
-    return kept->device == device && kept->inode == inode;
-}
-
 /* With the mutex. */
 static bool has_holder(dev_t device, ino_t inode)
 {
     for (const struct kept *kept = list; kept; kept = kept->next) {
-        if (kept->holder && is_of(kept, device, inode))
+        if (kept->holder && kept->device == device && kept->inode == inode)
             return true;
     }
     return false;
@@ -55,15 +50,15 @@ enum sb_code sb_keep_open(const void *holder, const struct stat *file)
     return added ? SB_OK : sb_fail_memory();
 }
 
-/* With the mutex: removes the entries that `which` selects, closing descriptors. */
-static void remove_where(bool (*which)(const struct kept *kept, const void *what), const void *what)
+/* With the mutex: removes a holder; NULL: closes descriptors of files that have none any more. */
+static void remove_of(const void *holder)
 {
     struct kept **link = &list;
 
     while (*link) {
         struct kept *kept = *link;
 
-        if (!which(kept, what)) {
+        if (kept->holder != holder || (!holder && has_holder(kept->device, kept->inode))) {
             link = &kept->next;
             continue;
         }
@@ -74,22 +69,11 @@ static void remove_where(bool (*which)(const struct kept *kept, const void *what
     }
 }
 
-static bool is_holder(const struct kept *kept, const void *what)
-{
-    return kept->holder && kept->holder == what;
-}
-
-static bool may_be_closed(const struct kept *kept, const void *what)
-{
-    (void)what;
-    return !kept->holder && !has_holder(kept->device, kept->inode);
-}
-
 void sb_keep_no_longer(const void *holder)
 {
     pthread_mutex_lock(&mutex);
-    remove_where(is_holder, holder);
-    remove_where(may_be_closed, NULL);
+    remove_of(holder);
+    remove_of(NULL);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -93,8 +93,7 @@ static enum sb_code wait_for_input(struct sb_list *list, unsigned *tries)
     struct pollfd wanted = {.fd = list->fd, .events = POLLIN};
 
     for (;;) {
-        if (sb_interrupted())
-            return sb_fail_interrupt();
+        TRY(sb_heed_interrupt());
         if (poll(&wanted, 1, -1) >= 0)
             return SB_OK;
         if (errno != EINTR || !sb_may_try_again(tries))

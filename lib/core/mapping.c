@@ -145,9 +145,9 @@ static enum sb_code map(struct held *held, int fd)
 enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
     struct held *held;
     struct stat st;
-    enum sb_code code;
 
     *out = NULL;
     (void)pthread_once(&once, install);
@@ -162,13 +162,12 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
     held = calloc(1, sizeof(*held));
     if (!held)
         return sb_fail_memory();
-    held->mapping = (struct sb_mapping){.size = st.st_size, .name = name};
-    code = st.st_size > 0 ? map(held, fd) : SB_OK;
-    if (code)
-        sb_mapping_free(&held->mapping);
-    else
-        *out = &held->mapping;
-    return code;
+    mapping = &held->mapping;
+    *mapping = (struct sb_mapping){.size = st.st_size, .name = name};
+    if (st.st_size > 0)
+        TRY(map(held, fd));
+    *out = TAKE(mapping);
+    return SB_OK;
 }
 
 void sb_mapping_free(struct sb_mapping *mapping)

@@ -38,26 +38,16 @@ size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point)
 
 size_t sb_utf8_put(uint32_t code_point, char out[4])
 {
-    if (code_point < 0x80) {
-        out[0] = (char)code_point;
-        return 1;
-    }
-    if (code_point < 0x800) {
-        out[0] = (char)(0xc0 | code_point >> 6);
-        out[1] = (char)(0x80 | (code_point & 63));
-        return 2;
-    }
-    if (code_point < 0x10000) {
-        out[0] = (char)(0xe0 | code_point >> 12);
-        out[1] = (char)(0x80 | (code_point >> 6 & 63));
-        out[2] = (char)(0x80 | (code_point & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code_point >> 18);
-    out[1] = (char)(0x80 | (code_point >> 12 & 63));
-    out[2] = (char)(0x80 | (code_point >> 6 & 63));
-    out[3] = (char)(0x80 | (code_point & 63));
-    return 4;
+    static const unsigned leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    const size_t length = code_point < 0x80      ? 1
+                          : code_point < 0x800   ? 2
+                          : code_point < 0x10000 ? 3
+                                                 : 4;
+
+    for (size_t i = length - 1; i > 0; i--, code_point >>= 6)
+        out[i] = (char)(0x80 | (code_point & 63));
+    out[0] = (char)(leads[length] | code_point);
+    return length;
 }
 
 bool sb_is_utf8(const char *text, size_t size)
@@ -344,18 +334,16 @@ static enum sb_code add_escaped(struct sb_buf *out, unsigned char byte)
  */
 static enum sb_code quote_escape(struct sb_buf *out, const char *name, size_t size)
 {
-    enum sb_code code = SB_OK;
-
-    for (size_t at = 0; at < size && !code;) {
+    for (size_t at = 0; at < size;) {
         size_t length = printable_character(name + at, size - at);
 
         if (length)
-            code = sb_buf_add(out, name + at, length);
+            TRY(sb_buf_add(out, name + at, length));
         else
-            code = add_escaped(out, (unsigned char)name[at++]);
+            TRY(add_escaped(out, (unsigned char)name[at++]));
         at += length;
     }
-    return code;
+    return SB_OK;
 }
 
 /* What a name needs so that a shell reads it as one word. */
@@ -364,24 +352,6 @@ enum shell_need {
     NEEDS_DOUBLE_QUOTES, /* has an apostrophe, and nothing that "..." leaves special */
     NEEDS_QUOTES,
 };
-
-/* Bytes that need quotes but keep their meaning within "...": an apostrophe and a blank. */
-static bool is_plain_in_double_quotes(const char *name, size_t at, size_t size)
-{
-    switch (name[at]) {
-    case '\'':
-    case ' ':
-        return true;
-    case '#':
-    case '~':
-        return at == 0;
-    case '{':
-    case '}':
-        return size == 1;
-    default:
-        return (name[at] & 0x80) || !strchr("!\"$&()*;<=>?[\\^`|", name[at]);
-    }
-}
 
 static bool calls_for_quotes(const char *name, size_t at, size_t size)
 {
@@ -394,6 +364,23 @@ static bool calls_for_quotes(const char *name, size_t at, size_t size)
         return size == 1;
     default:
         return !(name[at] & 0x80) && strchr(" '!\"$&()*;<=>?[\\^`|", name[at]);
+    }
+}
+
+/* Bytes that need quotes but keep their meaning within "...": an apostrophe and a blank. */
+static bool is_plain_in_double_quotes(const char *name, size_t at, size_t size)
+{
+    switch (name[at]) {
+    case '\'':
+    case ' ':
+        return true;
+    case '#':
+    case '~':
+    case '{':
+    case '}':
+        return calls_for_quotes(name, at, size);
+    default:
+        return !calls_for_quotes(name, at, size);
     }
 }
 
@@ -418,28 +405,26 @@ static enum shell_need shell_need(const char *name, size_t size)
 /* Escapes are written in $'...', apostrophes as \' outside of the quotes, the rest in '...'. */
 static enum sb_code quote_single(struct sb_buf *out, const char *name, size_t size)
 {
-    enum sb_code code = sb_buf_add_char(out, '\'');
     bool escaping = false;
 
-    for (size_t at = 0; at < size && !code;) {
+    TRY(sb_buf_add_char(out, '\''));
+    for (size_t at = 0; at < size;) {
         size_t length = printable_character(name + at, size - at);
 
         if (!length && !escaping)
-            code = sb_buf_add_text(out, "'$'");
+            TRY(sb_buf_add_text(out, "'$'"));
         else if (length && escaping && name[at] != '\'')
-            code = sb_buf_add_text(out, "''");
+            TRY(sb_buf_add_text(out, "''"));
         escaping = !length;
-        if (code)
-            break;
         if (!length)
-            code = add_escaped(out, (unsigned char)name[at++]);
+            TRY(add_escaped(out, (unsigned char)name[at++]));
         else if (name[at] == '\'')
-            code = sb_buf_add_text(out, "'\\''");
+            TRY(sb_buf_add_text(out, "'\\''"));
         else
-            code = sb_buf_add(out, name + at, length);
+            TRY(sb_buf_add(out, name + at, length));
         at += length;
     }
-    return code ? code : sb_buf_add_char(out, '\'');
+    return sb_buf_add_char(out, '\'');
 }
 
 static enum sb_code quote_shell(struct sb_buf *out, const char *name, size_t size)

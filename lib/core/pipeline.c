@@ -219,7 +219,7 @@ static void run_calling_thread(struct sb_pipeline *p)
 
     while ((step = next_step(p, more)) != STEP_STOP) {
         if (sb_interrupted())
-            give_up(p, 0, sb_fail(SB_INTERRUPT, "interrupted"));
+            give_up(p, 0, sb_fail_interrupt());
         else if (step == STEP_FILL)
             fill_next(p, &more);
         else if (step == STEP_DRAIN)
@@ -234,26 +234,14 @@ static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context,
     enum sb_code code;
 
     for (;;) {
-        if (sb_interrupted())
-            return sb_fail_interrupt();
+        TRY(sb_heed_interrupt());
         code = ops->fill(context, slot);
         if (code)
             return code == SB_END ? SB_OK : code;
-        code = ops->work(context, slot, NULL);
-        if (!code && ops->drain)
-            code = ops->drain(context, slot);
-        if (code)
-            return code;
+        TRY(ops->work(context, slot, NULL));
+        if (ops->drain)
+            TRY(ops->drain(context, slot));
     }
-}
-
-static unsigned start_workers(struct sb_pipeline *p, pthread_t *workers, unsigned wanted)
-{
-    unsigned started = 0;
-
-    while (started < wanted && sb_thread_start(&workers[started], run_worker, p))
-        started++;
-    return started;
 }
 
 static void init_synchronization(struct sb_pipeline *p)
@@ -276,10 +264,11 @@ static void release_synchronization(struct sb_pipeline *p)
 
 static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsigned threads)
 {
-    unsigned started;
+    unsigned started = 0;
 
     init_synchronization(p);
-    started = start_workers(p, workers, threads);
+    while (started < threads && sb_thread_start(&workers[started], run_worker, p))
+        started++;
     if (started == 0) {
         release_synchronization(p);
         return run_inline(p->ops, p->context, p->slots);
@@ -310,20 +299,17 @@ enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, v
         .count = slot_count,
         .limit = UINT64_MAX,
     };
-    pthread_t *workers;
-    enum sb_code code;
+    CLEANUP(sb_freep) pthread_t *workers = NULL;
+    CLEANUP(sb_freep) struct place *places = NULL;
 
     if (threads <= 1 || slot_count <= 1)
         return run_inline(ops, context, slots);
     if (threads > slot_count)
         threads = slot_count;
-    p.places = calloc(slot_count, sizeof(*p.places));
+    places = calloc(slot_count, sizeof(*places));
     workers = calloc(threads, sizeof(*workers));
-    if (p.places && workers)
-        code = run_threaded(&p, workers, threads);
-    else
-        code = sb_fail_memory();
-    free(workers);
-    free(p.places);
-    return code;
+    if (!places || !workers)
+        return sb_fail_memory();
+    p.places = places;
+    return run_threaded(&p, workers, threads);
 }

@@ -111,21 +111,18 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
                            void *context)
 {
-    enum sb_code code = SB_OK;
+    const void *data;
+    size_t part;
 
-    while (!code && size > 0) {
-        const void *data = NULL;
-        size_t part = 0;
-
-        code = sb_spool_piece(spool, at, &data, &part);
-        if (!code && (int64_t)part > size)
+    while (size > 0) {
+        TRY(sb_spool_piece(spool, at, &data, &part));
+        if ((int64_t)part > size)
             part = (size_t)size;
-        if (!code)
-            code = each(context, data, part);
+        TRY(each(context, data, part));
         at += (int64_t)part;
         size -= (int64_t)part;
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context)

@@ -2,33 +2,24 @@
 
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 
 #include <errno.h>
-#include <time.h>
 
-#define SECOND    INT64_C(1000000000)
-#define CREDIT    (SECOND / 10) /* of unused time */
-#define LOOK      (SECOND / 10) /* how soon a wait notices that it must end */
-#define PIECES    8             /* per second, at least */
+#define CREDIT    (SB_SECOND / 10) /* of unused time */
+#define LOOK      (SB_SECOND / 10) /* how soon a wait notices that it must end */
+#define PIECES    8                /* per second, at least */
 #define PIECE_MIN 4096
 #define PIECE_MAX (256 << 10)
 #define COST_MAX  (1e6 * 1e9) /* so that sums stay in range */
 
-static int64_t now(void)
-{
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
-}
-
 /* A clock that stops, or cannot be read, does not make the wait longer. */
 static void wait_until(int64_t time)
 {
-    int64_t left, most = time - now();
+    int64_t left, most = time - sb_clock_ns();
     unsigned tries = 0;
 
-    while ((left = time - now()) > 0 && most > 0 && !sb_interrupted()) {
+    while ((left = time - sb_clock_ns()) > 0 && most > 0 && !sb_interrupted()) {
         int64_t step = left < LOOK ? left : LOOK;
         struct timespec nap = {.tv_nsec = (long)step};
 
@@ -41,7 +32,7 @@ static void wait_until(int64_t time)
 
 static const struct sb_throttle_clock *clock_of(const struct sb_throttle *throttle)
 {
-    static const struct sb_throttle_clock real = {now, wait_until};
+    static const struct sb_throttle_clock real = {sb_clock_ns, wait_until};
 
     return throttle->clock ? throttle->clock : &real;
 }
@@ -86,7 +77,7 @@ static void pay(_Atomic int64_t *until, int64_t size)
 
     if (rate == 0 || size <= 0)
         return;
-    cost = (double)size / (double)rate * (double)SECOND;
+    cost = (double)size / (double)rate * (double)SB_SECOND;
     if (cost > COST_MAX)
         cost = COST_MAX;
     earliest = clock->now() - CREDIT;

@@ -1347,15 +1347,46 @@ END
     flip_byte a.barecat-shard-00000 "$(sql a.barecat "SELECT offset FROM files WHERE path = 'f300'")"
     need_slow
     LD_PRELOAD=$SLOW_SHIM SLOW_ROOT=$PWD SLOW_MICROSECONDS=0 SLOW_LOG=$PWD/calls \
-        timed "$SHARDBOX" mount --readahead=4M --log="$PWD/log" a.barecat m
+        "$SHARDBOX" mount --foreground --readahead=4M --log="$PWD/log" a.barecat m 3>&- &
+    await is_mounted m
     run_fail 2 timed cmp m/f300 tree/f300
     for ((i = 100; i < 400; i++)); do
         ((i == 300)) || cmp "m/f$i" "tree/f$i"
     done
     timed "$SHARDBOX" umount m
     gone
-    [ "$(grep -c 'pread.*a.barecat-shard-00000$' calls)" -lt 20 ]
+    reads=$(grep -c '^read .*a.barecat-shard-00000$' calls)
+    ((reads > 0 && reads < 20)) || fail "$reads reads"
     [ "$(grep -c 'f300: ' log)" -eq 1 ]
+}
+
+# bats test_tags=threads
+@test "threads are started for requests that wait, up to 16, or as many as --threads says" {
+    local options least most count i readers
+    mkdir tree
+    for ((i = 0; i < 24; i++)); do seq "$i" 1000 >"tree/f$i"; done
+    sb pack a.barecat -C tree .
+    need_slow
+    while read -r least most options; do
+        # shellcheck disable=SC2086 # none, or one
+        LD_PRELOAD=$SLOW_SHIM SLOW_ROOT=$PWD/a.barecat-shard-00000 SLOW_MICROSECONDS=300000 \
+            "$SHARDBOX" mount --foreground $options a.barecat m 3>&- &
+        await is_mounted m
+        count=$(ls "/proc/$(server)/task" | wc -l)
+        readers=()
+        for ((i = 0; i < 24; i++)); do
+            timed cmp "tree/f$i" "m/f$i" 3>&- &
+            readers+=($!)
+        done
+        wait "${readers[@]}"
+        count=$(($(ls "/proc/$(server)/task" | wc -l) - count + 1))
+        ((count >= least && count <= most)) || fail "$count threads answer with '$options'"
+        timed "$SHARDBOX" umount m
+        wait
+    done <<'END'
+10 16
+3 3 --threads=3
+END
 }
 
 # bats test_tags=threads

@@ -20,9 +20,7 @@ void sb_fetch_frames_release(struct sb_fetch_frames *frames)
 /* The framer does not know the name. */
 static enum sb_code name_error(const char *name)
 {
-    struct sb_error cause = *sb_error();
-
-    return sb_fail(cause.code, "%s: %s", name, cause.text);
+    return sb_fail(sb_error()->code, "%s: %s", name, sb_error()->text);
 }
 
 enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames)

@@ -94,8 +94,7 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
 {
     struct fetch_stream *fetch = context;
 
-    if (sb_interrupted())
-        return sb_fail_interrupt();
+    TRY(sb_heed_interrupt());
     fetch->counts->bytes += (int64_t)size;
     if (fetch->frames.framer)
         fetch->output_code = sb_fetch_frames_data(&fetch->frames, fetch->current, data, size);
@@ -140,13 +139,6 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
     return code;
 }
 
-static enum sb_code end_within(const char *name)
-{
-    struct sb_error cause = *sb_error();
-
-    return sb_fail(cause.code, "%s: %s; the output ends within this file", name, cause.text);
-}
-
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
                               const char *name, size_t size)
 {
@@ -163,7 +155,8 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
     code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
     bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
-        return end_within(name);
+        return sb_fail(sb_error()->code, "%s: %s; the output ends within this file", name,
+                       sb_error()->text);
     if (bad) {
         fetch->counts->damaged++;
         sb_report(fetch->notify, SB_PROBLEM, "damaged", name, "%s", sb_error()->text);

@@ -1,7 +1,7 @@
 #include "task/mount/device.h"
 
 #include "core/number.h"
-#include "task/mount/mounted.h"
+#include "task/mount/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,26 +80,15 @@ static void hear(int fd, char *said, size_t capacity)
         memmove(said, said + strlen(name), strlen(said + strlen(name)) + 1);
 }
 
-static int spawn(pid_t *child, char *const *words, char **environment, int heard)
-{
-    posix_spawn_file_actions_t actions;
-    int failure;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, heard, STDERR_FILENO);
-    failure = posix_spawnp(child, words[0], &actions, NULL, words, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    return failure;
-}
-
 /*
  * Runs the helper, which gets one end of a pair of sockets as _FUSE_COMMFD, unless that is -1.
  * False where there is none; *status is its own.
  */
 static bool run_helper(char *const *words, int socket, int *status, struct refusal *refusal)
 {
+    CLEANUP(sb_freep) char **environment = NULL;
+    posix_spawn_file_actions_t actions;
     char variable[32];
-    char **environment;
     size_t count = 0;
     int ends[2], failure;
     pid_t child;
@@ -107,16 +96,16 @@ static bool run_helper(char *const *words, int socket, int *status, struct refus
     while (environ[count])
         count++;
     environment = calloc(count + 2, sizeof(*environment));
-    if (!environment || pipe2(ends, O_CLOEXEC) != 0) {
-        free(environment);
+    if (!environment || pipe2(ends, O_CLOEXEC) != 0)
         return false;
-    }
     memcpy(environment, environ, count * sizeof(*environment));
     snprintf(variable, sizeof(variable), "_FUSE_COMMFD=%d", socket);
     if (socket >= 0)
         environment[count] = variable;
-    failure = spawn(&child, words, environment, ends[1]);
-    free(environment);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    failure = posix_spawnp(&child, words[0], &actions, NULL, words, environment);
+    posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (!failure)
         hear(ends[0], refusal->said, sizeof(refusal->said));
@@ -260,11 +249,6 @@ static enum sb_code refuse_inner(const char *dir, const struct sb_mounted *mount
                    mounted->inner);
 }
 
-static bool is_ours(const struct sb_mounted *mounted, const char *real)
-{
-    return strcmp(mounted->type, TYPE) == 0 && strcmp(mounted->path, real) == 0;
-}
-
 /* Has it lost its server? The system answers from what it keeps, but never this. */
 static bool is_dead(const char *dir)
 {
@@ -276,19 +260,18 @@ static bool is_dead(const char *dir)
 /* Unmounts what is at the top there, if a server of ours that is gone has left it. */
 static enum sb_code clear_top(struct sb_mounted_list *list, const char *dir, bool *cleared)
 {
+    CLEANUP(sb_freep) char *real = NULL;
     struct sb_mounted mounted;
-    char *real;
-    enum sb_code code = sb_mounted_at(&mounted, list, dir, &real);
 
     *cleared = false;
-    if (!code && is_ours(&mounted, real) && is_dead(real)) {
-        code = refuse_inner(dir, &mounted);
-        if (!code && !unmount(real, true))
-            code = sb_fail_errno(errno, "%s: has lost its server, and cannot be unmounted", dir);
-        *cleared = true;
-    }
-    free(real);
-    return code;
+    TRY(sb_mounted_at(&mounted, list, dir, &real));
+    if (strcmp(mounted.type, TYPE) != 0 || strcmp(mounted.path, real) != 0 || !is_dead(real))
+        return SB_OK;
+    TRY(refuse_inner(dir, &mounted));
+    if (!unmount(real, true))
+        return sb_fail_errno(errno, "%s: has lost its server, and cannot be unmounted", dir);
+    *cleared = true;
+    return SB_OK;
 }
 
 static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
@@ -296,9 +279,8 @@ static enum sb_code clear(struct sb_mounted_list *list, const char *dir)
     struct stat st;
     bool cleared = true;
 
-    for (int tries = 0; cleared && tries < 8; tries++) {
+    for (int tries = 0; cleared && tries < 8; tries++)
         TRY(clear_top(list, dir, &cleared));
-    }
     if (stat(dir, &st) != 0)
         return sb_fail_errno(errno, "%s", dir);
     return S_ISDIR(st.st_mode) ? SB_OK : sb_fail_errno(ENOTDIR, "%s", dir);
@@ -347,39 +329,25 @@ static enum sb_code fail_unmount(const char *dir, int failure)
     return sb_fail_errno(failure, "%s: cannot be unmounted", dir);
 }
 
-/* Its numbers are its own while it has its connection: so this is known after they were found. */
-static bool is_connected(const struct sb_device *device)
-{
-    struct pollfd state = {.fd = device->fd};
-
-    return poll(&state, 1, 0) == 0;
-}
-
-/* While others mount and unmount, a line may be missing in the list. SB_NOENT: it is not mounted.
- */
-static enum sb_code find_mounted(const struct sb_device *device, struct sb_mounted *mounted)
-{
-    enum sb_code code = SB_NOENT;
-
-    for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
-        code = sb_mounted_find(mounted, device->list, device->id, device->device);
-    return !code && !is_connected(device) ? SB_NOENT : code;
-}
-
 enum sb_code sb_device_end(const struct sb_device *device, bool lazy)
 {
+    struct pollfd state = {.fd = device->fd};
     struct sb_mounted mounted;
-    enum sb_code code = find_mounted(device, &mounted);
+    enum sb_code code = SB_NOENT;
 
+    /* While others mount and unmount, a line may be missing in the list. */
+    for (int tries = 0; code == SB_NOENT && tries < 3; tries++)
+        code = sb_mounted_find(&mounted, device->list, device->id, device->device);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
-    code = refuse_inner(mounted.path, &mounted);
-    if (!code && mounted.hidden)
-        code = sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",
+    /* Its numbers are its own while it has its connection, as is seen once they were found. */
+    if (poll(&state, 1, 0) != 0)
+        return SB_OK;
+    TRY(refuse_inner(mounted.path, &mounted));
+    if (mounted.hidden)
+        return sb_fail(SB_INVALID, "%s: something else is mounted over a directory above",
                        mounted.path);
-    if (!code && !unmount(mounted.path, lazy))
-        code = fail_unmount(mounted.path, errno);
-    return code;
+    return unmount(mounted.path, lazy) ? SB_OK : fail_unmount(mounted.path, errno);
 }
 
 void sb_device_release(struct sb_device *device)
@@ -388,13 +356,7 @@ void sb_device_release(struct sb_device *device)
     device->list = NULL;
 }
 
-/* The helper has said no more than that it could not. */
-static int explain(const struct sb_mounted *mounted, bool lazy, int failure)
-{
-    return failure == EPERM && !lazy && mounted->user == getuid() ? EBUSY : failure;
-}
-
-enum sb_code sb_device_unmount(const char *dir, bool lazy)
+enum sb_code sb_unmount(const char *dir, bool lazy)
 {
     CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = NULL;
     struct sb_mounted mounted = {0};
@@ -409,7 +371,8 @@ enum sb_code sb_device_unmount(const char *dir, bool lazy)
                        "%s: is a file system of type %s, which 'shardbox mount' has not mounted",
                        dir, mounted.type);
     TRY(refuse_inner(dir, &mounted));
-    if (!unmount(real, lazy))
-        return fail_unmount(dir, explain(&mounted, lazy, errno));
-    return SB_OK;
+    if (unmount(real, lazy))
+        return SB_OK;
+    /* The helper has said no more than that it could not. */
+    return fail_unmount(dir, errno == EPERM && !lazy && mounted.user == getuid() ? EBUSY : errno);
 }

@@ -1,11 +1,13 @@
-#include "task/mount/hidden.h"
-
+/*
+ * What a mount would hide, of what it is made of.
+ */
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "core/context.h"
 #include "core/name.h"
 #include "store/shard_spec.h"
-#include "task/mount/unpacked.h"
+#include "task/mount/device.h"
+#include "task/mount/reading.h"
 
 #include <dirent.h>
 #include <libgen.h>
@@ -13,17 +15,17 @@
 #include <string.h>
 #include <unistd.h>
 
+FREEP(closedir, DIR)
+
 /* As most directories are that something is mounted at. */
 static bool is_empty(const char *dir)
 {
-    DIR *list = opendir(dir);
+    CLEANUP(closedirp) DIR *list = opendir(dir);
     const struct dirent *entry;
     bool empty = list != NULL;
 
     while (empty && (entry = readdir(list)))
         empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (list)
-        closedir(list);
     return empty;
 }
 
@@ -45,86 +47,63 @@ static enum sb_code check_shards(const char *folder, const char *name, const cha
 {
     static const char middle[] = "-shard-";
     const size_t size = sb_index_base_size(name);
-    DIR *list = opendir(folder);
-    struct sb_buf path = {0};
+    CLEANUP(closedirp) DIR *list = opendir(folder);
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     const struct dirent *entry;
-    enum sb_code code = SB_OK;
 
-    while (!code && list && (entry = readdir(list))) {
+    while (list && (entry = readdir(list))) {
         if ((entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) ||
             strncmp(entry->d_name, name, size) != 0 ||
             strncmp(entry->d_name + size, middle, strlen(middle)) != 0)
             continue;
         sb_buf_clear(&path);
-        code = sb_buf_add_format(&path, "%s/%s", folder, entry->d_name);
-        code = code ? sb_fail_memory() : check_path(path.data, dir);
+        if (sb_buf_add_format(&path, "%s/%s", folder, entry->d_name))
+            return sb_fail_memory();
+        TRY(check_path(path.data, dir));
     }
-    if (list)
-        closedir(list);
-    sb_buf_release(&path);
-    return code;
+    return SB_OK;
 }
 
 /* A file, the directory that has it, and its shards there. */
 static enum sb_code check_file(const char *path, const char *dir)
 {
-    char *copy = strdup(path), *folder;
-    enum sb_code code;
+    CLEANUP(sb_freep) char *copy = strdup(path);
+    const char *folder;
 
     if (!copy)
         return sb_fail_memory();
     folder = dirname(copy);
-    code = check_path(path, dir);
-    if (!code)
-        code = check_path(folder, dir);
-    if (!code)
-        code = check_shards(folder, sb_base_name(path), dir);
-    free(copy);
-    return code;
-}
-
-static enum sb_code check_limits(const char *path, const char *dir)
-{
-    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
-
-    if (!sb_is_bag_name(path))
-        return SB_OK;
-    return sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
+    TRY(check_path(path, dir));
+    TRY(check_path(folder, dir));
+    return check_shards(folder, sb_base_name(path), dir);
 }
 
 /* By the name that was given, and, of an index, by its own. */
 static enum sb_code check_names(const char *path, const char *index, const char *dir)
 {
+    CLEANUP(sb_buf_release) struct sb_buf limits = {0};
+
     TRY(check_file(path, dir));
     if (index)
         TRY(check_file(index, dir));
-    return check_limits(path, dir);
-}
-
-static enum sb_code check_spec(const char *spec, const char *dir)
-{
-    struct sb_spec files;
-    enum sb_code code = sb_spec_expand(&files, spec);
-
-    if (code)
-        return code;
-    for (size_t i = 0; !code && i < files.count; i++)
-        code = check_names(files.paths[i], NULL, dir);
-    sb_spec_release(&files);
-    return code;
+    if (!sb_is_bag_name(path))
+        return SB_OK;
+    return sb_limits_name(path, &limits) ? sb_fail_memory() : check_path(limits.data, dir);
 }
 
 static enum sb_code check_specs(const char *specs, const char *dir)
 {
-    struct sb_spec beside;
-    enum sb_code code = sb_spec_beside(&beside, specs);
+    CLEANUP(sb_spec_release) struct sb_spec beside = {0};
 
-    if (code)
-        return code;
-    for (size_t i = 0; !code && i < beside.count; i++)
-        code = check_spec(beside.paths[i], dir);
-    sb_spec_release(&beside);
-    return code;
+    TRY(sb_spec_beside(&beside, specs));
+    for (size_t i = 0; i < beside.count; i++) {
+        CLEANUP(sb_spec_release) struct sb_spec files = {0};
+
+        TRY(sb_spec_expand(&files, beside.paths[i]));
+        for (size_t k = 0; k < files.count; k++)
+            TRY(check_names(files.paths[k], NULL, dir));
+    }
+    return SB_OK;
 }
 
 /* Where members are unpacked, which no archive has. */

@@ -61,11 +61,16 @@ void sb_log_free(struct sb_log *log)
     free(log);
 }
 
-static void add(struct sb_log *log, enum sb_level level, const char *kind, const char *subject,
-                const char *text)
+void sb_log_add(struct sb_log *log, enum sb_level level, const char *kind, const char *subject,
+                const char *format, ...)
 {
     const uint64_t one = 1;
+    char text[1024];
+    va_list args;
 
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
     pthread_mutex_lock(&log->lock);
     if (log->lines >= LINES_MOST ||
         IGNORED(sb_events_add(&log->events, level, kind, subject, text)))
@@ -75,26 +80,13 @@ static void add(struct sb_log *log, enum sb_level level, const char *kind, const
     pthread_cond_signal(&log->more);
     pthread_mutex_unlock(&log->lock);
     /* It is non-blocking, and fails only if it was written to already. */
-    if (write(log->wake, &one, sizeof(one)) < 0)
-        return;
-}
-
-void sb_log_add(struct sb_log *log, enum sb_level level, const char *kind, const char *subject,
-                const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    add(log, level, kind, subject, text);
+    (void)!write(log->wake, &one, sizeof(one));
 }
 
 static void notified(void *context, enum sb_level level, const char *kind, const char *subject,
                      const char *text)
 {
-    add(context, level, kind, subject ? subject : "container", text);
+    sb_log_add(context, level, kind, subject ? subject : "container", "%s", text);
 }
 
 struct sb_notify sb_log_notify(struct sb_log *log)

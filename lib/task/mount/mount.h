@@ -91,9 +91,11 @@ enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status) SB
 
 /* Unmounts, if it is mounted still. */
 void sb_mount_free(struct sb_mount *mount); /* NULL is allowed */
+FREEP(sb_mount_free, struct sb_mount)
 
-/* Unmounts what is mounted at a directory, by this program: nothing else (SB_INVALID). lazy: also
- * while it is in use. */
+/* Unmounts what a server of this program has mounted at a directory, whether that is there or not.
+ * lazy: also while it is in use. SB_INVALID: nothing is mounted there, or nothing of this program,
+ * or something is mounted in it. */
 enum sb_code sb_unmount(const char *dir, bool lazy) SB_CHECKED;
 
 #endif

@@ -1,8 +1,9 @@
-#include "task/mount/mounted.h"
-
+/*
+ * What is mounted where.
+ */
 #include "core/buf.h"
 #include "core/name.h"
-#include "core/number.h"
+#include "task/mount/device.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,18 +41,13 @@ static bool read_all(FILE *file, char **text, size_t *capacity)
     return getdelim(text, capacity, '\0', file) >= 0;
 }
 
-static bool is_octal(const char *text)
-{
-    return strspn(text, "01234567") >= 3;
-}
-
 /* Spaces and the like are \040 in the list. */
 static void unescape(char *text)
 {
     char *to = text;
 
     for (const char *from = text; *from; to++) {
-        if (*from == '\\' && is_octal(from + 1)) {
+        if (*from == '\\' && strspn(from + 1, "01234567") >= 3) {
             *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
             from += 4;
         } else {
@@ -61,33 +57,25 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-static bool take_number(char **text, const char *end, uint64_t *out)
-{
-    const char *word = strsep(text, end);
-    int64_t number;
-
-    if (!word || !sb_parse_integer(word, 0, INT64_MAX, &number))
-        return false;
-    *out = (uint64_t)number;
-    return true;
-}
-
 /* ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELDS] - TYPE SOURCE OPTIONS */
 static bool parse(char *text, struct line *line)
 {
-    uint64_t major, minor;
-    char *rest;
+    char *rest = strstr(text, " - ");
+    unsigned major, minor;
 
-    if (!take_number(&text, " ", &line->id) || !take_number(&text, " ", &line->parent) ||
-        !take_number(&text, ":", &major) || !take_number(&text, " ", &minor))
-        return false;
-    strsep(&text, " ");
-    line->path = strsep(&text, " ");
-    rest = text ? strstr(text, " - ") : NULL;
     if (!rest)
         return false;
     rest += strlen(" - ");
-    line->device = makedev((unsigned)major, (unsigned)minor);
+    line->id = strtoull(text, &text, 10);
+    line->parent = strtoull(text, &text, 10);
+    major = (unsigned)strtoul(text, &text, 10);
+    minor = (unsigned)strtoul(text + 1, &text, 10);
+    line->device = makedev(major, minor);
+    strsep(&text, " ");
+    strsep(&text, " ");
+    line->path = strsep(&text, " ");
+    if (!line->path || line->path > rest)
+        return false;
     unescape(line->path);
     line->type = strsep(&rest, " ");
     strsep(&rest, " ");
@@ -205,12 +193,11 @@ static const struct line *inner_of(const struct sb_mounted_list *list, const str
 static enum sb_code find(struct sb_mounted *out, struct sb_mounted_list *list, uint64_t id,
                          const uint64_t *device)
 {
-    enum sb_code code = read_list(list);
-    const struct line *line = code ? NULL : line_of(list, id), *inner;
+    const struct line *line, *inner;
 
     *out = (struct sb_mounted){0};
-    if (code)
-        return code;
+    TRY(read_list(list));
+    line = line_of(list, id);
     if (!line || (device && line->device != *device))
         return sb_fail(SB_NOENT, "mount %" PRIu64 ": is not in " LIST, id);
     inner = inner_of(list, line);
@@ -260,28 +247,21 @@ static enum sb_code find_real(int fd, char **real)
     return *real ? SB_OK : sb_fail_memory();
 }
 
-/* The descriptor keeps a mount in use, and so is closed at once. */
-static enum sb_code look_at(const char *path, uint64_t *id, char **real)
-{
-    CLEANUP(sb_closep) int fd = open(path, O_PATH | O_CLOEXEC);
-
-    if (fd < 0)
-        return sb_fail_errno(errno, "%s", path);
-    TRY(find_id(fd, id));
-    if (real)
-        TRY(find_real(fd, real));
-    return SB_OK;
-}
-
 enum sb_code sb_mounted_at(struct sb_mounted *out, struct sb_mounted_list *list, const char *path,
                            char **real)
 {
+    /* It keeps a mount in use, and so is closed before anything is done about that. */
+    CLEANUP(sb_closep) int fd = open(path, O_PATH | O_CLOEXEC);
     uint64_t id = 0;
 
     *out = (struct sb_mounted){0};
     if (real)
         *real = NULL;
-    TRY(look_at(path, &id, real));
+    if (fd < 0)
+        return sb_fail_errno(errno, "%s", path);
+    TRY(find_id(fd, &id));
+    if (real)
+        TRY(find_real(fd, real));
     return find(out, list, id, NULL);
 }
 

@@ -1,5 +1,6 @@
 #include "task/mount/pieces.h"
 
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/crc32c.h"
 
@@ -10,22 +11,6 @@ void sb_pieces_release(struct sb_pieces *pieces)
 {
     free(pieces->pieces);
     *pieces = (struct sb_pieces){0};
-}
-
-/* The first piece that ends after a position, or how many there are. */
-static size_t find_after(const struct sb_pieces *pieces, int64_t at)
-{
-    size_t low = 0, high = pieces->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (pieces->pieces[middle].to > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
 }
 
 /* Joins piece i and the one after it, if they meet. */
@@ -77,7 +62,7 @@ bool sb_pieces_add(struct sb_pieces *pieces, int64_t from, const void *data, siz
     bool kept = true;
 
     while (piece.from < end) {
-        const size_t i = find_after(pieces, piece.from);
+        const size_t i = FIRST_WHERE(k, pieces->count, pieces->pieces[k].to > piece.from);
         const struct sb_piece *next = i < pieces->count ? &pieces->pieces[i] : NULL;
 
         if (next && next->from <= piece.from) {

@@ -4,10 +4,8 @@
 #include "archive/shards.h"
 #include "core/crc32c.h"
 #include "core/time.h"
-#include "task/mount/ahead.h"
 #include "task/mount/log.h"
 #include "task/mount/pieces.h"
-#include "task/mount/unpacked.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,39 +17,32 @@
 #define PIECES_ALL  1000000   /* of all files; beyond that, each has one */
 #define AGAIN_AFTER SB_SECOND /* a damaged file is read again, to see whether it is still */
 
-/* A file that was read in part. */
-struct file {
-    uint64_t number; /* 0: free */
-    int64_t used;
-    struct sb_pieces pieces;
-};
-
-struct damaged {
-    uint64_t number;
-    int64_t seen; /* when it was found so last */
-    bool kept;    /* the system may keep bytes of it */
-};
-
 /*
- * A damaged file is never forgotten: the system may keep some of its bytes, so that nobody would
- * read all of it here any more.
+ * A file that was read in part, or is damaged. That is never forgotten: the system may keep some of
+ * its bytes, so that nobody would read all of it here any more.
  */
+struct file {
+    uint64_t number;
+    int64_t used; /* read, or found damaged, last */
+    struct sb_pieces pieces;
+    bool damaged;
+    bool kept; /* of a damaged one, the system may keep bytes */
+};
+
 struct set {
     pthread_mutex_t lock; /* of all below */
-    struct file files[FILES_A_SET];
-    size_t count; /* of those that were ever used */
-    struct damaged *damaged;
-    size_t damaged_count;
-    size_t damaged_capacity;
+    struct file *files;
+    size_t count;
+    size_t capacity;
+    size_t damaged; /* of them; of others there are at most FILES_A_SET */
 };
 
 struct sb_reading {
     bool check;
     struct sb_log *log;
-    struct sb_unpacked *unpacked;
-    struct sb_ahead *ahead; /* NULL: nothing is read ahead */
-    atomic_size_t pieces;   /* of all files */
-    atomic_bool any_kept;   /* bytes of a damaged file */
+    struct sb_kept *kept;
+    atomic_size_t pieces; /* of all files */
+    atomic_bool any_kept; /* bytes of a damaged file */
     struct set sets[SETS];
 };
 
@@ -67,9 +58,7 @@ enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahea
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)
         pthread_mutex_init(&reading->sets[i].lock, NULL);
-    TRY(sb_unpacked_new(&reading->unpacked));
-    if (check && readahead > 0)
-        TRY(sb_ahead_new(&reading->ahead, readahead));
+    TRY(sb_kept_new(&reading->kept, check ? readahead : 0));
     *out = TAKE(reading);
     return SB_OK;
 }
@@ -83,11 +72,10 @@ void sb_reading_free(struct sb_reading *reading)
 
         for (size_t k = 0; k < set->count; k++)
             sb_pieces_release(&set->files[k].pieces);
-        free(set->damaged);
+        free(set->files);
         pthread_mutex_destroy(&set->lock);
     }
-    sb_unpacked_free(reading->unpacked);
-    sb_ahead_free(reading->ahead);
+    sb_kept_free(reading->kept);
     free(reading);
 }
 
@@ -100,11 +88,6 @@ static struct set *lock_set(struct sb_reading *reading, uint64_t number)
     return set;
 }
 
-static void unlock_set(struct set *set)
-{
-    pthread_mutex_unlock(&set->lock);
-}
-
 /* NULL: it is not there. */
 static struct file *find(struct set *set, uint64_t number)
 {
@@ -115,64 +98,60 @@ static struct file *find(struct set *set, uint64_t number)
     return NULL;
 }
 
-static void drop_file(struct sb_reading *reading, struct file *file)
+static void drop_pieces(struct sb_reading *reading, struct file *file)
 {
     atomic_fetch_sub(&reading->pieces, file->pieces.count);
     sb_pieces_release(&file->pieces);
-    *file = (struct file){0};
 }
 
-/* One that is free, or was used longest ago. */
-static struct file *choose(struct set *set)
+static void drop_file(struct sb_reading *reading, struct set *set, struct file *file)
 {
-    struct file *oldest = &set->files[0];
-
-    for (size_t i = 0; i < set->count && oldest->number != 0; i++) {
-        if (set->files[i].number == 0 || set->files[i].used < oldest->used)
-            oldest = &set->files[i];
-    }
-    if (set->count < FILES_A_SET && (set->count == 0 || oldest->number != 0))
-        oldest = &set->files[set->count++];
-    return oldest;
+    drop_pieces(reading, file);
+    set->damaged -= file->damaged;
+    *file = set->files[--set->count];
 }
 
-/* In the place of another, if it is not there yet. */
+static void drop_oldest(struct sb_reading *reading, struct set *set)
+{
+    struct file *oldest = NULL;
+
+    for (size_t i = 0; i < set->count; i++) {
+        struct file *file = &set->files[i];
+
+        if (!file->damaged && (!oldest || file->used < oldest->used))
+            oldest = file;
+    }
+    if (oldest)
+        drop_file(reading, set, oldest);
+}
+
+/* Used now; in the place of another, if it is not there yet. NULL without memory. */
 static struct file *find_or_make(struct sb_reading *reading, struct set *set, uint64_t number)
 {
     struct file *file = find(set, number);
 
     if (!file) {
-        file = choose(set);
-        drop_file(reading, file);
-        file->number = number;
+        if (set->count - set->damaged >= FILES_A_SET)
+            drop_oldest(reading, set);
+        if (IGNORED(sb_grow(&set->files, &set->capacity, set->count, sizeof(*file))))
+            return NULL;
+        file = &set->files[set->count++];
+        *file = (struct file){.number = number};
     }
     file->used = sb_clock_ns();
     return file;
-}
-
-static struct damaged *find_damaged(struct set *set, uint64_t number)
-{
-    for (size_t i = 0; i < set->damaged_count; i++) {
-        if (set->damaged[i].number == number)
-            return &set->damaged[i];
-    }
-    return NULL;
 }
 
 /* It was found right. Was some of it read before? */
 static bool forget(struct sb_reading *reading, uint64_t number)
 {
     struct set *set = lock_set(reading, number);
-    struct damaged *damaged = find_damaged(set, number);
     struct file *file = find(set, number);
-    const bool known = damaged || file;
 
-    if (damaged)
-        *damaged = set->damaged[--set->damaged_count];
     if (file)
-        drop_file(reading, file);
-    unlock_set(set);
-    return known;
+        drop_file(reading, set, file);
+    pthread_mutex_unlock(&set->lock);
+    return file != NULL;
 }
 
 /* Keeps in mind that a file is damaged; logs it once. */
@@ -180,17 +159,15 @@ static void mark_damaged(struct sb_reading *reading, const struct sb_node *node,
 {
     const uint64_t number = sb_inode_pack(&node->inode);
     struct set *set = lock_set(reading, number);
-    struct damaged *damaged = find_damaged(set, number);
-    const bool known = damaged != NULL;
+    struct file *file = find_or_make(reading, set, number);
+    const bool known = file && file->damaged;
 
-    if (!known && !IGNORED(sb_grow(&set->damaged, &set->damaged_capacity, set->damaged_count,
-                                   sizeof(*damaged)))) {
-        damaged = &set->damaged[set->damaged_count++];
-        *damaged = (struct damaged){.number = number, .kept = true};
+    if (file && !known) {
+        drop_pieces(reading, file);
+        file->damaged = file->kept = true;
+        set->damaged++;
     }
-    if (damaged)
-        damaged->seen = sb_clock_ns();
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     if (known)
         return;
     atomic_store(&reading->any_kept, true);
@@ -203,22 +180,12 @@ static uint64_t find_kept(struct set *set)
     uint64_t number = 0;
 
     pthread_mutex_lock(&set->lock);
-    for (size_t k = 0; k < set->damaged_count && number == 0; k++) {
-        if (set->damaged[k].kept)
-            number = set->damaged[k].number;
+    for (size_t i = 0; i < set->count && number == 0; i++) {
+        if (set->files[i].kept)
+            number = set->files[i].number;
     }
-    unlock_set(set);
+    pthread_mutex_unlock(&set->lock);
     return number;
-}
-
-static void mark_dropped(struct sb_reading *reading, uint64_t number)
-{
-    struct set *set = lock_set(reading, number);
-    struct damaged *damaged = find_damaged(set, number);
-
-    if (damaged)
-        damaged->kept = false;
-    unlock_set(set);
 }
 
 void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, uint64_t),
@@ -230,21 +197,17 @@ void sb_reading_drop_damaged(struct sb_reading *reading, void (*drop)(void *, ui
         return;
     for (size_t i = 0; i < SETS; i++) {
         while ((number = find_kept(&reading->sets[i])) > 0) {
+            struct set *set;
+            struct file *file;
+
             drop(context, number);
-            mark_dropped(reading, number);
+            set = lock_set(reading, number);
+            file = find(set, number);
+            if (file)
+                file->kept = false;
+            pthread_mutex_unlock(&set->lock);
         }
     }
-}
-
-/* Is it known as damaged? *again: for so long that it should be read again. */
-static bool is_damaged(struct sb_reading *reading, uint64_t number, bool *again)
-{
-    struct set *set = lock_set(reading, number);
-    const struct damaged *damaged = find_damaged(set, number);
-
-    *again = damaged && !damaged->kept && sb_clock_ns() - damaged->seen > AGAIN_AFTER;
-    unlock_set(set);
-    return damaged != NULL;
 }
 
 static enum sb_code drop(void *context, const void *data, size_t size)
@@ -304,13 +267,17 @@ static enum sb_code read_whole(struct sb_reading *reading, struct sb_node *node,
     struct sb_content *content = sb_tree_content(node->tree);
     enum sb_code code;
 
-    if (reading->ahead && (node->entry.has & SB_HAS_CRC) &&
-        sb_ahead_read(reading->ahead, node, data))
+    if ((node->entry.has & SB_HAS_CRC) && sb_kept_ahead(reading->kept, node, data))
         return SB_OK;
     code = sb_content_read(content, &node->entry, data, size, reading->check);
     if (code == SB_LIMIT)
         return sb_fail(SB_CHANGED, "was replaced by another file");
     return code ? code : is_still_same(node);
+}
+
+static enum sb_code fail_damaged(void)
+{
+    return sb_fail(SB_DAMAGED, "is damaged");
 }
 
 /* Adds what was read; when that is all of the file, compares the checksum. Where bytes were read
@@ -323,20 +290,26 @@ static enum sb_code follow(struct sb_reading *reading, struct sb_node *node, int
     uint32_t crc = sb_crc32c(0, data, size);
     struct set *set = lock_set(reading, number);
     struct file *file = find_or_make(reading, set, number);
-    const size_t before = file->pieces.count;
-    bool whole, again;
+    const bool damaged = file && file->damaged;
+    bool whole = false, again = false;
 
-    sb_pieces_add(&file->pieces, offset, data, size, crc, most);
-    atomic_fetch_add(&reading->pieces, file->pieces.count - before);
-    whole = sb_pieces_are_whole(&file->pieces, node->entry.size, &crc);
-    again = file->pieces.again;
+    if (file && !damaged) {
+        const size_t before = file->pieces.count;
+
+        sb_pieces_add(&file->pieces, offset, data, size, crc, most);
+        atomic_fetch_add(&reading->pieces, file->pieces.count - before);
+        whole = sb_pieces_are_whole(&file->pieces, node->entry.size, &crc);
+        again = file->pieces.again;
+    }
     if (whole)
-        drop_file(reading, file);
-    unlock_set(set);
-    if (whole && again && crc == node->entry.crc32c)
-        return check(reading, node);
-    if (!whole || crc == node->entry.crc32c)
+        drop_file(reading, set, file);
+    pthread_mutex_unlock(&set->lock);
+    if (damaged)
+        return fail_damaged();
+    if (!whole)
         return SB_OK;
+    if (crc == node->entry.crc32c)
+        return again ? check(reading, node) : SB_OK;
     return sb_fail(SB_DAMAGED, "checksum does not match: bytes are %08x, should be %08x", crc,
                    node->entry.crc32c);
 }
@@ -346,25 +319,32 @@ static enum sb_code read_part(struct sb_reading *reading, struct sb_node *node, 
 {
     struct sb_content *content = sb_tree_content(node->tree);
 
-    if (!sb_shards_hold(sb_content_shards(content), node->entry.shard))
-        return sb_unpacked_read(reading->unpacked, node, offset, data, size) ? sb_error()->code
-                                                                             : is_still_same(node);
+    if (!sb_shards_hold(sb_content_shards(content), node->entry.shard)) {
+        TRY(sb_kept_unpacked(reading->kept, node, offset, data, size));
+        return is_still_same(node);
+    }
     TRY(sb_content_read_part(content, &node->entry, offset, data, size));
     TRY(is_still_same(node));
-    if (reading->check && (node->entry.has & SB_HAS_CRC))
-        TRY(follow(reading, node, offset, data, size));
-    return SB_OK;
+    if (!reading->check || !(node->entry.has & SB_HAS_CRC))
+        return SB_OK;
+    return follow(reading, node, offset, data, size);
 }
 
 /* A damaged file stays damaged, unless another look shows that it, or its shard, was mended. */
 static enum sb_code look_again(struct sb_reading *reading, struct sb_node *node)
 {
-    bool again, in_part;
+    const uint64_t number = sb_inode_pack(&node->inode);
+    struct set *set = lock_set(reading, number);
+    const struct file *file = set->damaged > 0 ? find(set, number) : NULL;
+    const bool damaged = file && file->damaged,
+               again = damaged && !file->kept && sb_clock_ns() - file->used > AGAIN_AFTER;
+    bool in_part;
 
-    if (!is_damaged(reading, sb_inode_pack(&node->inode), &again))
+    pthread_mutex_unlock(&set->lock);
+    if (!damaged)
         return SB_OK;
     if (!again)
-        return sb_fail(SB_DAMAGED, "is damaged");
+        return fail_damaged();
     sb_shards_reopen(sb_content_shards(sb_tree_content(node->tree)), node->entry.shard);
     TRY(sb_reading_check(reading, node, &in_part));
     sb_log_add(reading->log, SB_WARNING, "mended", node->entry.path, "is right again");

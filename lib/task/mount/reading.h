@@ -11,6 +11,7 @@
 
 #include "task/mount/tree.h"
 
+struct sb_kept;
 struct sb_log;
 struct sb_reading;
 
@@ -41,5 +42,33 @@ void sb_reading_drop_damaged(struct sb_reading *reading,
  * before, and not all: the system may keep bytes that were wrong then. */
 enum sb_code sb_reading_check(struct sb_reading *reading, struct sb_node *node,
                               bool *in_part) SB_CHECKED;
+
+/*
+ * Bytes that are kept, of files that are read next perhaps. Memory is a few times `readahead`; 0:
+ * nothing is read ahead.
+ */
+enum sb_code sb_kept_new(struct sb_kept **out, size_t readahead) SB_CHECKED;
+void sb_kept_free(struct sb_kept *kept); /* NULL is allowed */
+
+/*
+ * Reading ahead across files: where a program reads small files in the order in which they are
+ * stored, a large part of a shard is read at once, and the next files are taken out of it. The
+ * bytes of a file are only taken if they match its checksum, so it matters not that writers may
+ * change the archive meanwhile. Copies all of a file; false: it is not there, and must be read.
+ */
+bool sb_kept_ahead(struct sb_kept *kept, const struct sb_node *node, void *data);
+
+/* Where members are unpacked without TMPDIR: beside the container there may be nothing to write to.
+ */
+#define SB_MOUNT_TEMPORARY "/tmp/"
+
+/*
+ * Reads bytes of a member that has none of its own in its container, as those of a zip that are
+ * compressed: a program reads it in pieces, and a decompressor only from the beginning. The last
+ * few that were read are kept whole, in unnamed temporary files. Errors as sb_content_stream;
+ * SB_SYSTEM also for temporary files.
+ */
+enum sb_code sb_kept_unpacked(struct sb_kept *kept, struct sb_node *node, int64_t offset,
+                              void *data, size_t size) SB_CHECKED;
 
 #endif

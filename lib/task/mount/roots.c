@@ -1,15 +1,16 @@
 #include "task/mount/roots.h"
 
+#include "core/name.h"
+#include "core/number.h"
 #include "core/time.h"
 #include "task/mount/log.h"
-#include "task/mount/private.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LOOK_EVERY (SB_SECOND / 2) /* for another archive in the place of one */
-#define LOWEST     256             /* directories whose lowest container is known */
+#define NAME_MOST  1024            /* bytes that the system takes in one name */
 
 struct place {
     struct sb_mount_container container;
@@ -19,13 +20,6 @@ struct place {
     bool failed; /* the other archive could not be opened, and that is logged */
 };
 
-/* Of a directory of a united tree, the first container whose part of it is seen. */
-struct lowest {
-    uint64_t number; /* of the directory; 0: none */
-    int64_t since;
-    size_t container;
-};
-
 struct sb_roots {
     const struct sb_mount_options *options;
     struct sb_log *log;
@@ -33,8 +27,6 @@ struct sb_roots {
     int64_t lifetime;
     struct place *places;
     size_t count;
-    pthread_mutex_t lock; /* of all below */
-    struct lowest lowest[LOWEST];
 };
 
 static bool has_directories(const struct sb_roots *roots)
@@ -69,46 +61,42 @@ static enum sb_code refuse_twins(const struct sb_mount_options *options)
 enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
                            struct sb_log *log)
 {
-    struct sb_roots *roots;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_roots_freep) struct sb_roots *roots = NULL;
 
     *out = NULL;
     TRY(refuse_twins(options));
     roots = calloc(1, sizeof(*roots));
     if (!roots)
         return sb_fail_memory();
-    pthread_mutex_init(&roots->lock, NULL);
     roots->options = options;
     roots->log = log;
     roots->notify = sb_log_notify(log);
     roots->lifetime = options->immutable ? SB_TREE_IMMUTABLE : SB_SECOND;
     roots->places = calloc(options->count + 1, sizeof(*roots->places));
     if (!roots->places)
-        code = sb_fail_memory();
-    for (size_t i = 0; !code && i < options->count; i++) {
-        roots->places[i].container = options->containers[i];
-        roots->places[i].container.opening.notify = &roots->notify;
-        pthread_mutex_init(&roots->places[i].lock, NULL);
-        roots->count++;
-        code = open_place(roots, i, 0, &roots->places[i].tree);
-        roots->places[i].looked = sb_clock_ns();
+        return sb_fail_memory();
+    while (roots->count < options->count) {
+        const size_t i = roots->count++;
+        struct place *place = &roots->places[i];
+
+        place->container = options->containers[i];
+        place->container.opening.notify = &roots->notify;
+        pthread_mutex_init(&place->lock, NULL);
+        TRY(open_place(roots, i, 0, &place->tree));
+        place->looked = sb_clock_ns();
     }
-    if (code)
-        sb_roots_free(roots);
-    else
-        *out = roots;
-    return code;
+    *out = TAKE(roots);
+    return SB_OK;
 }
 
 void sb_roots_free(struct sb_roots *roots)
 {
     if (!roots)
         return;
-    for (size_t i = 0; roots->places && i < roots->count; i++) {
+    for (size_t i = 0; i < roots->count; i++) {
         sb_tree_unref(roots->places[i].tree);
         pthread_mutex_destroy(&roots->places[i].lock);
     }
-    pthread_mutex_destroy(&roots->lock);
     free(roots->places);
     free(roots);
 }
@@ -135,7 +123,7 @@ static void look_again(struct sb_roots *roots, size_t i)
     place->failed = true;
 }
 
-/* The current tree of a container; the caller becomes a holder. */
+/* The current tree of container number i, from 0; the caller becomes a holder. */
 static struct sb_tree *enter(struct sb_roots *roots, size_t i)
 {
     struct place *place = &roots->places[i];
@@ -154,54 +142,37 @@ static enum sb_code fail_stale(void)
     return sb_fail(SB_CHANGED, "is not there any more");
 }
 
-/* The directory of containers; or of one, or of all as one, the root. */
-static enum sb_code find_top(struct sb_roots *roots, struct sb_node *node)
-{
-    struct sb_tree *tree;
-    enum sb_code code;
-
-    if (has_directories(roots)) {
-        node->entry = (struct sb_entry){.type = SB_DIR, .path = ""};
-        node->entry.num_subdirs = (int64_t)roots->count;
-        return SB_OK;
-    }
-    tree = enter(roots, roots->count - 1);
-    code = sb_tree_find(tree, "", 0, node);
-    sb_tree_unref(tree);
-    return code;
-}
-
 enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number, struct sb_node *node)
 {
     const struct sb_inode inode = sb_inode_unpack(number);
-    struct sb_tree *tree;
-    enum sb_code code;
+    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = NULL;
 
-    if (number == SB_INODE_TOP)
-        return find_top(roots, node);
+    if (number == SB_INODE_TOP && has_directories(roots)) {
+        node->entry =
+            (struct sb_entry){.type = SB_DIR, .path = "", .num_subdirs = (int64_t)roots->count};
+        return SB_OK;
+    }
+    if (number == SB_INODE_TOP) {
+        tree = enter(roots, roots->count - 1);
+        return sb_tree_find(tree, "", 0, node);
+    }
     if (inode.container < 1 || inode.container > roots->count)
         return fail_stale();
     tree = enter(roots, inode.container - 1);
-    if (inode.epoch == sb_tree_epoch(tree) % SB_INODE_EPOCHS)
-        code = sb_tree_node(tree, &inode, node);
-    else
-        code = fail_stale();
-    sb_tree_unref(tree);
-    return code;
+    if (inode.epoch != sb_tree_epoch(tree) % SB_INODE_EPOCHS)
+        return fail_stale();
+    return sb_tree_node(tree, &inode, node);
 }
 
 static enum sb_code find_container(struct sb_roots *roots, const char *name, struct sb_node *node)
 {
     for (size_t i = 0; i < roots->count; i++) {
-        struct sb_tree *tree;
-        enum sb_code code;
+        CLEANUP(sb_tree_unrefp) struct sb_tree *tree = NULL;
 
         if (strcmp(roots->places[i].container.name, name) != 0)
             continue;
         tree = enter(roots, i);
-        code = sb_tree_find(tree, "", 0, node);
-        sb_tree_unref(tree);
-        return code;
+        return sb_tree_find(tree, "", 0, node);
     }
     return SB_NOENT;
 }
@@ -209,55 +180,42 @@ static enum sb_code find_container(struct sb_roots *roots, const char *name, str
 /* Has a container something that is no directory at that path, or above it? */
 static enum sb_code look_for_cover(struct sb_tree *tree, const struct sb_entry *dir, bool *covers)
 {
-    enum sb_code code = SB_OK;
-
     *covers = false;
-    for (size_t end = 0; !code && !*covers && end < dir->path_size; end++) {
+    for (size_t end = 0; !*covers && end < dir->path_size; end++) {
         const char *slash = memchr(dir->path + end, '/', dir->path_size - end);
-        struct sb_node node = {0};
+        CLEANUP(sb_node_release) struct sb_node node = {0};
+        enum sb_code code;
 
         end = slash ? (size_t)(slash - dir->path) : dir->path_size;
         code = sb_tree_find(tree, dir->path, end, &node);
-        *covers = !code && node.entry.type != SB_DIR;
-        sb_node_release(&node);
+        if (code)
+            return code == SB_NOENT ? SB_OK : code;
+        *covers = node.entry.type != SB_DIR;
     }
-    return code == SB_NOENT ? SB_OK : code;
+    return SB_OK;
 }
 
-static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_entry *dir,
+/*
+ * Of a directory of a united tree, the first container whose part of it is seen: what is no
+ * directory in a later one, at its path or above it, hides those before.
+ */
+static enum sb_code find_lowest(struct sb_roots *roots, const struct sb_node *dir,
                                 size_t *container)
 {
-    enum sb_code code = SB_OK;
     bool covers = false;
 
+    if (dir->noted > 0) {
+        *container = dir->noted - 1;
+        return SB_OK;
+    }
     *container = roots->count;
-    while (!code && !covers && *container > 0) {
-        struct sb_tree *tree = enter(roots, *container - 1);
+    while (!covers && *container > 0) {
+        CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, *container - 1);
 
-        code = look_for_cover(tree, dir, &covers);
-        sb_tree_unref(tree);
+        TRY(look_for_cover(tree, &dir->entry, &covers));
         *container -= !covers;
     }
-    return code;
-}
-
-enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, size_t *container)
-{
-    const int64_t lifetime = roots->options->immutable ? SB_TREE_IMMUTABLE : LOOK_EVERY;
-    const uint64_t number = sb_inode_pack(&dir->inode);
-    struct lowest *lowest = &roots->lowest[sb_inode_slot(number, LOWEST)];
-    bool known;
-
-    pthread_mutex_lock(&roots->lock);
-    known = lowest->number == number && sb_clock_ns() - lowest->since < lifetime;
-    *container = lowest->container;
-    pthread_mutex_unlock(&roots->lock);
-    if (known)
-        return SB_OK;
-    TRY(find_lowest(roots, &dir->entry, container));
-    pthread_mutex_lock(&roots->lock);
-    *lowest = (struct lowest){.number = number, .since = sb_clock_ns(), .container = *container};
-    pthread_mutex_unlock(&roots->lock);
+    sb_tree_note(dir, *container + 1);
     return SB_OK;
 }
 
@@ -265,17 +223,14 @@ enum sb_code sb_roots_lowest(struct sb_roots *roots, const struct sb_node *dir, 
 static enum sb_code find_united(struct sb_roots *roots, const struct sb_node *dir,
                                 const struct sb_buf *path, struct sb_node *node)
 {
+    enum sb_code code = SB_NOENT;
     size_t lowest;
-    enum sb_code code = sb_roots_lowest(roots, dir, &lowest);
 
-    if (code)
-        return code;
-    code = SB_NOENT;
+    TRY(find_lowest(roots, dir, &lowest));
     for (size_t i = roots->count; code == SB_NOENT && i > lowest; i--) {
-        struct sb_tree *tree = enter(roots, i - 1);
+        CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, i - 1);
 
         code = sb_tree_find(tree, path->data, path->size, node);
-        sb_tree_unref(tree);
     }
     return code;
 }
@@ -293,56 +248,280 @@ enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *
         return fail_stale();
     if (sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
         return sb_fail_memory();
-    if (roots->options->united)
-        TRY(find_united(roots, &above, &path, node));
-    else
-        TRY(sb_tree_find(above.tree, path.data, path.size, node));
-    return SB_OK;
+    return roots->options->united ? find_united(roots, &above, &path, node)
+                                  : sb_tree_find(above.tree, path.data, path.size, node);
 }
 
-void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals)
+void sb_roots_count(struct sb_roots *roots, int64_t *files, int64_t *bytes)
 {
-    *totals = (struct sb_roots_totals){0};
+    *files = *bytes = 0;
     for (size_t i = 0; i < roots->count; i++) {
-        struct sb_tree *tree = enter(roots, i);
-        struct sb_node node = {0};
+        CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(roots, i);
+        CLEANUP(sb_node_release) struct sb_node node = {0};
 
-        if (!IGNORED(sb_tree_find(tree, "", 0, &node))) {
-            sb_count_up(&totals->files,
-                        node.entry.num_files_tree > 0 ? node.entry.num_files_tree : 0);
-            sb_count_up(&totals->bytes, node.entry.size_tree > 0 ? node.entry.size_tree : 0);
-        }
-        sb_node_release(&node);
-        sb_tree_unref(tree);
+        if (IGNORED(sb_tree_find(tree, "", 0, &node)))
+            continue;
+        sb_count_up(files, node.entry.num_files_tree > 0 ? node.entry.num_files_tree : 0);
+        sb_count_up(bytes, node.entry.size_tree > 0 ? node.entry.size_tree : 0);
     }
 }
 
-size_t sb_roots_size(const struct sb_roots *roots)
+/* A directory as one container has it. */
+struct side {
+    struct sb_tree *tree;
+    struct sb_tree_dir *dir; /* NULL: at its end */
+    struct sb_entry entry;   /* the next one */
+    bool there;
+};
+
+struct sb_roots_dir {
+    struct sb_roots *roots;
+    bool of_containers;
+    bool names; /* no more than those, and types */
+    size_t next_container;
+    struct side *sides; /* the later ones count more */
+    size_t count;
+    size_t base;        /* of a path, the bytes before the name */
+    struct side *used;  /* whose entry was returned, and is not replaced yet */
+    struct sb_buf name; /* the last one, of several sides */
+    bool any_left_out;
+    struct sb_error failure; /* the sides are then not where they should be, and it stays */
+};
+
+void sb_roots_dir_free(struct sb_roots_dir *dir)
 {
-    return roots->count;
+    if (!dir)
+        return;
+    for (size_t i = 0; i < dir->count; i++) {
+        sb_tree_dir_free(dir->sides[i].dir);
+        sb_tree_unref(dir->sides[i].tree);
+    }
+    sb_buf_release(&dir->name);
+    free(dir->sides);
+    free(dir);
 }
 
-bool sb_roots_has_directories(const struct sb_roots *roots)
+/* Of a united tree, a container may have this directory or not. */
+static enum sb_code add_side(struct sb_roots_dir *dir, struct sb_tree *tree, const char *path,
+                             const char *after)
 {
-    return has_directories(roots);
+    struct side *side = &dir->sides[dir->count];
+
+    TRY(sb_tree_dir_open(&side->dir, tree, path, after, dir->names));
+    side->tree = sb_tree_ref(tree);
+    dir->count++;
+    return SB_OK;
 }
 
-bool sb_roots_is_united(const struct sb_roots *roots)
+static bool is_in(const struct sb_entry *entry, const struct sb_entry *dir)
 {
-    return roots->options->united;
+    return entry->path_size > 0 &&
+           sb_parent_size(entry->path, entry->path_size) == dir->path_size &&
+           memcmp(entry->path, dir->path, dir->path_size) == 0;
 }
 
-struct sb_log *sb_roots_log(const struct sb_roots *roots)
+/* The name of the entry at a place of this directory, as a text of its own in `name`. */
+static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *node, uint64_t place,
+                               struct sb_buf *name)
 {
-    return roots->log;
+    const struct sb_inode inode = sb_inode_unpack(place);
+    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = NULL;
+    CLEANUP(sb_node_release) struct sb_node child = {0};
+    enum sb_code code = SB_CHANGED;
+
+    if (inode.container >= 1 && inode.container <= dir->roots->count) {
+        tree = enter(dir->roots, inode.container - 1);
+        code = sb_tree_at_place(tree, &inode, &child);
+    }
+    if (code == SB_CHANGED || (!code && !is_in(&child.entry, &node->entry)))
+        return sb_fail(SB_CHANGED, "is not in the directory any more");
+    TRY(code);
+    if (sb_buf_set(name, child.entry.path + dir->base, child.entry.path_size - dir->base))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
-const char *sb_roots_name(const struct sb_roots *roots, size_t i)
+static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *node,
+                               const char *after)
 {
-    return roots->places[i].container.name;
+    const size_t count = dir->roots->options->united ? dir->roots->count : 1;
+    size_t lowest;
+
+    dir->sides = calloc(count, sizeof(*dir->sides));
+    if (!dir->sides)
+        return sb_fail_memory();
+    if (count == 1)
+        return add_side(dir, node->tree, node->entry.path, after);
+    TRY(find_lowest(dir->roots, node, &lowest));
+    for (size_t i = lowest; i < count; i++) {
+        CLEANUP(sb_tree_unrefp) struct sb_tree *tree = enter(dir->roots, i);
+
+        TRY(add_side(dir, tree, node->entry.path, after));
+    }
+    return SB_OK;
 }
 
-struct sb_tree *sb_roots_enter(struct sb_roots *roots, size_t i)
+static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number,
+                             const struct sb_roots_from *from)
 {
-    return enter(roots, i);
+    const char *after = from->name;
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    CLEANUP(sb_node_release) struct sb_node node = {0};
+
+    TRY(sb_roots_node(dir->roots, number, &node));
+    if (node.entry.type != SB_DIR)
+        return sb_fail(SB_CHANGED, "is no directory any more");
+    dir->base = node.entry.path_size + (node.entry.path_size > 0);
+    if (from->place && !after) {
+        TRY(find_place(dir, &node, from->place, &name));
+        after = name.data;
+    }
+    return open_sides(dir, &node, after);
+}
+
+enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
+                               const struct sb_roots_from *from, bool names)
+{
+    CLEANUP(sb_roots_dir_freep) struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
+
+    *out = NULL;
+    if (!dir)
+        return sb_fail_memory();
+    dir->roots = roots;
+    dir->names = names;
+    dir->of_containers = number == SB_INODE_TOP && has_directories(roots);
+    if (dir->of_containers)
+        dir->next_container = sb_inode_unpack(from->place).container;
+    else
+        TRY(open_dir(dir, number, from));
+    *out = TAKE(dir);
+    return SB_OK;
+}
+
+static enum sb_code next_container(struct sb_roots_dir *dir, struct sb_roots_item *item)
+{
+    static const struct sb_entry unread = {
+        .type = SB_DIR, .path = "", .defect = "is not looked at"};
+    size_t i = dir->next_container;
+
+    if (i >= dir->roots->count)
+        return SB_END;
+    dir->next_container++;
+    *item = (struct sb_roots_item){.name = dir->roots->places[i].container.name};
+    item->inode = (struct sb_inode){.container = (unsigned)i + 1, .kind = SB_INODE_DIR};
+    item->entry = &unread;
+    item->place = sb_inode_place(&item->inode);
+    return SB_OK;
+}
+
+/* Of all sides, moves on those whose entry was returned, or has the name of one that was. */
+static enum sb_code refill(struct sb_roots_dir *dir)
+{
+    for (size_t i = 0; i < dir->count; i++) {
+        struct side *side = &dir->sides[i];
+
+        while (side->dir &&
+               (!side->there || side == dir->used ||
+                (dir->count > 1 && dir->name.data &&
+                 sb_compare_bytes(side->entry.path + dir->base, side->entry.path_size - dir->base,
+                                  dir->name.data, dir->name.size) == 0))) {
+            enum sb_code code = sb_tree_dir_next(side->dir, &side->entry);
+
+            if (side == dir->used)
+                dir->used = NULL;
+            side->there = !code;
+            if (code == SB_END) {
+                sb_tree_dir_free(side->dir);
+                side->dir = NULL;
+            } else if (code) {
+                return code;
+            }
+        }
+    }
+    return SB_OK;
+}
+
+/* The side with the least name; of those with the same, the last. */
+static struct side *choose(struct sb_roots_dir *dir)
+{
+    struct side *best = NULL;
+
+    for (size_t i = 0; i < dir->count; i++) {
+        struct side *side = &dir->sides[i];
+
+        if (side->dir && (!best || sb_compare_bytes(side->entry.path, side->entry.path_size,
+                                                    best->entry.path, best->entry.path_size) <= 0))
+            best = side;
+    }
+    return best;
+}
+
+/* The name, if a directory of the system can have it. */
+static bool is_usable(const char *name, size_t size)
+{
+    return size > 0 && size <= NAME_MOST && !memchr(name, '/', size) && !memchr(name, '\0', size) &&
+           strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+/* Once for a directory: there may be many. */
+static void leave_out(struct sb_roots_dir *dir, const struct sb_entry *entry, const char *why)
+{
+    if (!dir->any_left_out)
+        sb_log_add(dir->roots->log, SB_PROBLEM, "name", entry->path,
+                   "left out of its directory, perhaps with others: %s", why);
+    dir->any_left_out = true;
+}
+
+/* SB_NOENT: it is left out. */
+static enum sb_code take(struct sb_roots_dir *dir, struct side *side, struct sb_roots_item *item)
+{
+    const struct sb_entry *entry = &side->entry;
+    enum sb_code code;
+
+    *item =
+        (struct sb_roots_item){.name = entry->path + dir->base, .tree = side->tree, .entry = entry};
+    dir->used = side;
+    if (dir->count > 1 && sb_buf_set(&dir->name, item->name, entry->path_size - dir->base))
+        return sb_fail_memory();
+    if (!is_usable(item->name, entry->path_size - dir->base)) {
+        leave_out(dir, entry, "no file system can hold its name");
+        return SB_NOENT;
+    }
+    code = sb_tree_number(side->tree, entry, &item->inode);
+    if (code == SB_LIMIT) {
+        leave_out(dir, entry, "its row number cannot be shown");
+        return SB_NOENT;
+    }
+    item->place = sb_inode_place(&item->inode);
+    return code;
+}
+
+static enum sb_code next(struct sb_roots_dir *dir, struct sb_roots_item *item)
+{
+    enum sb_code code;
+
+    do {
+        struct side *side;
+
+        TRY(refill(dir));
+        side = choose(dir);
+        code = side ? take(dir, side, item) : SB_END;
+    } while (code == SB_NOENT);
+    return code;
+}
+
+enum sb_code sb_roots_dir_next(struct sb_roots_dir *dir, struct sb_roots_item *item)
+{
+    enum sb_code code;
+
+    if (dir->of_containers)
+        return next_container(dir, item);
+    if (dir->failure.code) {
+        *sb_error() = dir->failure;
+        return sb_error()->code;
+    }
+    code = next(dir, item);
+    if (code && code != SB_END)
+        dir->failure = *sb_error();
+    return code;
 }

@@ -15,16 +15,11 @@ struct sb_log;
 struct sb_roots;
 struct sb_roots_dir;
 
-/* Files and bytes, as the statistics of archives say. */
-struct sb_roots_totals {
-    int64_t files;
-    int64_t bytes;
-};
-
 /* options and log are kept. */
 enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options *options,
                            struct sb_log *log) SB_CHECKED;
 void sb_roots_free(struct sb_roots *roots); /* NULL is allowed */
+FREEP(sb_roots_free, struct sb_roots)
 
 /* The node of a number; as sb_tree_node. */
 enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number,
@@ -34,7 +29,8 @@ enum sb_code sb_roots_node(struct sb_roots *roots, uint64_t number,
 enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *name,
                            struct sb_node *node) SB_CHECKED;
 
-void sb_roots_count(struct sb_roots *roots, struct sb_roots_totals *totals);
+/* As the statistics of archives say. */
+void sb_roots_count(struct sb_roots *roots, int64_t *files, int64_t *bytes);
 
 /* An entry of a directory. */
 struct sb_roots_item {

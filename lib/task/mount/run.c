@@ -1,14 +1,13 @@
 /*
  * A mount from its opening to its end.
  */
+#include "core/array.h"
 #include "core/context.h"
 #include "core/interrupt.h"
+#include "core/thread.h"
 #include "core/time.h"
-#include "task/mount/device.h"
-#include "task/mount/dropper.h"
-#include "task/mount/hidden.h"
 #include "task/mount/log.h"
-#include "task/mount/mount.h"
+#include "task/mount/reading.h"
 #include "task/mount/roots.h"
 #include "task/mount/serve.h"
 #include "task/mount/workers.h"
@@ -23,54 +22,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct sb_mount {
-    struct sb_mount_options options;
-    int wake; /* written to when a line was logged, or the device has ended */
-    struct sb_log *log;
-    struct sb_roots *roots;
-    struct sb_server *server;
-    struct sb_workers *workers;
-    struct sb_dropper *dropper;
-    int signals; /* -1: not started */
-    struct sb_device device;
-    bool mounted; /* by us */
-};
-
-/* While it is served. */
-struct serving {
-    struct sb_mount *mount;
-    pid_t child; /* 0: there is none, or it has ended */
-    int *status;
-    int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
-    bool over;
-};
+#define FOREVER (86400.0 * 365) /* seconds */
 
 enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options)
 {
-    struct sb_mount *mount = calloc(1, sizeof(*mount));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_mount_freep) struct sb_mount *mount = calloc(1, sizeof(*mount));
+    enum sb_code code;
 
     *out = NULL;
     if (!mount)
         return sb_fail_memory();
+    pthread_mutex_init(&mount->lock, NULL);
+    pthread_cond_init(&mount->more, NULL);
     mount->options = *options;
+    mount->uid = getuid();
+    mount->gid = getgid();
+    mount->timeout = options->immutable ? FOREVER : 1.0;
     mount->signals = -1;
     mount->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (mount->wake < 0)
-        code = sb_fail_errno(errno, "eventfd");
-    if (!code)
-        code = sb_log_new(&mount->log, mount->wake);
-    if (!code)
-        code = sb_roots_open(&mount->roots, &mount->options, mount->log);
-    if (mount->log)
-        sb_log_drain(mount->log, options->notify);
-    if (!code)
-        code = sb_server_new(&mount->server, &mount->options, mount->roots, mount->log);
-    if (code)
-        sb_mount_free(mount);
-    else
-        *out = mount;
-    return code;
+        return sb_fail_errno(errno, "eventfd");
+    TRY(sb_log_new(&mount->log, mount->wake));
+    code = sb_roots_open(&mount->roots, &mount->options, mount->log);
+    sb_log_drain(mount->log, options->notify);
+    TRY(code);
+    TRY(sb_reading_new(&mount->reading, options->check != SB_MOUNT_CHECK_NONE,
+                       (size_t)options->readahead, mount->log));
+    *out = TAKE(mount);
+    return SB_OK;
 }
 
 /* False: it is in use, or something else keeps it: the last failure says what. */
@@ -86,9 +65,8 @@ static enum sb_code mount_at(struct sb_mount *mount, const char *dir)
 {
     const struct sb_mount_options *options = &mount->options;
 
-    for (size_t i = 0; i < options->count; i++) {
+    for (size_t i = 0; i < options->count; i++)
         TRY(sb_hidden_refuse(options->containers[i].path, dir));
-    }
     TRY(sb_device_mount(&mount->device, dir, options->allow_other));
     mount->mounted = true;
     return SB_OK;
@@ -100,7 +78,7 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
 
     if (given < 0 ? mount_at(mount, dir) : sb_device_take(&mount->device, given))
         return sb_error()->code;
-    if (sb_server_take(mount->server, mount->device.fd) == SB_OK)
+    if (sb_serve_take(mount) == SB_OK)
         return SB_OK;
     IGNORED(detach(mount, true));
     close(mount->device.fd);
@@ -108,36 +86,35 @@ enum sb_code sb_mount_attach(struct sb_mount *mount, const char *dir)
 }
 
 /* A signal ends the mount, or is passed on to the child, unless the terminal has done that. */
-static void take_signal(struct serving *serving)
+static void take_signal(struct sb_mount *mount)
 {
     struct signalfd_siginfo info;
 
-    if (read(serving->mount->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+    if (read(mount->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    if (serving->child == 0)
-        serving->over = true;
+    if (mount->child == 0)
+        mount->over = true;
     else if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL)
-        kill(serving->child, (int)info.ssi_signo);
+        kill(mount->child, (int)info.ssi_signo);
 }
 
-static void look_after_child(struct serving *serving)
+static void look_after_child(struct sb_mount *mount)
 {
-    if (serving->child == 0 || waitpid(serving->child, serving->status, WNOHANG) == 0)
+    if (mount->child == 0 || waitpid(mount->child, mount->status, WNOHANG) == 0)
         return;
-    serving->child = 0;
-    serving->over = true;
+    mount->child = 0;
+    mount->over = true;
 }
 
 /* Milliseconds until it is idle for long enough; -1: never. */
-static int idle_time(const struct serving *serving)
+static int idle_time(const struct sb_mount *mount)
 {
-    const struct sb_mount *mount = serving->mount;
     int64_t last = sb_workers_last_request(mount->workers), left;
 
     if (mount->options.idle <= 0 || !mount->mounted)
         return -1;
-    if (last < serving->idle_from)
-        last = serving->idle_from;
+    if (last < mount->idle_from)
+        last = mount->idle_from;
     left = mount->options.idle - (sb_clock_ns() - last) / SB_SECOND;
     if (left <= 0)
         return 0;
@@ -145,57 +122,97 @@ static int idle_time(const struct serving *serving)
 }
 
 /* Files that are open but not read make no requests: the system knows of them. */
-static void end_if_idle(struct serving *serving)
+static void end_if_idle(struct sb_mount *mount)
 {
-    if (idle_time(serving) != 0)
+    if (idle_time(mount) != 0)
         return;
-    if (IGNORED(detach(serving->mount, false)))
-        serving->over = true;
+    if (IGNORED(detach(mount, false)))
+        mount->over = true;
     else
-        serving->idle_from = sb_clock_ns();
+        mount->idle_from = sb_clock_ns();
 }
 
-static void sleep_again(const struct sb_mount *mount)
+/* False: the dropper is to end. */
+static bool wait_for_damaged(struct sb_mount *mount)
 {
-    uint64_t count;
+    bool ending;
 
-    if (read(mount->wake, &count, sizeof(count)) < 0)
+    pthread_mutex_lock(&mount->lock);
+    while (!mount->any_damaged && !mount->ending)
+        pthread_cond_wait(&mount->more, &mount->lock);
+    mount->any_damaged = false;
+    ending = mount->ending;
+    pthread_mutex_unlock(&mount->lock);
+    return !ending;
+}
+
+static void drop_kept(void *context, uint64_t number)
+{
+    /* A file that nothing is kept of is no error here. */
+    fuse_lowlevel_notify_inval_inode(context, number, 0, 0);
+}
+
+static void *run_dropper(void *argument)
+{
+    struct sb_mount *mount = argument;
+
+    while (wait_for_damaged(mount))
+        sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
+    return NULL;
+}
+
+static void signal_dropper(struct sb_mount *mount, bool *what)
+{
+    pthread_mutex_lock(&mount->lock);
+    *what = true;
+    pthread_cond_signal(&mount->more);
+    pthread_mutex_unlock(&mount->lock);
+}
+
+/* While there are still threads that answer. */
+static void end_dropper(struct sb_mount *mount)
+{
+    if (!mount->has_dropper)
         return;
+    signal_dropper(mount, &mount->ending);
+    pthread_join(mount->dropper, NULL);
+    mount->has_dropper = false;
 }
 
 /* What other threads do, if there are any. Who answers requests may not drop: files that
  * were damaged stay so then. */
 static void take_news(struct sb_mount *mount)
 {
-    sleep_again(mount);
+    uint64_t count;
+
+    (void)!read(mount->wake, &count, sizeof(count));
     sb_log_drain(mount->log, mount->options.notify);
-    if (mount->dropper)
-        sb_dropper_wake(mount->dropper);
+    if (mount->has_dropper)
+        signal_dropper(mount, &mount->any_damaged);
     else if (sb_workers_device(mount->workers) < 0)
-        sb_server_drop_damaged(mount->server);
+        sb_reading_drop_damaged(mount->reading, drop_kept, mount->session);
 }
 
-static void wait_once(struct serving *serving)
+static void wait_once(struct sb_mount *mount)
 {
-    struct sb_mount *mount = serving->mount;
     struct pollfd waits[] = {
         {.fd = mount->signals, .events = POLLIN},
         {.fd = mount->wake, .events = POLLIN},
         {.fd = sb_workers_device(mount->workers), .events = POLLIN},
     };
 
-    if (poll(waits, 3, idle_time(serving)) < 0)
+    if (poll(waits, 3, idle_time(mount)) < 0)
         return;
     if (waits[0].revents)
-        take_signal(serving);
+        take_signal(mount);
     if (waits[1].revents)
         take_news(mount);
     if (waits[2].revents)
         sb_workers_answer(mount->workers);
-    look_after_child(serving);
-    if (sb_workers_have_ended(mount->workers) && serving->child == 0)
-        serving->over = true;
-    end_if_idle(serving);
+    look_after_child(mount);
+    if (sb_workers_have_ended(mount->workers) && mount->child == 0)
+        mount->over = true;
+    end_if_idle(mount);
 }
 
 /* Unmounts, and ends the threads, also where something is still in use. */
@@ -210,30 +227,25 @@ static void finish(struct sb_mount *mount)
         sb_log_add(mount->log, SB_PROBLEM, "left", "left without a server", "%s", err.text);
         mount->mounted = false;
     }
-    sb_dropper_end(mount->dropper);
-    mount->dropper = NULL;
+    end_dropper(mount);
     sb_workers_stop(mount->workers);
     mount->workers = NULL;
     atomic_store(&sb_context_now->cancelled, cancelled);
     sb_log_end(mount->log);
 }
 
-/* A blocked signal comes also where it is ignored, as by nohup. */
-static void add_unless_ignored(sigset_t *signals, int number)
-{
-    struct sigaction action;
-
-    if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-        sigaddset(signals, number);
-}
-
 static void list_signals(sigset_t *signals)
 {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+
     sigemptyset(signals);
-    add_unless_ignored(signals, SIGINT);
-    add_unless_ignored(signals, SIGTERM);
-    add_unless_ignored(signals, SIGHUP);
     sigaddset(signals, SIGCHLD);
+    /* A blocked signal comes also where it is ignored, as by nohup. */
+    for (size_t i = 0; i < ARRAY_SIZE(ending); i++) {
+        if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(signals, ending[i]);
+    }
 }
 
 void sb_mount_block_signals(sigset_t *before)
@@ -252,33 +264,33 @@ enum sb_code sb_mount_start(struct sb_mount *mount)
     mount->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     if (mount->signals < 0)
         return sb_fail_errno(errno, "signalfd");
-    TRY(sb_workers_start(&mount->workers, sb_server_session(mount->server), mount->options.threads,
-                         mount->wake));
-    TRY(sb_dropper_start(&mount->dropper, mount->server));
+    TRY(sb_workers_start(&mount->workers, mount->session, mount->options.threads, mount->wake));
+    mount->has_dropper = sb_thread_start(&mount->dropper, run_dropper, mount);
     sb_log_start(mount->log, mount->options.notify);
     return SB_OK;
 }
 
 enum sb_code sb_mount_serve(struct sb_mount *mount, pid_t child, int *status)
 {
-    struct serving serving = {.mount = mount, .child = child, .status = status};
     enum sb_code code = SB_OK;
 
+    mount->child = child;
+    mount->status = status;
     *status = 0;
     /* It may have ended already. */
-    look_after_child(&serving);
-    serving.over |= sb_interrupted();
-    while (!code && !serving.over) {
-        wait_once(&serving);
+    look_after_child(mount);
+    mount->over |= sb_interrupted();
+    while (!code && !mount->over) {
+        wait_once(mount);
         code = sb_workers_failure(mount->workers);
     }
     /* Programs would see an empty directory if it were unmounted; so each of their calls fails. */
     if (code && child == 0)
         mount->mounted = false;
     finish(mount);
-    if (serving.child > 0) {
-        kill(serving.child, SIGKILL);
-        waitpid(serving.child, status, 0);
+    if (mount->child > 0) {
+        kill(mount->child, SIGKILL);
+        waitpid(mount->child, status, 0);
     }
     return code;
 }
@@ -289,19 +301,17 @@ void sb_mount_free(struct sb_mount *mount)
         return;
     IGNORED(detach(mount, true));
     sb_device_release(&mount->device);
-    sb_dropper_end(mount->dropper);
+    end_dropper(mount);
     sb_workers_stop(mount->workers);
-    sb_server_free(mount->server);
+    sb_serve_release(mount);
+    sb_reading_free(mount->reading);
     sb_roots_free(mount->roots);
     sb_log_free(mount->log);
     if (mount->signals >= 0)
         close(mount->signals);
     if (mount->wake >= 0)
         close(mount->wake);
+    pthread_cond_destroy(&mount->more);
+    pthread_mutex_destroy(&mount->lock);
     free(mount);
-}
-
-enum sb_code sb_unmount(const char *dir, bool lazy)
-{
-    return sb_device_unmount(dir, lazy);
 }

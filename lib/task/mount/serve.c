@@ -7,7 +7,6 @@
 #include "task/mount/log.h"
 #include "task/mount/reading.h"
 #include "task/mount/roots.h"
-#include "task/mount/server.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +17,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define FOREVER      (86400.0 * 365)
 #define READ_MOST    ((size_t)1 << 20) /* bytes of a request */
 #define BACKGROUND   64                /* requests of the system at once, that nobody waits for */
 #define STATFS_BLOCK 4096
@@ -34,32 +32,27 @@ struct sb_block {
     char data[READ_MOST];
 };
 
-static struct sb_server *server_of(fuse_req_t request)
-{
-    return fuse_req_userdata(request);
-}
-
-static struct sb_block *take_block(struct sb_server *server)
+static struct sb_block *take_block(struct sb_mount *mount)
 {
     struct sb_block *block;
 
-    pthread_mutex_lock(&server->lock);
-    block = server->blocks;
+    pthread_mutex_lock(&mount->lock);
+    block = mount->blocks;
     if (block)
-        server->blocks = block->next;
-    pthread_mutex_unlock(&server->lock);
+        mount->blocks = block->next;
+    pthread_mutex_unlock(&mount->lock);
     return block ? block : malloc(sizeof(*block));
 }
 
-static void give_block(struct sb_server *server, struct sb_block *block)
+static void give_block(struct sb_mount *mount, struct sb_block *block)
 {
-    pthread_mutex_lock(&server->lock);
-    block->next = server->blocks;
-    server->blocks = block;
-    pthread_mutex_unlock(&server->lock);
+    pthread_mutex_lock(&mount->lock);
+    block->next = mount->blocks;
+    mount->blocks = block;
+    pthread_mutex_unlock(&mount->lock);
 }
 
-int sb_server_errno(struct sb_server *server, const char *what, enum sb_code code)
+int sb_serve_errno(struct sb_mount *mount, const char *what, enum sb_code code)
 {
     switch (code) {
     case SB_NOENT:
@@ -72,24 +65,12 @@ int sb_server_errno(struct sb_server *server, const char *what, enum sb_code cod
         return EINTR;
     default:
         if (what)
-            sb_log_add(server->log, SB_PROBLEM, "error", what, "%s", sb_error()->text);
+            sb_log_add(mount->log, SB_PROBLEM, "error", what, "%s", sb_error()->text);
         return code == SB_LOCKED ? EBUSY : EIO;
     }
 }
 
-static int64_t blocks_of(int64_t size)
-{
-    return size / 512 + (size % 512 > 0);
-}
-
-static struct timespec time_of(const struct sb_tree *tree, const struct sb_entry *entry)
-{
-    if ((entry->has & SB_HAS_MTIME) || !tree)
-        return sb_time_split(entry->mtime_ns);
-    return sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
-}
-
-mode_t sb_server_mode(const struct sb_entry *entry)
+mode_t sb_serve_mode(const struct sb_entry *entry)
 {
     switch (entry->type) {
     case SB_DIR:
@@ -101,15 +82,6 @@ mode_t sb_server_mode(const struct sb_entry *entry)
     }
 }
 
-static nlink_t links_of(const struct sb_entry *entry)
-{
-    if (entry->type != SB_DIR)
-        return 1;
-    if (entry->num_subdirs < 0 || entry->num_subdirs > INT32_MAX)
-        return 1;
-    return (nlink_t)entry->num_subdirs + 2;
-}
-
 /* An owner: the one that is wanted, or stored, or else this user. */
 static uint32_t owner_of(int64_t wanted, bool known, int64_t stored, uint32_t own)
 {
@@ -118,45 +90,50 @@ static uint32_t owner_of(int64_t wanted, bool known, int64_t stored, uint32_t ow
     return known ? (uint32_t)stored : own;
 }
 
-uint64_t sb_server_shown_number(uint64_t number)
+uint64_t sb_serve_shown_number(uint64_t number)
 {
     const struct sb_inode inode = sb_inode_unpack(number);
 
     return number == SB_INODE_TOP ? number : sb_inode_place(&inode);
 }
 
-void sb_server_fill(const struct sb_server *server, const struct sb_tree *tree,
-                    const struct sb_entry *entry, uint64_t number, struct stat *st)
+void sb_serve_fill(const struct sb_mount *mount, const struct sb_tree *tree,
+                   const struct sb_entry *entry, uint64_t number, struct stat *st)
 {
-    const struct sb_mount_options *options = server->options;
-    const struct timespec time = time_of(tree, entry);
+    const struct sb_mount_options *options = &mount->options;
+    const bool is_counted =
+        entry->type == SB_DIR && entry->num_subdirs >= 0 && entry->num_subdirs <= INT32_MAX;
 
-    *st = (struct stat){.st_ino = sb_server_shown_number(number),
-                        .st_mode = sb_server_mode(entry),
-                        .st_nlink = links_of(entry)};
-    st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, server->uid);
-    st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, server->gid);
-    st->st_atim = st->st_mtim = st->st_ctim = time;
+    *st = (struct stat){.st_ino = sb_serve_shown_number(number),
+                        .st_mode = sb_serve_mode(entry),
+                        .st_nlink = is_counted ? (nlink_t)entry->num_subdirs + 2 : 1};
+    st->st_uid = owner_of(options->uid, entry->has & SB_HAS_UID, entry->uid, mount->uid);
+    st->st_gid = owner_of(options->gid, entry->has & SB_HAS_GID, entry->gid, mount->gid);
+    if ((entry->has & SB_HAS_MTIME) || !tree)
+        st->st_mtim = sb_time_split(entry->mtime_ns);
+    else
+        st->st_mtim = sb_archive_index_stat(sb_tree_archive(tree))->st_mtim;
+    st->st_atim = st->st_ctim = st->st_mtim;
     if (entry->type == SB_DIR) {
         st->st_blksize = LIST_BYTES;
         return;
     }
     st->st_size = entry->size;
-    st->st_blocks = blocks_of(entry->size);
+    st->st_blocks = entry->size / 512 + (entry->size % 512 > 0);
 }
 
-void sb_server_fill_entry(const struct sb_server *server, const struct sb_tree *tree,
-                          const struct sb_entry *entry, const struct sb_inode *inode,
-                          struct fuse_entry_param *param)
+void sb_serve_fill_entry(const struct sb_mount *mount, const struct sb_tree *tree,
+                         const struct sb_entry *entry, const struct sb_inode *inode,
+                         struct fuse_entry_param *param)
 {
     const uint64_t number = sb_inode_pack(inode);
 
     *param = (struct fuse_entry_param){
         .ino = number,
         .generation = sb_inode_generation(entry, tree ? sb_tree_epoch(tree) : 0),
-        .attr_timeout = server->timeout,
-        .entry_timeout = server->timeout};
-    sb_server_fill(server, tree, entry, number, &param->attr);
+        .attr_timeout = mount->timeout,
+        .entry_timeout = mount->timeout};
+    sb_serve_fill(mount, tree, entry, number, &param->attr);
 }
 
 static void init(void *context, struct fuse_conn_info *connection)
@@ -164,7 +141,7 @@ static void init(void *context, struct fuse_conn_info *connection)
     static const unsigned unwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_AUTO_INVAL_DATA |
                                      FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS |
                                      FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_HANDLE_KILLPRIV;
-    struct sb_server *server = context;
+    struct sb_mount *mount = context;
 
     connection->want &= ~unwanted;
     connection->want |= connection->capable &
@@ -172,70 +149,53 @@ static void init(void *context, struct fuse_conn_info *connection)
                          FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS);
     connection->max_background = BACKGROUND;
     connection->congestion_threshold = BACKGROUND * 3 / 4;
-    server->opens = server->options->check == SB_MOUNT_CHECK_OPEN ||
-                    !(connection->capable & FUSE_CAP_NO_OPEN_SUPPORT);
+    mount->opens = mount->options.check == SB_MOUNT_CHECK_OPEN ||
+                   !(connection->capable & FUSE_CAP_NO_OPEN_SUPPORT);
 }
 
 static void lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_mount *mount = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     struct fuse_entry_param param;
-    enum sb_code code = sb_roots_find(server->roots, parent, name, &node);
+    enum sb_code code = sb_roots_find(mount->roots, parent, name, &node);
 
     if (!code)
-        sb_server_fill_entry(server, node.tree, &node.entry, &node.inode, &param);
+        sb_serve_fill_entry(mount, node.tree, &node.entry, &node.inode, &param);
     else if (code == SB_NOENT)
-        param = (struct fuse_entry_param){.entry_timeout = server->timeout};
+        param = (struct fuse_entry_param){.entry_timeout = mount->timeout};
     if (!code || code == SB_NOENT)
         fuse_reply_entry(request, &param);
     else
-        fuse_reply_err(request, sb_server_errno(server, name, code));
-    sb_node_release(&node);
-}
-
-/* Nothing is kept for a number. */
-static void forget(fuse_req_t request, fuse_ino_t number, uint64_t count)
-{
-    (void)number;
-    (void)count;
-    fuse_reply_none(request);
-}
-
-static void forget_multi(fuse_req_t request, size_t count, struct fuse_forget_data *forgets)
-{
-    (void)count;
-    (void)forgets;
-    fuse_reply_none(request);
+        fuse_reply_err(request, sb_serve_errno(mount, name, code));
 }
 
 static void getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_mount *mount = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     struct stat st;
-    enum sb_code code = sb_roots_node(server->roots, number, &node);
+    enum sb_code code = sb_roots_node(mount->roots, number, &node);
 
     (void)info;
     if (code) {
-        fuse_reply_err(request, sb_server_errno(server, "getattr", code));
+        fuse_reply_err(request, sb_serve_errno(mount, "getattr", code));
     } else {
-        sb_server_fill(server, node.tree, &node.entry, number, &st);
-        fuse_reply_attr(request, &st, server->timeout);
+        sb_serve_fill(mount, node.tree, &node.entry, number, &st);
+        fuse_reply_attr(request, &st, mount->timeout);
     }
-    sb_node_release(&node);
 }
 
-static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fuse_ino_t number,
+static enum sb_code read_once(struct sb_mount *mount, struct sb_node *node, fuse_ino_t number,
                               enum sb_type type, int64_t offset, char *data, size_t size,
                               size_t *got)
 {
-    TRY(sb_roots_node(server->roots, number, node));
+    TRY(sb_roots_node(mount->roots, number, node));
     if (node->entry.type != type)
         return sb_fail(SB_CHANGED, "is of another type now");
     if (type == SB_LINK && node->entry.size > (int64_t)size)
         return sb_fail(SB_LIMIT, "its target is too long for this system");
-    return sb_reading_read(server->reading, node, offset, data, size, got);
+    return sb_reading_read(mount->reading, node, offset, data, size, got);
 }
 
 /*
@@ -244,7 +204,7 @@ static enum sb_code read_once(struct sb_server *server, struct sb_node *node, fu
  * and waits for seconds only: so it does so again. What is wrong with a file is logged where it is
  * read.
  */
-static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum sb_type type,
+static enum sb_code read_bytes(struct sb_mount *mount, fuse_ino_t number, enum sb_type type,
                                int64_t offset, char *data, size_t size, size_t *got)
 {
     unsigned changed = 0, locked = 0;
@@ -252,9 +212,9 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
     bool again;
 
     do {
-        struct sb_node node = {0};
+        CLEANUP(sb_node_release) struct sb_node node = {0};
 
-        code = read_once(server, &node, number, type, offset, data, size, got);
+        code = read_once(mount, &node, number, type, offset, data, size, got);
         changed += code == SB_CHANGED;
         locked += code == SB_LOCKED;
         again = code == SB_LOCKED && locked < LOCKED_MOST && !sb_interrupted();
@@ -262,27 +222,26 @@ static enum sb_code read_bytes(struct sb_server *server, fuse_ino_t number, enum
             sb_tree_drop(node.tree, &node.inode);
             again = true;
         }
-        sb_node_release(&node);
     } while (again);
     return code;
 }
 
-static int errno_of_read(struct sb_server *server, enum sb_code code)
+static int errno_of_read(struct sb_mount *mount, enum sb_code code)
 {
     if (code == SB_LIMIT)
         return ENAMETOOLONG;
-    return code == SB_NOENT ? EIO : sb_server_errno(server, NULL, code);
+    return code == SB_NOENT ? EIO : sb_serve_errno(mount, NULL, code);
 }
 
 static void readlink_of(fuse_req_t request, fuse_ino_t number)
 {
-    struct sb_server *server = server_of(request);
+    struct sb_mount *mount = fuse_req_userdata(request);
     char target[PATH_MAX];
     size_t got = 0;
-    enum sb_code code = read_bytes(server, number, SB_LINK, 0, target, sizeof(target) - 1, &got);
+    enum sb_code code = read_bytes(mount, number, SB_LINK, 0, target, sizeof(target) - 1, &got);
 
     if (code) {
-        fuse_reply_err(request, errno_of_read(server, code));
+        fuse_reply_err(request, errno_of_read(mount, code));
     } else {
         target[got] = '\0';
         fuse_reply_readlink(request, target);
@@ -291,40 +250,32 @@ static void readlink_of(fuse_req_t request, fuse_ino_t number)
 
 static void open_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_node node = {0};
+    struct sb_mount *mount = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     enum sb_code code = SB_OK;
     bool in_part = false;
 
     /* Then it opens files without a request. */
-    if (!server->opens) {
+    if (!mount->opens) {
         fuse_reply_err(request, ENOSYS);
         return;
     }
-    if (server->options->check == SB_MOUNT_CHECK_OPEN)
-        code = sb_roots_node(server->roots, number, &node);
+    if (mount->options.check == SB_MOUNT_CHECK_OPEN)
+        code = sb_roots_node(mount->roots, number, &node);
     if (!code && node.tree)
-        code = sb_reading_check(server->reading, &node, &in_part);
+        code = sb_reading_check(mount->reading, &node, &in_part);
     info->keep_cache = !in_part;
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, NULL, code));
+        fuse_reply_err(request, sb_serve_errno(mount, NULL, code));
     else
         fuse_reply_open(request, info);
-    sb_node_release(&node);
-}
-
-static void release_file(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
-{
-    (void)number;
-    (void)info;
-    fuse_reply_err(request, 0);
 }
 
 static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
                       struct fuse_file_info *info)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_block *block = take_block(server);
+    struct sb_mount *mount = fuse_req_userdata(request);
+    struct sb_block *block = take_block(mount);
     size_t got = 0;
     enum sb_code code;
 
@@ -333,37 +284,35 @@ static void read_file(fuse_req_t request, fuse_ino_t number, size_t size, off_t 
         fuse_reply_err(request, ENOMEM);
         return;
     }
-    code = read_bytes(server, number, SB_FILE, offset, block->data,
+    code = read_bytes(mount, number, SB_FILE, offset, block->data,
                       size < READ_MOST ? size : READ_MOST, &got);
     if (code)
-        fuse_reply_err(request, errno_of_read(server, code));
+        fuse_reply_err(request, errno_of_read(mount, code));
     else
         fuse_reply_buf(request, block->data, got);
-    give_block(server, block);
+    give_block(mount, block);
 }
 
 static void statfs_of(fuse_req_t request, fuse_ino_t number)
 {
-    struct sb_server *server = server_of(request);
-    struct sb_roots_totals totals;
+    struct sb_mount *mount = fuse_req_userdata(request);
+    int64_t files, bytes;
     struct statvfs st = {.f_bsize = STATFS_BLOCK, .f_frsize = STATFS_BLOCK, .f_namemax = NAME_MAX};
 
     (void)number;
-    sb_roots_count(server->roots, &totals);
-    st.f_blocks = (fsblkcnt_t)(totals.bytes / STATFS_BLOCK + (totals.bytes % STATFS_BLOCK > 0));
-    st.f_files = (fsfilcnt_t)totals.files;
+    sb_roots_count(mount->roots, &files, &bytes);
+    st.f_blocks = (fsblkcnt_t)(bytes / STATFS_BLOCK + (bytes % STATFS_BLOCK > 0));
+    st.f_files = (fsfilcnt_t)files;
     fuse_reply_statfs(request, &st);
 }
 
+/* Nothing is kept for a number, or a file: to forget and to release one, libfuse says yes. */
 static const struct fuse_lowlevel_ops operations = {
     .init = init,
     .lookup = lookup,
-    .forget = forget,
-    .forget_multi = forget_multi,
     .getattr = getattr,
     .readlink = readlink_of,
     .open = open_file,
-    .release = release_file,
     .read = read_file,
     .opendir = sb_serve_opendir,
     .readdir = sb_serve_readdir,
@@ -374,73 +323,28 @@ static const struct fuse_lowlevel_ops operations = {
     .listxattr = sb_serve_listxattr,
 };
 
-enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
-                           struct sb_roots *roots, struct sb_log *log)
-{
-    struct sb_server *server = calloc(1, sizeof(*server));
-
-    *out = NULL;
-    if (!server)
-        return sb_fail_memory();
-    if (sb_reading_new(&server->reading, options->check != SB_MOUNT_CHECK_NONE,
-                       (size_t)options->readahead, log)) {
-        free(server);
-        return sb_error()->code;
-    }
-    server->options = options;
-    server->roots = roots;
-    server->log = log;
-    server->uid = getuid();
-    server->gid = getgid();
-    server->timeout = options->immutable ? FOREVER : 1.0;
-    pthread_mutex_init(&server->lock, NULL);
-    *out = server;
-    return SB_OK;
-}
-
-void sb_server_free(struct sb_server *server)
-{
-    if (!server)
-        return;
-    if (server->session)
-        fuse_session_destroy(server->session);
-    while (server->blocks) {
-        struct sb_block *block = server->blocks;
-
-        server->blocks = block->next;
-        free(block);
-    }
-    sb_reading_free(server->reading);
-    pthread_mutex_destroy(&server->lock);
-    free(server);
-}
-
-static void drop_kept(void *context, uint64_t number)
-{
-    /* A file that nothing is kept of is no error here. */
-    fuse_lowlevel_notify_inval_inode(context, number, 0, 0);
-}
-
-void sb_server_drop_damaged(struct sb_server *server)
-{
-    sb_reading_drop_damaged(server->reading, drop_kept, server->session);
-}
-
-struct fuse_session *sb_server_session(struct sb_server *server)
-{
-    return server->session;
-}
-
-enum sb_code sb_server_take(struct sb_server *server, int device)
+enum sb_code sb_serve_take(struct sb_mount *mount)
 {
     char name[] = "shardbox", path[32];
     char *words[] = {name, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(1, words);
 
-    snprintf(path, sizeof(path), "/dev/fd/%d", device);
-    server->session = fuse_session_new(&args, &operations, sizeof(operations), server);
+    snprintf(path, sizeof(path), "/dev/fd/%d", mount->device.fd);
+    mount->session = fuse_session_new(&args, &operations, sizeof(operations), mount);
     fuse_opt_free_args(&args);
-    if (server->session && fuse_session_mount(server->session, path) == 0)
+    if (mount->session && fuse_session_mount(mount->session, path) == 0)
         return SB_OK;
     return sb_fail(SB_SYSTEM, "%s: is no device of FUSE", path);
+}
+
+void sb_serve_release(struct sb_mount *mount)
+{
+    if (mount->session)
+        fuse_session_destroy(mount->session);
+    while (mount->blocks) {
+        struct sb_block *block = mount->blocks;
+
+        mount->blocks = block->next;
+        free(block);
+    }
 }

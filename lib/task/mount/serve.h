@@ -1,31 +1,96 @@
 /*
  * Answers to the requests of the kernel: libfuse's low-level operations over roots.h and reading.h.
+ * Only for lib/task/mount.
  *
  * Any number of threads may answer at once.
  */
 #ifndef SB_TASK_MOUNT_SERVE_H
 #define SB_TASK_MOUNT_SERVE_H
 
+#define FUSE_USE_VERSION 31
+
+#include "task/mount/device.h"
 #include "task/mount/mount.h"
+#include "task/mount/tree.h"
 
-struct fuse_session;
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+
+struct sb_block;
 struct sb_log;
+struct sb_reading;
 struct sb_roots;
-struct sb_server;
+struct sb_workers;
 
-/* options, roots and log are kept. */
-enum sb_code sb_server_new(struct sb_server **out, const struct sb_mount_options *options,
-                           struct sb_roots *roots, struct sb_log *log) SB_CHECKED;
-void sb_server_free(struct sb_server *server); /* NULL is allowed */
+struct sb_mount {
+    struct sb_mount_options options;
+    struct sb_log *log;
+    struct sb_roots *roots;
+    struct sb_reading *reading;
+    uint32_t uid; /* of what has no owner */
+    uint32_t gid;
+    double timeout; /* seconds that the system keeps a name or an attribute */
+    bool opens;     /* files are opened one by one, because the system or an option wants it */
+
+    int wake; /* written to when a line was logged, or the device has ended */
+    struct sb_device device;
+    bool mounted;                 /* by us */
+    struct fuse_session *session; /* NULL before sb_serve_take */
+    struct sb_workers *workers;
+    int signals; /* -1: not started */
+
+    /* While it is served. */
+    pid_t child; /* 0: there is none, or it has ended */
+    int *status;
+    int64_t idle_from; /* an attempt to unmount failed then, because it is in use */
+    bool over;
+
+    /* A thread that makes the system forget bytes of damaged files: that waits for reads which may
+     * take long, and nobody else should wait for them. */
+    pthread_t dropper;
+    bool has_dropper;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t more;
+    bool any_damaged; /* there may be such files */
+    bool ending;
+    struct sb_block *blocks; /* free ones */
+};
 
 /* Takes over the device, unless it fails. */
-enum sb_code sb_server_take(struct sb_server *server, int device) SB_CHECKED;
+enum sb_code sb_serve_take(struct sb_mount *mount) SB_CHECKED;
 
-/* Makes the system forget bytes of files that were found damaged. Waits for reads of these, and so
- * for the threads that answer. */
-void sb_server_drop_damaged(struct sb_server *server);
+/* Gives it up, when no thread answers any more. */
+void sb_serve_release(struct sb_mount *mount);
 
-/* NULL before sb_server_take. */
-struct fuse_session *sb_server_session(struct sb_server *server);
+/* For the operations, of serve.c and serve_dir.c. */
+
+/* The number of an error for the system. Those that are nobody's fault but the container's are
+ * logged, with `what`; NULL: not. */
+int sb_serve_errno(struct sb_mount *mount, const char *what, enum sb_code code);
+
+/* Type and permissions. */
+mode_t sb_serve_mode(const struct sb_entry *entry);
+
+/* The number that programs see of what has this one: no bits of what the row holds, so that a
+ * listing of names has it, too. */
+uint64_t sb_serve_shown_number(uint64_t number);
+
+/* The attributes of a node; `number` is its own. */
+void sb_serve_fill(const struct sb_mount *mount, const struct sb_tree *tree,
+                   const struct sb_entry *entry, uint64_t number, struct stat *st);
+
+/* What the system gets for a name. */
+void sb_serve_fill_entry(const struct sb_mount *mount, const struct sb_tree *tree,
+                         const struct sb_entry *entry, const struct sb_inode *inode,
+                         struct fuse_entry_param *param);
+
+void sb_serve_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info);
+void sb_serve_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                      struct fuse_file_info *info);
+void sb_serve_readdirplus(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                          struct fuse_file_info *info);
+void sb_serve_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info);
+void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size);
+void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size);
 
 #endif

@@ -9,7 +9,7 @@
 #include "archive/shards.h"
 #include "core/array.h"
 #include "task/mount/roots.h"
-#include "task/mount/server.h"
+#include "task/mount/serve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static struct open_dir *dir_of(const struct fuse_file_info *info)
 
 void sb_serve_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *info)
 {
-    const struct sb_server *server = fuse_req_userdata(request);
+    const struct sb_mount *mount = fuse_req_userdata(request);
     struct open_dir *dir = calloc(1, sizeof(*dir));
 
     (void)number;
@@ -63,8 +63,8 @@ void sb_serve_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_in
     }
     pthread_mutex_init(&dir->lock, NULL);
     info->fh = (uintptr_t)dir;
-    info->cache_readdir = server->options->immutable;
-    info->keep_cache = server->options->immutable;
+    info->cache_readdir = mount->options.immutable;
+    info->keep_cache = mount->options.immutable;
     fuse_reply_open(request, info);
 }
 
@@ -103,17 +103,17 @@ static bool put(struct block *block, const char *name, const struct fuse_entry_p
     return true;
 }
 
-static bool put_item(const struct sb_server *server, struct block *block,
+static bool put_item(const struct sb_mount *mount, struct block *block,
                      const struct sb_roots_item *item)
 {
     struct fuse_entry_param param;
 
     if (!block->plus) {
         param.attr.st_ino = item->place;
-        param.attr.st_mode = sb_server_mode(item->entry);
+        param.attr.st_mode = sb_serve_mode(item->entry);
         return put(block, item->name, &param, item->place);
     }
-    sb_server_fill_entry(server, item->tree, item->entry, &item->inode, &param);
+    sb_serve_fill_entry(mount, item->tree, item->entry, &item->inode, &param);
     /* Of what cannot be used only the name is listed: its look-up fails. */
     if (item->entry->defect)
         param.ino = 0;
@@ -124,7 +124,7 @@ static bool put_item(const struct sb_server *server, struct block *block,
 static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
 {
     struct fuse_entry_param param = {
-        .attr = {.st_mode = S_IFDIR, .st_ino = sb_server_shown_number(number)}};
+        .attr = {.st_mode = S_IFDIR, .st_ino = sb_serve_shown_number(number)}};
 
     if (offset < SELF && !put(block, ".", &param, SELF))
         return false;
@@ -132,28 +132,21 @@ static bool put_dots(struct block *block, fuse_ino_t number, off_t offset)
     return offset >= PARENT || put(block, "..", &param, PARENT);
 }
 
-/* Where the next block begins, or the one that was filled ahead, the name is known. */
-static enum sb_code go_to(struct open_dir *dir, uint64_t place)
+/* Makes the listing go on after that place, also if the entry there was just removed: where the
+ * next block begins, or the one that was filled ahead, its name is known. */
+static enum sb_code seek(struct sb_mount *mount, struct open_dir *dir, fuse_ino_t number,
+                         uint64_t place, bool plus)
 {
     const bool stays = dir->at.place == place, back = dir->ahead_from.place == place;
+    struct sb_roots_from from = {.place = place};
 
+    if (dir->listing && stays && dir->plus == plus)
+        return SB_OK;
     dir->at.place = place;
     if (!stays || place == 0)
         sb_buf_clear(&dir->at.name);
-    if (stays || !back || place == 0)
-        return SB_OK;
-    return sb_buf_set(&dir->at.name, dir->ahead_from.name.data, dir->ahead_from.name.size);
-}
-
-/* Makes the listing go on after that place, also if the entry there was just removed. */
-static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_ino_t number,
-                         uint64_t place, bool plus)
-{
-    struct sb_roots_from from = {.place = place};
-
-    if (dir->listing && dir->at.place == place && dir->plus == plus)
-        return SB_OK;
-    if (go_to(dir, place))
+    if (!stays && back && place > 0 &&
+        sb_buf_set(&dir->at.name, dir->ahead_from.name.data, dir->ahead_from.name.size))
         return sb_fail_memory();
     if (dir->at.name.size > 0)
         from.name = dir->at.name.data;
@@ -161,10 +154,10 @@ static enum sb_code seek(struct sb_server *server, struct open_dir *dir, fuse_in
     dir->listing = NULL;
     dir->waits = false;
     dir->plus = plus;
-    return sb_roots_dir_open(&dir->listing, server->roots, number, &from, !plus);
+    return sb_roots_dir_open(&dir->listing, mount->roots, number, &from, !plus);
 }
 
-static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, struct block *block)
+static enum sb_code fill(const struct sb_mount *mount, struct open_dir *dir, struct block *block)
 {
     enum sb_code code = SB_OK;
 
@@ -172,7 +165,7 @@ static enum sb_code fill(const struct sb_server *server, struct open_dir *dir, s
         if (!dir->waits)
             code = sb_roots_dir_next(dir->listing, &dir->item);
         dir->waits = !code;
-        if (code || !put_item(server, block, &dir->item))
+        if (code || !put_item(mount, block, &dir->item))
             break;
         if (sb_buf_set(&dir->at.name, dir->item.name, strlen(dir->item.name)))
             return sb_fail_memory();
@@ -197,7 +190,7 @@ static bool take_ahead(struct open_dir *dir, struct block *block, off_t offset)
 }
 
 /* What goes wrong here is found again by the request for the block. */
-static void fill_ahead(const struct sb_server *server, struct open_dir *dir, size_t size)
+static void fill_ahead(const struct sb_mount *mount, struct open_dir *dir, size_t size)
 {
     struct block block = {.data = malloc(size), .size = size};
     bool filled = false;
@@ -205,7 +198,7 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
     dir->ahead_from.place = 0;
     if (block.data && !sb_buf_set(&dir->ahead_from.name, dir->at.name.data, dir->at.name.size)) {
         dir->ahead_from.place = dir->at.place;
-        filled = !IGNORED(fill(server, dir, &block));
+        filled = !IGNORED(fill(mount, dir, &block));
     }
     if (filled)
         dir->ahead = block;
@@ -213,7 +206,7 @@ static void fill_ahead(const struct sb_server *server, struct open_dir *dir, siz
         free(block.data);
 }
 
-static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, struct block *block,
+static enum sb_code fill_block(struct sb_mount *mount, struct open_dir *dir, struct block *block,
                                fuse_ino_t number, off_t offset)
 {
     block->data = malloc(block->size);
@@ -221,27 +214,27 @@ static enum sb_code fill_block(struct sb_server *server, struct open_dir *dir, s
         return sb_fail_memory();
     if (!put_dots(block, number, offset))
         return SB_OK;
-    TRY(seek(server, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus));
-    return fill(server, dir, block);
+    TRY(seek(mount, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus));
+    return fill(mount, dir, block);
 }
 
 static void list(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, bool plus,
                  struct fuse_file_info *info)
 {
-    struct sb_server *server = fuse_req_userdata(request);
+    struct sb_mount *mount = fuse_req_userdata(request);
     struct open_dir *dir = dir_of(info);
     struct block block = {.size = size, .plus = plus};
     enum sb_code code = SB_OK;
 
     pthread_mutex_lock(&dir->lock);
     if (!take_ahead(dir, &block, offset))
-        code = fill_block(server, dir, &block, number, offset);
+        code = fill_block(mount, dir, &block, number, offset);
     if (code && block.used == 0)
-        fuse_reply_err(request, sb_server_errno(server, "a directory", code));
+        fuse_reply_err(request, sb_serve_errno(mount, "a directory", code));
     else
         fuse_reply_buf(request, block.data, block.used);
     if (!code && !plus && dir->waits)
-        fill_ahead(server, dir, size);
+        fill_ahead(mount, dir, size);
     pthread_mutex_unlock(&dir->lock);
     free(block.data);
 }
@@ -288,8 +281,8 @@ static void reply_text(fuse_req_t request, const char *text, size_t length, size
 
 void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
 {
-    struct sb_server *server = fuse_req_userdata(request);
-    struct sb_node node = {0};
+    struct sb_mount *mount = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     char text[32];
     enum sb_code code;
 
@@ -298,24 +291,23 @@ void sb_serve_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, 
         fuse_reply_err(request, ENODATA);
         return;
     }
-    code = sb_roots_node(server->roots, number, &node);
+    code = sb_roots_node(mount->roots, number, &node);
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, name, code));
+        fuse_reply_err(request, sb_serve_errno(mount, name, code));
     else if (!attribute(&node, name, text))
         fuse_reply_err(request, ENODATA);
     else
         reply_text(request, text, strlen(text), size);
-    sb_node_release(&node);
 }
 
 void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 {
     static const char *const names[] = {"user.crc32c", "user.shard", "user.offset"};
-    struct sb_server *server = fuse_req_userdata(request);
-    struct sb_node node = {0};
+    struct sb_mount *mount = fuse_req_userdata(request);
+    CLEANUP(sb_node_release) struct sb_node node = {0};
     char list_of_names[64], text[32];
     size_t length = 0;
-    enum sb_code code = sb_roots_node(server->roots, number, &node);
+    enum sb_code code = sb_roots_node(mount->roots, number, &node);
 
     for (size_t i = 0; !code && i < ARRAY_SIZE(names); i++) {
         if (!attribute(&node, names[i], text))
@@ -324,8 +316,7 @@ void sb_serve_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
         length += strlen(names[i]) + 1;
     }
     if (code)
-        fuse_reply_err(request, sb_server_errno(server, "listxattr", code));
+        fuse_reply_err(request, sb_serve_errno(mount, "listxattr", code));
     else
         reply_text(request, list_of_names, length, size);
-    sb_node_release(&node);
 }

@@ -1,19 +1,52 @@
 #include "task/mount/tree.h"
 
 #include "archive/content.h"
+#include "archive/journal.h"
 #include "core/context.h"
 #include "core/file.h"
+#include "core/file_lock.h"
+#include "core/interrupt.h"
 #include "core/io.h"
+#include "core/name.h"
 #include "core/time.h"
 #include "store/catalog.h"
-#include "task/mount/connections.h"
-#include "task/mount/known.h"
 #include "task/mount/mount.h"
 
+#include <pthread.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#define SLOTS     1024
+#define LOCKS     16
+#define PATH_MOST 288
+
+#define CONNECTIONS_MOST 4
+#define CACHE_SIZE       "PRAGMA cache_size=-8192" /* KiB, of each connection */
+
+/* A program that reads files does not expect that they are locked for a while: it waits as long as
+ * for a file system of the network. */
+#define LOCKED_FOR_MILLISECONDS 300000
+#define LOOK_EVERY              ((struct timespec){.tv_nsec = 5000000})
+
+/* To the index: nothing locks that between two uses, unless the archive does not change. */
+struct connection {
+    pthread_mutex_t lock; /* held by who uses it */
+    struct sb_archive *archive;
+    bool refused; /* there can be no such connection */
+};
+
+/* An entry that was looked up. */
+struct slot {
+    uint64_t number; /* 0: empty */
+    int64_t since;
+    size_t noted;
+    struct sb_entry entry;
+    char path[PATH_MOST];
+};
 
 struct sb_tree {
     atomic_uint holders;
@@ -22,13 +55,21 @@ struct sb_tree {
     struct sb_store *store;
     struct sb_file *file; /* NULL: it is an archive, or several files */
     struct sb_content *content;
-    struct sb_known *known;
-    struct sb_connections *connections;
+    int64_t lifetime;
+
+    struct connection connections[CONNECTIONS_MOST]; /* the first is the store's */
+    unsigned connection_count;                       /* of those that may be used */
+    _Atomic int64_t locked_since; /* when somebody first met a writer's lock; 0: nobody does */
+
+    /* The last entries by their number: a program that looks a file up opens and reads it next. As
+     * many as fit, whatever is walked. */
+    pthread_mutex_t locks[LOCKS]; /* each of some slots */
+    struct slot slots[SLOTS];
 };
 
 struct sb_tree_dir {
     struct sb_tree *tree;
-    struct sb_connection *connection; /* the one that the cursor is of */
+    struct connection *connection; /* the one that the cursor is of */
     struct sb_cursor *cursor;
 
     /* The entry after the one that was given, if it had to be looked at. */
@@ -55,16 +96,6 @@ bool sb_node_is_same(const struct sb_node *node)
             sb_inode_tail(&node->entry, node->tree->epoch) == node->inode.tail);
 }
 
-static void free_tree(struct sb_tree *tree)
-{
-    sb_content_free(tree->content);
-    sb_connections_free(tree->connections);
-    sb_file_free(tree->file);
-    sb_known_free(tree->known);
-    sb_store_free(tree->store);
-    free(tree);
-}
-
 struct sb_tree *sb_tree_ref(struct sb_tree *tree)
 {
     atomic_fetch_add(&tree->holders, 1);
@@ -73,8 +104,19 @@ struct sb_tree *sb_tree_ref(struct sb_tree *tree)
 
 void sb_tree_unref(struct sb_tree *tree)
 {
-    if (tree && atomic_fetch_sub(&tree->holders, 1) == 1)
-        free_tree(tree);
+    if (!tree || atomic_fetch_sub(&tree->holders, 1) > 1)
+        return;
+    sb_content_free(tree->content);
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++) {
+        if (i > 0)
+            sb_archive_free(tree->connections[i].archive);
+        pthread_mutex_destroy(&tree->connections[i].lock);
+    }
+    sb_file_free(tree->file);
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_destroy(&tree->locks[i]);
+    sb_store_free(tree->store);
+    free(tree);
 }
 
 /* What can only be read in sequence has no bytes for a program that reads it in any order. */
@@ -89,8 +131,7 @@ static enum sb_code refuse_sequence(const struct sb_store *store, const char *wh
                    name, why, name, name);
 }
 
-static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_container *container,
-                                 struct sb_archive **archive)
+static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_container *container)
 {
     const struct sb_source_options source = {.threads = sb_default_threads(),
                                              .names = container->names};
@@ -100,7 +141,7 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
     TRY(sb_store_refuse_tree(tree->store));
     if (sb_store_is_compressed(tree->store) || !sb_store_can(tree->store, SB_CAN_PATHS))
         return refuse_sequence(tree->store, "is compressed as a whole, or a pipe");
-    TRY(sb_store_catalog(tree->store, archive, &source, &options, &result));
+    TRY(sb_store_catalog(tree->store, &tree->connections[0].archive, &source, &options, &result));
     if (result.in_sequence)
         return refuse_sequence(tree->store, sb_context_now->nested
                                                 ? "has members with holes, or in a compressed tar"
@@ -111,12 +152,48 @@ static enum sb_code open_catalog(struct sb_tree *tree, const struct sb_mount_con
     return SB_OK;
 }
 
+/* While a writer has locked the index. One that comes later does not wait as long once more. */
+static int wait_for_writer(void *context, int looks)
+{
+    struct sb_tree *tree = context;
+    const int64_t most = sb_lock_wait(LOCKED_FOR_MILLISECONDS) * (SB_SECOND / 1000);
+    int64_t since = 0;
+
+    (void)looks;
+    if (atomic_compare_exchange_strong(&tree->locked_since, &since, sb_clock_ns()))
+        since = sb_clock_ns();
+    if (sb_clock_ns() - since >= most || sb_interrupted())
+        return 0;
+    nanosleep(&LOOK_EVERY, NULL);
+    return 1;
+}
+
+/* The code of a look-up: a writer's lock is waited for some minutes, but all threads together. */
+static void note(struct sb_tree *tree, enum sb_code code)
+{
+    if (code != SB_LOCKED && atomic_load(&tree->locked_since) != 0)
+        atomic_store(&tree->locked_since, 0);
+}
+
+/*
+ * Of an archive that does not change, the transaction goes on until the end: each look-up would
+ * otherwise lock the index, and look whether it was written to, which takes a call each.
+ */
+static void prepare(struct sb_tree *tree, struct sb_archive *archive)
+{
+    struct sqlite3 *db = sb_archive_database(archive);
+
+    sqlite3_exec(db, CACHE_SIZE, NULL, NULL, NULL);
+    sqlite3_busy_handler(db, wait_for_writer, tree);
+    if (tree->lifetime == SB_TREE_IMMUTABLE && IGNORED(sb_archive_begin(archive)))
+        return; /* then each look-up has its own */
+}
+
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
                           unsigned number, unsigned epoch, int64_t lifetime)
 {
-    struct sb_tree *tree = calloc(1, sizeof(*tree));
-    struct sb_archive *archive = NULL;
-    enum sb_code code;
+    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = calloc(1, sizeof(*tree));
+    struct sb_archive *archive;
 
     *out = NULL;
     if (!tree)
@@ -124,23 +201,68 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
     tree->holders = 1;
     tree->number = number;
     tree->epoch = epoch;
-    code = sb_store_open(&tree->store, container->path, &container->opening);
-    if (!code)
-        code = open_catalog(tree, container, &archive);
-    if (!code && sb_archive_is_adopted(archive))
-        code = sb_store_file(tree->store, &tree->file);
-    if (!code)
-        code = sb_known_new(&tree->known, lifetime);
-    if (!code)
-        code = sb_content_open(&tree->content, archive, NULL);
-    if (!code)
-        code = sb_connections_new(&tree->connections, archive, lifetime == SB_TREE_IMMUTABLE);
-    if (code) {
-        free_tree(tree);
-        return code;
-    }
-    *out = tree;
+    tree->lifetime = lifetime;
+    for (size_t i = 0; i < LOCKS; i++)
+        pthread_mutex_init(&tree->locks[i], NULL);
+    for (size_t i = 0; i < CONNECTIONS_MOST; i++)
+        pthread_mutex_init(&tree->connections[i].lock, NULL);
+    TRY(sb_store_open(&tree->store, container->path, &container->opening));
+    TRY(open_catalog(tree, container));
+    archive = tree->connections[0].archive;
+    if (sb_archive_is_adopted(archive))
+        TRY(sb_store_file(tree->store, &tree->file));
+    TRY(sb_content_open(&tree->content, archive, NULL));
+    tree->connection_count = sb_archive_is_adopted(archive) ? 1 : CONNECTIONS_MOST;
+    prepare(tree, archive);
+    *out = TAKE(tree);
     return SB_OK;
+}
+
+/* Has the connection an archive? Makes it where there is none yet; with its lock held. */
+static bool is_open(struct sb_tree *tree, struct connection *connection)
+{
+    enum sb_code code;
+
+    if (connection->archive || connection->refused)
+        return !connection->refused;
+    code = IGNORED(sb_archive_open_twin(&connection->archive, tree->connections[0].archive));
+    connection->refused = code && code != SB_LOCKED;
+    if (!code)
+        prepare(tree, connection->archive);
+    return !code;
+}
+
+/* Locks a connection that no other thread uses now, or else the first. */
+static struct connection *take_connection(struct sb_tree *tree)
+{
+    for (unsigned i = 0; i < tree->connection_count; i++) {
+        struct connection *connection = &tree->connections[i];
+
+        if (pthread_mutex_trylock(&connection->lock) != 0)
+            continue;
+        if (is_open(tree, connection))
+            return connection;
+        pthread_mutex_unlock(&connection->lock);
+    }
+    pthread_mutex_lock(&tree->connections[0].lock);
+    return &tree->connections[0];
+}
+
+/*
+ * After SB_LOCKED: undoes what a writer that died left, as the opening of an archive does. True: a
+ * second try is worthwhile.
+ */
+static bool undo_journal(const struct sb_tree *tree)
+{
+    const struct sb_archive *first = tree->connections[0].archive;
+    struct sb_archive *again;
+
+    if (sb_archive_is_adopted(first) || tree->lifetime == SB_TREE_IMMUTABLE ||
+        !sb_journal_is_pending(sb_archive_index_path(first)) ||
+        IGNORED(sb_archive_open(&again, sb_archive_index_path(first))))
+        return false;
+    sb_archive_free(again);
+    return true;
 }
 
 unsigned sb_tree_epoch(const struct sb_tree *tree)
@@ -155,7 +277,7 @@ struct sb_content *sb_tree_content(const struct sb_tree *tree)
 
 const struct sb_archive *sb_tree_archive(const struct sb_tree *tree)
 {
-    return sb_connections_first(tree->connections);
+    return tree->connections[0].archive;
 }
 
 bool sb_tree_is_replaced(const struct sb_tree *tree)
@@ -185,11 +307,9 @@ bool sb_tree_is_overwritten(const struct sb_tree *tree)
 static enum sb_code number_above(struct sb_archive *archive, const struct sb_entry *entry,
                                  unsigned epoch, struct sb_inode *out)
 {
-    size_t depth = 1;
+    const size_t depth = sb_name_depth(entry->path, entry->path_size) + 1;
     struct sb_entry below;
 
-    for (size_t i = 0; i < entry->path_size; i++)
-        depth += entry->path[i] == '/';
     TRY(sb_archive_first_below(archive, entry->path, entry->path_size, &below));
     if (below.row < 1 || below.row > SB_INODE_ROWS)
         return SB_LIMIT;
@@ -221,14 +341,14 @@ static enum sb_code number(const struct sb_tree *tree, struct sb_archive *archiv
 enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
                             struct sb_inode *out)
 {
-    struct sb_connection *connection;
+    struct connection *connection;
     enum sb_code code;
 
     if (entry->type != SB_DIR || entry->row != 0)
         return number(tree, NULL, entry, out);
-    connection = sb_connections_take(tree->connections);
+    connection = take_connection(tree);
     code = number(tree, connection->archive, entry, out);
-    sb_connection_give(connection);
+    pthread_mutex_unlock(&connection->lock);
     return code;
 }
 
@@ -257,12 +377,11 @@ static enum sb_code find_name(struct sb_tree *tree, struct sb_archive *archive,
                               const struct wanted *wanted, struct sb_node *node)
 {
     struct sb_entry entry;
-    enum sb_code code = sb_archive_lookup(archive, wanted->path, wanted->size, &entry);
+    enum sb_code code;
 
-    if (!code)
-        code = keep(tree, &entry, node);
-    if (!code)
-        code = number(tree, archive, &node->entry, &node->inode);
+    TRY(sb_archive_lookup(archive, wanted->path, wanted->size, &entry));
+    TRY(keep(tree, &entry, node));
+    code = number(tree, archive, &node->entry, &node->inode);
     return code == SB_LIMIT
                ? sb_fail(SB_LIMIT, "%s: its row number cannot be shown", node->entry.path)
                : code;
@@ -284,24 +403,20 @@ static bool cut_above(const struct sb_inode *inode, unsigned epoch, struct sb_en
     return false;
 }
 
-static enum sb_code find_row(struct sb_archive *archive, const struct sb_inode *inode,
-                             struct sb_entry *entry)
-{
-    const bool is_dir = inode->kind == SB_INODE_DIR || inode->kind == SB_INODE_ABOVE_DIR;
-
-    if (inode->kind == SB_INODE_DIR && inode->row == 0)
-        return sb_archive_lookup(archive, "", 0, entry);
-    return sb_archive_lookup_row(archive, is_dir, inode->row, entry);
-}
-
 static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
                                const struct wanted *wanted, struct sb_node *node)
 {
     const struct sb_inode *inode = wanted->inode;
+    const bool is_dir = inode->kind == SB_INODE_DIR || inode->kind == SB_INODE_ABOVE_DIR;
     struct sb_entry entry;
-    enum sb_code code = find_row(archive, inode, &entry);
-    bool same = !code;
+    enum sb_code code;
+    bool same;
 
+    if (inode->kind == SB_INODE_DIR && inode->row == 0)
+        code = sb_archive_lookup(archive, "", 0, &entry);
+    else
+        code = sb_archive_lookup_row(archive, is_dir, inode->row, &entry);
+    same = !code;
     if (same && !sb_inode_has_row(inode))
         same = cut_above(inode, tree->epoch, &entry);
     else if (same && inode->row > 0 && !wanted->any)
@@ -317,15 +432,15 @@ static enum sb_code find_inode(struct sb_tree *tree, struct sb_archive *archive,
 static enum sb_code look_up_once(struct sb_tree *tree, const struct wanted *wanted,
                                  struct sb_node *node)
 {
-    struct sb_connection *connection = sb_connections_take(tree->connections);
+    struct connection *connection = take_connection(tree);
     struct sb_archive *archive = connection->archive;
     enum sb_code code = sb_archive_begin(archive);
 
     if (!code)
         code = sb_archive_end(archive,
                               (wanted->path ? find_name : find_inode)(tree, archive, wanted, node));
-    sb_connection_give(connection);
-    sb_connections_note(tree->connections, code);
+    pthread_mutex_unlock(&connection->lock);
+    note(tree, code);
     return code;
 }
 
@@ -333,10 +448,56 @@ static enum sb_code look_up(struct sb_tree *tree, const struct wanted *wanted, s
 {
     enum sb_code code = look_up_once(tree, wanted, node);
 
-    if (code != SB_LOCKED || !sb_connections_undo_journal(tree->connections))
+    if (code != SB_LOCKED || !undo_journal(tree))
         return code;
     sb_node_release(node);
     return look_up_once(tree, wanted, node);
+}
+
+/* The slot of a number, with its lock held. */
+static struct slot *lock_slot(struct sb_tree *tree, uint64_t number)
+{
+    const size_t place = sb_inode_slot(number, SLOTS);
+
+    pthread_mutex_lock(&tree->locks[place % LOCKS]);
+    return &tree->slots[place];
+}
+
+static void unlock_slot(struct sb_tree *tree, const struct slot *slot)
+{
+    pthread_mutex_unlock(&tree->locks[(size_t)(slot - tree->slots) % LOCKS]);
+}
+
+/* Unless its path is long. */
+static void remember(struct sb_tree *tree, uint64_t number, const struct sb_entry *entry)
+{
+    struct slot *slot;
+
+    if (entry->path_size >= PATH_MOST || entry->defect)
+        return;
+    slot = lock_slot(tree, number);
+    slot->number = number;
+    slot->since = sb_clock_ns();
+    slot->noted = 0;
+    slot->entry = *entry;
+    memcpy(slot->path, entry->path, entry->path_size);
+    unlock_slot(tree, slot);
+}
+
+/* False: it is not known, or was for too long. */
+static bool recall(struct sb_tree *tree, uint64_t number, struct sb_node *node)
+{
+    struct slot *slot = lock_slot(tree, number);
+    const bool found = slot->number == number && sb_clock_ns() - slot->since < tree->lifetime &&
+                       !sb_buf_set(&node->path, slot->path, slot->entry.path_size);
+
+    if (found) {
+        node->entry = slot->entry;
+        node->entry.path = node->path.data;
+        node->noted = slot->noted;
+    }
+    unlock_slot(tree, slot);
+    return found;
 }
 
 enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, struct sb_node *node)
@@ -344,28 +505,43 @@ enum sb_code sb_tree_find(struct sb_tree *tree, const char *path, size_t size, s
     const struct wanted wanted = {.path = path, .size = size};
 
     TRY(look_up(tree, &wanted, node));
-    sb_known_add(tree->known, sb_inode_pack(&node->inode), &node->entry);
+    remember(tree, sb_inode_pack(&node->inode), &node->entry);
     return SB_OK;
 }
 
 enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode, struct sb_node *node)
 {
     const struct wanted wanted = {.inode = inode};
-    uint64_t packed = sb_inode_pack(inode);
+    const uint64_t packed = sb_inode_pack(inode);
 
-    if (sb_known_find(tree->known, packed, &node->entry, &node->path)) {
+    if (recall(tree, packed, node)) {
         node->tree = sb_tree_ref(tree);
         node->inode = *inode;
         return SB_OK;
     }
     TRY(look_up(tree, &wanted, node));
-    sb_known_add(tree->known, packed, &node->entry);
+    remember(tree, packed, &node->entry);
     return SB_OK;
+}
+
+void sb_tree_note(const struct sb_node *node, size_t note)
+{
+    const uint64_t packed = sb_inode_pack(&node->inode);
+    struct slot *slot = lock_slot(node->tree, packed);
+
+    if (slot->number == packed)
+        slot->noted = note;
+    unlock_slot(node->tree, slot);
 }
 
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode)
 {
-    sb_known_drop(tree->known, sb_inode_pack(inode));
+    const uint64_t packed = sb_inode_pack(inode);
+    struct slot *slot = lock_slot(tree, packed);
+
+    if (slot->number == packed)
+        slot->number = 0;
+    unlock_slot(tree, slot);
 }
 
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
@@ -386,20 +562,18 @@ enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, co
                                    .shallow = true,
                                    .under = path,
                                    .after = after};
-    struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
+    CLEANUP(sb_tree_dir_freep) struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
     enum sb_code code;
 
-    *out = dir;
+    *out = NULL;
     if (!dir)
         return sb_fail_memory();
     dir->tree = tree;
-    dir->connection = sb_connections_take(tree->connections);
+    dir->connection = take_connection(tree);
     code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query);
-    sb_connection_give(dir->connection);
-    if (code) {
-        sb_tree_dir_free(dir);
-        *out = NULL;
-    }
+    pthread_mutex_unlock(&dir->connection->lock);
+    if (!code)
+        *out = TAKE(dir);
     return code;
 }
 
@@ -417,10 +591,10 @@ static enum sb_code next_of_archive(struct sb_tree_dir *dir, struct sb_entry *en
 {
     enum sb_code code;
 
-    sb_connection_take_again(dir->connection);
+    pthread_mutex_lock(&dir->connection->lock);
     code = sb_cursor_next(dir->cursor, entry);
-    sb_connection_give(dir->connection);
-    sb_connections_note(dir->tree->connections, code);
+    pthread_mutex_unlock(&dir->connection->lock);
+    note(dir->tree, code);
     return code;
 }
 
@@ -431,7 +605,7 @@ static enum sb_code next_of_cursor(struct sb_tree_dir *dir, struct sb_entry *ent
     if (sb_cursor_is_ahead(dir->cursor))
         return sb_cursor_next(dir->cursor, entry);
     code = next_of_archive(dir, entry);
-    if (code == SB_LOCKED && sb_connections_undo_journal(dir->tree->connections))
+    if (code == SB_LOCKED && undo_journal(dir->tree))
         code = next_of_archive(dir, entry);
     return code;
 }

@@ -26,6 +26,7 @@ struct sb_node {
     struct sb_inode inode;
     struct sb_entry entry; /* its path is in `path` */
     struct sb_buf path;
+    size_t noted; /* by sb_tree_note; 0: nothing */
 };
 
 /* Is the entry, which may have been looked up again by its path, still that of the number? */
@@ -43,6 +44,7 @@ enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container 
                           unsigned number, unsigned epoch, int64_t lifetime) SB_CHECKED;
 struct sb_tree *sb_tree_ref(struct sb_tree *tree);
 void sb_tree_unref(struct sb_tree *tree); /* NULL is allowed */
+FREEP(sb_tree_unref, struct sb_tree)
 
 unsigned sb_tree_epoch(const struct sb_tree *tree); /* that of numbers is a part of it */
 struct sb_content *sb_tree_content(const struct sb_tree *tree);
@@ -68,6 +70,9 @@ enum sb_code sb_tree_node(struct sb_tree *tree, const struct sb_inode *inode,
 enum sb_code sb_tree_at_place(struct sb_tree *tree, const struct sb_inode *inode,
                               struct sb_node *node) SB_CHECKED;
 
+/* Keeps a number of the caller's with what is known of the node, as long as that is. */
+void sb_tree_note(const struct sb_node *node, size_t note);
+
 /* What is known of a number is out of date: it is looked up anew. */
 void sb_tree_drop(struct sb_tree *tree, const struct sb_inode *inode);
 
@@ -86,6 +91,7 @@ enum sb_code sb_tree_number(struct sb_tree *tree, const struct sb_entry *entry,
 enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, const char *path,
                               const char *after, bool names) SB_CHECKED;
 void sb_tree_dir_free(struct sb_tree_dir *dir); /* NULL is allowed */
+FREEP(sb_tree_dir_free, struct sb_tree_dir)
 
 /*
  * SB_END after the last. The entry's strings live until the next call. Where a file and a directory

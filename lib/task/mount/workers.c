@@ -68,14 +68,6 @@ struct sb_workers {
 
 static void *work(void *argument);
 
-static void wake(const struct sb_workers *workers)
-{
-    const uint64_t one = 1;
-
-    if (write(workers->wake, &one, sizeof(one)) < 0)
-        return;
-}
-
 /* With the lock held. One that cannot be started is not needed: those that are there go on. */
 static void start_another(struct sb_workers *workers)
 {
@@ -112,32 +104,6 @@ static bool take_turn(struct sb_workers *workers)
     workers->waiting = true;
     pthread_mutex_unlock(&workers->lock);
     return !stopped;
-}
-
-static bool has_more(const struct sb_workers *workers)
-{
-    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
-
-    return poll(&device, 1, 0) == 1;
-}
-
-/* This thread has a request; another one waits for the next, if `needed`. */
-static void pass_turn(struct sb_workers *workers, bool needed)
-{
-    pthread_mutex_lock(&workers->lock);
-    workers->waiting = false;
-    if (needed)
-        call_another(workers);
-    pthread_mutex_unlock(&workers->lock);
-}
-
-/* This thread has no request, and others may wait for one. */
-static void give_up_turn(struct sb_workers *workers)
-{
-    pthread_mutex_lock(&workers->lock);
-    workers->waiting = false;
-    pthread_cond_signal(&workers->next);
-    pthread_mutex_unlock(&workers->lock);
 }
 
 static int64_t since_last(struct sb_workers *workers)
@@ -183,14 +149,22 @@ static void wake_watcher(struct sb_workers *workers)
     pthread_mutex_unlock(&workers->lock);
 }
 
+/* This thread has a request; another one waits for the next, if that is there, or may be late. */
 static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
 {
+    struct pollfd device = {.fd = fuse_session_fd(workers->session), .events = POLLIN};
     int64_t began = sb_clock_ns(), ended;
+    bool needed;
 
     atomic_store(&workers->last, began);
     if (!atomic_load(&workers->watched))
         wake_watcher(workers);
-    pass_turn(workers, began < atomic_load(&workers->slow_until) || has_more(workers));
+    needed = began < atomic_load(&workers->slow_until) || poll(&device, 1, 0) == 1;
+    pthread_mutex_lock(&workers->lock);
+    workers->waiting = false;
+    if (needed)
+        call_another(workers);
+    pthread_mutex_unlock(&workers->lock);
     fuse_session_process_buf(workers->session, buffer);
     ended = sb_clock_ns();
     if (ended - began > SLOW_NS)
@@ -200,6 +174,8 @@ static void answer(struct sb_workers *workers, const struct fuse_buf *buffer)
 /* After a read without a request. False: none will come. */
 static bool goes_on(struct sb_workers *workers, int got)
 {
+    const uint64_t one = 1;
+
     if (got == -EINTR || got == -EAGAIN)
         return true;
     if (got == 0) {
@@ -210,7 +186,7 @@ static bool goes_on(struct sb_workers *workers, int got)
     } else {
         atomic_store(&workers->failure, -got);
     }
-    wake(workers);
+    (void)!write(workers->wake, &one, sizeof(one));
     return false;
 }
 
@@ -229,7 +205,11 @@ static void *work(void *argument)
             answer(workers, &buffer);
             continue;
         }
-        give_up_turn(workers);
+        /* Others may wait for one. */
+        pthread_mutex_lock(&workers->lock);
+        workers->waiting = false;
+        pthread_cond_signal(&workers->next);
+        pthread_mutex_unlock(&workers->lock);
         more = goes_on(workers, got);
     }
     free(buffer.mem);

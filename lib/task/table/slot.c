@@ -32,20 +32,12 @@ void sb_table_slot_clear(struct sb_table_slot *slot)
 
 static enum sb_code grow(struct sb_table_slot *slot)
 {
-    size_t capacity = slot->capacity ? 4 * slot->capacity : 16;
-    struct sb_cell_request *request = realloc(slot->request, capacity * sizeof(*request));
-    uint32_t *order = realloc(slot->order, capacity * sizeof(*order));
-    struct sb_extent *extents = realloc(slot->extents, capacity * sizeof(*extents));
+    size_t requests = slot->capacity, order = requests, extents = requests;
 
-    if (request)
-        slot->request = request;
-    if (order)
-        slot->order = order;
-    if (extents)
-        slot->extents = extents;
-    if (!request || !order || !extents)
-        return sb_fail_memory();
-    slot->capacity = capacity;
+    TRY(sb_grow(&slot->request, &requests, slot->count, sizeof(*slot->request)));
+    TRY(sb_grow(&slot->order, &order, slot->count, sizeof(*slot->order)));
+    TRY(sb_grow(&slot->extents, &extents, slot->count, sizeof(*slot->extents)));
+    slot->capacity = requests;
     return SB_OK;
 }
 
