@@ -30,13 +30,13 @@ LDFLAGS ?=
 DEFAULT_CFLAGS = -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 # libarchive's own come behind it; the codecs are among them.
 LIBS = -l:libsqlite3.a -l:libbson-static-1.0.a -l:libarchive.a -l:libnettle.a -l:libacl.a \
-	-l:liblzma.a -l:liblz4.a -l:libbz2.a -l:libzstd.a -l:libz.a -l:libfuse3.a -lm -pthread
+	-l:liblzma.a -l:liblz4.a -l:libbz2.a -l:libzstd.a -l:libz.a -l:libfuse3.a -l:libutf8proc.a -lm -pthread
 BSON_FLAGS = -DBSON_STATIC
 variant = release
 
 ifdef SHARED
 variant = shared
-LIBS = -lsqlite3 -lbson-1.0 -larchive -llzma -llz4 -lbz2 -lzstd -lz -lfuse3 -pthread
+LIBS = -lsqlite3 -lbson-1.0 -larchive -llzma -llz4 -lbz2 -lzstd -lz -lfuse3 -lutf8proc -pthread
 BSON_FLAGS =
 endif
 

@@ -74,19 +74,23 @@ static void wanted_begin(struct wanted *wanted, char *const *args, size_t count)
 {
     bool stripped;
 
-    wanted->count = count;
-    wanted->names = calloc(count ? count : 1, sizeof(*wanted->names));
+    wanted->names = calloc(3 * count + 1, sizeof(*wanted->names));
     if (!wanted->names) {
         output_check(ENOMEM);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (sb_name_normalize(args[i], &wanted->names[i], &stripped) ||
-            sb_buf_reserve(&wanted->names[i], 0))
+        struct sb_buf *name = &wanted->names[wanted->count++];
+
+        if (sb_name_normalize(args[i], name, &stripped) || sb_buf_reserve(name, 0))
             output_check(ENOMEM);
+        /* Only for the message that there is one. */
+        for (enum sb_form form = SB_NFC; form <= SB_NFD; form++)
+            wanted->count +=
+                sb_name_form(name->data, name->size, form, &wanted->names[wanted->count]);
         wanted->any_glob |= sb_is_glob(args[i]);
     }
-    qsort(wanted->names, count, sizeof(*wanted->names), compare_names);
+    qsort(wanted->names, wanted->count, sizeof(*wanted->names), compare_names);
 }
 
 static void wanted_end(struct wanted *wanted)

@@ -333,7 +333,7 @@ static enum sb_code measure(struct usage *usage, const char *argument)
     if (code != SB_NOENT)
         return code;
     message_problem("cannot access '%s': no such file or directory in the archive%s", argument,
-                    sb_unmatched_hint(argument));
+                    sb_unmatched_in(usage->archive, argument));
     return SB_OK;
 }
 

@@ -43,7 +43,7 @@ static const struct option options[] = {
     OPTION_FLAG(0, "shards", struct ls_settings, shards,
                 "a row per shard: size, bytes in use, gaps, files"),
     OPTION_FLAG(0, "rsync-list", struct ls_settings, rsync_list,
-                "the archive's own files, for rsync: index last"),
+                "the archive's own files, index last; rsync sorts them"),
     OPTION_FLAG(0, "count", struct ls_settings, count,
                 "just how many records, items, keys or samples"),
     OPTION_GROUP("Output"),

@@ -425,7 +425,8 @@ static int run(void *context, char **operands, int count)
     settings->path = operands[0];
     if (settings->output)
         settings->output_type = output_type(settings);
-    wrong = count == 1 ? misuse_of_split(settings) : "give one CONTAINER";
+    wrong = count == 1 ? misuse_of_split(settings)
+                       : "give one CONTAINER; 'shardbox merge' makes one of several";
     if (wrong)
         return message_usage("%s", wrong);
     if (splits_in_place(settings))

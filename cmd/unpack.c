@@ -183,7 +183,7 @@ static enum sb_code unpack_members(struct work *work)
         if (sb_choice_unmatched(work->choice, i))
             sb_report(&work->notify, SB_PROBLEM, "missing", work->paths[i],
                       "no such file or directory in the archive%s",
-                      sb_unmatched_hint(work->paths[i]));
+                      sb_unmatched_hint(work->paths[i], sb_choice_form(work->choice, i)));
     }
     return SB_OK;
 }

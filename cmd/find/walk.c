@@ -5,6 +5,7 @@
 #include "archive/listed.h"
 #include "core/list.h"
 #include "core/name.h"
+#include "store/unmatched.h"
 #include "task/fetch/entry_sort.h"
 
 #include <stdlib.h>
@@ -152,7 +153,7 @@ enum sb_code find_selected(struct finding *finding, char **paths, size_t count)
     else
         TRY(find_by_path(finding));
     if (!finding->visit.quit)
-        complain_of_unmatched(finding->select, paths, count);
+        complain_of_unmatched(finding->archive, finding->select, paths, count);
     return SB_OK;
 }
 
@@ -174,7 +175,8 @@ static void consider_listed(struct finding *finding, const struct sb_listed_name
         output_line(name->given, strlen(name->given), settings->nul);
     else if (!name->there)
         sb_report(&message_notify, SB_PROBLEM, "missing", name->given,
-                  "no such file or directory in the archive");
+                  "no such file or directory in the archive%s",
+                  sb_unmatched_in(finding->archive, name->given));
     else if (!settings->missing)
         consider(finding, &name->entry);
 }

@@ -250,7 +250,7 @@ static enum sb_code pass(struct list *list, char **args, size_t count, bool entr
     for (size_t i = 0; entries_themselves && i < count; i++) {
         if (sb_select_unmatched(select, i))
             message_problem("cannot access '%s': no such file or directory in the archive%s",
-                            args[i], sb_unmatched_hint(args[i]));
+                            args[i], sb_unmatched_in(list->archive, args[i]));
     }
     return SB_OK;
 }

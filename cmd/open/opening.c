@@ -199,14 +199,16 @@ enum sb_code need_shards(const struct sb_archive *archive, const char *what)
     return sb_fail(SB_INVALID, "%s: is no archive, and has no %s", sb_archive_path(archive), what);
 }
 
-void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count)
+void complain_of_unmatched(struct sb_archive *archive, const struct sb_select *select,
+                           char *const *args, size_t count)
 {
     size_t i;
 
     for (i = 0; i < count; i++) {
         if (sb_select_unmatched(select, i))
             sb_report(&message_notify, SB_PROBLEM, "missing", args[i],
-                      "no such file or directory in the archive%s", sb_unmatched_hint(args[i]));
+                      "no such file or directory in the archive%s",
+                      sb_unmatched_in(archive, args[i]));
     }
 }
 

@@ -121,7 +121,8 @@ void explain_failure(const char *path);
 enum sb_code need_shards(const struct sb_archive *archive, const char *what) SB_CHECKED;
 
 /* Names, as problems, the arguments that matched nothing. */
-void complain_of_unmatched(const struct sb_select *select, char *const *args, size_t count);
+void complain_of_unmatched(struct sb_archive *archive, const struct sb_select *select,
+                           char *const *args, size_t count);
 
 /* The problem of rows that could not be used and were left out: how many, and the first one. */
 struct left_out {

@@ -103,6 +103,10 @@ static const struct {
     {"unpack convert mv", "-u --keep-newer-files --update", "use --existing=newer"},
     {"unpack", "--same-owner", "use --preserve"},
     {"convert", "-S", "use --sparse"},
+    {"convert merge split", "--shuffle",
+     "'shardbox cat --samples --shuffle --frame=tar' writes a shuffled tar"},
+    {"cat convert diff find ls mount split sync unpack verify", "--charset --encoding --from-code",
+     "use --iconv=CHARSET"},
     {"merge-symlink", "-l", "use --hardlink"},
     {"split", "-s", "use --symlink"},
     {"rm", "-R", "use --recursive"},
@@ -157,6 +161,7 @@ static const struct {
     {"find", "-ignore_readdir_race -noignore_readdir_race", NO_MEANING},
     {"find", "-help", "use --help"},
     {"find", "-version", "use shardbox --version"},
+    {"cat", "--records", "the numbers are operands: CONTAINER 7 10:20"},
     {"cat", "-n -b -s -A -e -E -t --number --show-all", "pipe it: | cat with that option"},
 };
 

@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -49,6 +50,7 @@ static void add_libraries(struct json *line)
     snprintf(bzip2, sizeof(bzip2), "%.*s", (int)strcspn(BZ2_bzlibVersion(), ","),
              BZ2_bzlibVersion()); /* "1.0.8, 13-Jul-2019" */
     json_text(line, "bzip2", bzip2);
+    json_text(line, "utf8proc", utf8proc_version());
     json_close(line, '}');
 }
 

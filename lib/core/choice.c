@@ -2,7 +2,6 @@
 
 #include "core/buf.h"
 #include "core/glob.h"
-#include "core/name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +12,13 @@ struct argument {
     bool is_glob;
     bool only_dirs; /* a glob with a '/' at its end */
     bool matched;
+    enum sb_form form; /* of those that follow the given ones, which they are only in this form */
+    size_t given;
 };
 
 struct sb_choice {
     struct argument *arguments;
-    size_t count;
+    size_t count, given;
 };
 
 enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count)
@@ -27,10 +28,10 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
 
     *out = NULL;
     if (choice && count > 0)
-        choice->arguments = calloc(count, sizeof(*choice->arguments));
+        choice->arguments = calloc(3 * count, sizeof(*choice->arguments));
     if (!choice || (count > 0 && !choice->arguments))
         return sb_fail_memory();
-    choice->count = count;
+    choice->count = choice->given = count;
     for (size_t i = 0; i < count; i++) {
         struct argument *argument = &choice->arguments[i];
 
@@ -40,6 +41,17 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);
         argument->only_dirs = !argument->nothing && args[i][strlen(args[i]) - 1] == '/';
+        for (enum sb_form form = SB_NFC; form <= SB_NFD; form++) {
+            struct argument *formed = &choice->arguments[choice->count];
+
+            if (!sb_name_form(argument->name.data, argument->name.size, form, &formed->name))
+                continue;
+            formed->is_glob = argument->is_glob;
+            formed->only_dirs = argument->only_dirs;
+            formed->form = form;
+            formed->given = i;
+            choice->count++;
+        }
     }
     *out = TAKE(choice);
     return SB_OK;
@@ -78,7 +90,7 @@ static bool takes(const struct argument *argument, const char *name, size_t size
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir)
 {
-    bool taken = choice->count == 0;
+    bool taken = choice->given == 0;
 
     for (size_t i = 0; i < choice->count; i++) {
         struct argument *argument = &choice->arguments[i];
@@ -86,7 +98,7 @@ bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bo
         if (!takes(argument, name, size, is_dir))
             continue;
         argument->matched = true;
-        taken = true;
+        taken |= i < choice->given;
     }
     return taken;
 }
@@ -94,4 +106,14 @@ bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bo
 bool sb_choice_unmatched(const struct sb_choice *choice, size_t i)
 {
     return !choice->arguments[i].matched;
+}
+
+enum sb_form sb_choice_form(const struct sb_choice *choice, size_t i)
+{
+    size_t at = choice->given;
+
+    while (at < choice->count &&
+           (choice->arguments[at].given != i || !choice->arguments[at].matched))
+        at++;
+    return at < choice->count ? choice->arguments[at].form : SB_ANY_FORM;
 }

@@ -11,6 +11,7 @@
 #define SB_CORE_CHOICE_H
 
 #include "core/error.h"
+#include "core/name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +25,8 @@ FREEP(sb_choice_free, struct sb_choice)
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir);
 
-/* Has argument i selected nothing so far? */
+/* Has argument i selected nothing so far? And in which Unicode form would it have? */
 bool sb_choice_unmatched(const struct sb_choice *choice, size_t i);
+enum sb_form sb_choice_form(const struct sb_choice *choice, size_t i);
 
 #endif

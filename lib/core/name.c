@@ -1,6 +1,7 @@
 #include "core/name.h"
 
 #include <string.h>
+#include <utf8proc.h>
 
 static bool is_continuation(unsigned char byte)
 {
@@ -34,6 +35,22 @@ size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point)
         (*code_point >= 0xd800 && *code_point <= 0xdfff))
         return 0;
     return length;
+}
+
+bool sb_name_form(const char *name, size_t size, enum sb_form form, struct sb_buf *out)
+{
+    CLEANUP(sb_freep) utf8proc_uint8_t *formed = NULL;
+    utf8proc_ssize_t formed_size = -1;
+    size_t plain = 0;
+
+    while (plain < size && (unsigned char)name[plain] < 0x80)
+        plain++;
+    if (plain < size)
+        formed_size = utf8proc_map((const utf8proc_uint8_t *)name, (utf8proc_ssize_t)size, &formed,
+                                   UTF8PROC_STABLE |
+                                       (form == SB_NFC ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE));
+    return formed_size >= 0 && sb_compare_bytes(formed, (size_t)formed_size, name, size) != 0 &&
+           sb_buf_set(out, formed, (size_t)formed_size) == SB_OK;
 }
 
 size_t sb_utf8_put(uint32_t code_point, char out[4])

@@ -34,6 +34,14 @@ size_t sb_utf8_character(const char *text, size_t size, uint32_t *code_point);
 /* Writes a character, and returns its length. */
 size_t sb_utf8_put(uint32_t code_point, char out[4]);
 
+/* Unicode writes a letter and its mark as one character (NFC), or as two (NFD), as macOS does: to
+ * bytes, two names. */
+enum sb_form { SB_ANY_FORM, SB_NFC, SB_NFD };
+
+/* Is the name UTF-8, and not in this form? Then it is written so to out. (For hints: false also if
+ * memory runs out.) */
+bool sb_name_form(const char *name, size_t size, enum sb_form form, struct sb_buf *out);
+
 /* Length of the name of the directory that holds `name`: 0 at the top. */
 size_t sb_parent_size(const char *name, size_t size);
 

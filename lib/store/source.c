@@ -41,8 +41,12 @@ void sb_source_free(struct sb_source *source)
 
 enum sb_code sb_source_next(struct sb_source *source, struct sb_member *member)
 {
-    enum sb_code code = sb_interrupted() ? sb_fail_interrupt() : source->ops->next(source, member);
+    enum sb_code code = sb_interrupted() ? sb_fail_interrupt()
+                        : source->ended  ? SB_END
+                                         : source->ops->next(source, member);
 
+    /* A loop that has a batch to finish comes once more: what the end reports is reported once. */
+    source->ended = code == SB_END;
     source->zeros = source->hole = 0;
     source->member = code ? NULL : member->entry.path;
     return code;

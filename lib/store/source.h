@@ -119,6 +119,7 @@ struct sb_source {
     int64_t zeros;      /* made so far of the current member's holes */
     int64_t hole;       /* bytes of the current hole still to give */
     const char *member; /* name of the current member */
+    bool ended;
 };
 
 struct sb_loader {

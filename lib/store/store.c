@@ -71,6 +71,9 @@ static enum sb_code open_archive(struct sb_store *store)
     sb_file_free(input->file);
     input->file = NULL;
 
+    if (code == SB_NOENT && strchr(input->path, '{') && strstr(input->path, ".."))
+        return sb_fail(SB_NOENT, "%s: no such file; without quotes, the shell writes out {A..B}",
+                       input->path);
     if (code == SB_SYSTEM && sb_error()->sys_errno == EISDIR)
         return refuse_tree(input->path);
     if (code == SB_FORMAT && input->there && stat(input->path, &now) == 0 &&

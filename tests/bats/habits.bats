@@ -410,3 +410,22 @@ in_our_words() {
     refused 'shardbox mv -T -t dogs a.barecat go.sh' 'shardbox mv: -T and -t cannot be given together; ...'
     refused 'shardbox rm -rf a.barecat /' 'shardbox rm: /: the root directory cannot be removed; ...'
 }
+
+@test "shards, and what is in them" {
+    mkdir train
+    touch train/{0,1}.{jpg,cls}
+    tar -cf train-000000.tar -C train 0.jpg 0.cls
+    tar -cf train-000001.tar -C train 1.jpg 1.cls
+    for line in "convert '{}' b.barecat" "merge '{}' b.barecat" "cat '{}' 0.jpg" "ls '{}'" "verify '{}'"; do
+        refused "shardbox ${line/'{}'/train-{000000..000001\}.tar}" \
+            "...: train-{000000..000001}.tar: no such file; without quotes, the shell writes out {A..B}"
+    done
+    types 'shardbox convert train-{000000..000001}.tar b.barecat && shardbox ls --samples --count b.barecat' 2
+    refused 'shardbox convert --shuffle b.barecat c.tar' \
+        "...'--shuffle'; 'shardbox cat --samples --shuffle --frame=tar' writes a shuffled tar"
+    types 'shardbox cat --samples --shuffle --frame=tar b.barecat | tar -t | wc -l' 4
+    refused 'shardbox cat --samples --records=1 b.barecat' \
+        "...'--records'; the numbers are operands: CONTAINER 7 10:20"
+    types 'shardbox cat --samples --frame=tar b.barecat 1 | tar -t' 1.cls 1.jpg
+    refused 'shardbox unpack --charset=CP932 train-000000.tar' "...'--charset'; use --iconv=CHARSET"
+}

@@ -104,7 +104,7 @@ on_terminal() {
     echo "$output" >got
     jq -e --arg version "$(sb --version | sed -n '1s/shardbox //p')" '.version == $version' got
     jq -e '.schema == [0, 3] and (.libc.static | type) == "boolean" and (.libc.glibc | startswith("2."))' got
-    jq -e '.libraries | keys == ["bzip2", "libarchive", "libbson", "liblzma", "lz4", "sqlite", "zlib", "zstd"]' got
+    jq -e '.libraries | keys == ["bzip2", "libarchive", "libbson", "liblzma", "lz4", "sqlite", "utf8proc", "zlib", "zstd"]' got
     jq -e '.libraries | all(test("^[0-9]+([.][0-9]+)+$"))' got
     jq -e '.codecs == ["gz", "bz2", "xz", "lzma", "zst", "lz4"]' got
     jq -e '.formats | map(select(.reads and .writes).name)

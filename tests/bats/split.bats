@@ -477,6 +477,7 @@ shardbox split: x1.barecat: 1 file (2)'
     refused "say how to split, in one way" --parts=2 --by-dir -o '{}' a.barecat
     refused "say where parts go" --parts=2 a.barecat
     refused "give one CONTAINER" --parts=2 -o '{}'
+    refused "give one CONTAINER; 'shardbox merge' makes one of several" --parts=2 -o '{}' a.barecat b.barecat
     refused "x.barecat: there are 2 parts, and one name; write '{}' where the name of the part goes" \
         --parts=2 -o x.barecat a.barecat
     refused "'train' is not NAME=NUMBER, such as train=0.8" --ratio=train -o '{}' a.barecat

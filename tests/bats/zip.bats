@@ -589,6 +589,8 @@ dos_zip() {
     stderr_is "shardbox find: dos.zip: has 1 name that is not UTF-8, and does not say in which charset; --iconv=CHARSET does, such as CP932, GBK or CP437"
     run_ok sh -c 'cat dos.zip | "$0" convert - a.barecat' "$SHARDBOX"
     stderr_has "standard input: has 1 name that is not UTF-8"
+    run_ok sb unpack -C unpacked dos.zip
+    stderr_is "shardbox unpack: dos.zip: has 1 name that is not UTF-8, and does not say in which charset; --iconv=CHARSET does, such as CP932, GBK or CP437"
     run_ok sb convert --iconv=CP437 dos.zip b.barecat
     stderr_lacks charset
     run_ok sb ls --iconv=CP850 dos.zip

@@ -132,7 +132,7 @@ static void report_unmatched(const struct archive_source *source)
         if (sb_select_unmatched(source->select, i))
             sb_report(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
                       "no such file or directory in the archive%s",
-                      sb_unmatched_hint(source->options.paths[i]));
+                      sb_unmatched_in(source->archive, source->options.paths[i]));
     }
 }
 

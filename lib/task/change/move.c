@@ -5,6 +5,7 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "store/names.h"
+#include "store/unmatched.h"
 
 #include <string.h>
 
@@ -31,9 +32,20 @@ static enum sb_code find(struct move *move, const char *path, size_t size, struc
     return sb_archive_lookup(move->archive, path, size, entry);
 }
 
-static enum sb_code fail_missing(const char *text)
+static enum sb_code fail_missing(const char *text, enum sb_form form)
 {
-    return sb_fail(SB_NOENT, "%s: no such file or directory in the archive", *text ? text : "''");
+    return sb_fail(SB_NOENT, "%s: no such file or directory in the archive%s", *text ? text : "''",
+                   sb_unmatched_hint(text, form));
+}
+
+static enum sb_form find_form(struct move *move, const struct sb_buf *name, struct sb_entry *entry)
+{
+    for (enum sb_form form = SB_NFC; form <= SB_NFD; form++) {
+        if (sb_name_form(name->data, name->size, form, &move->to) &&
+            !IGNORED(find(move, move->to.data, move->to.size, entry)))
+            return form;
+    }
+    return SB_ANY_FORM;
 }
 
 static enum sb_code normalize(const char *text, struct sb_buf *out)
@@ -41,7 +53,7 @@ static enum sb_code normalize(const char *text, struct sb_buf *out)
     bool stripped;
 
     if (!*text)
-        return fail_missing(text);
+        return fail_missing(text, SB_ANY_FORM);
     return sb_name_normalize(text, out, &stripped) ? sb_fail_memory() : SB_OK;
 }
 
@@ -188,7 +200,7 @@ static enum sb_code check_source(struct move *move, const char *text, struct sb_
         return sb_fail(SB_INVALID, "%s: the root directory cannot be moved", text);
     code = find(move, from->data, from->size, entry);
     if (code)
-        return code == SB_NOENT ? fail_missing(text) : code;
+        return code == SB_NOENT ? fail_missing(text, find_form(move, from, entry)) : code;
     /* A '/' after a name that does not exist yet means a directory. */
     if (!move->into && entry->type != SB_DIR && destination[strlen(destination) - 1] == '/')
         return sb_fail(SB_NOENT, "%s: no such directory in the archive; -p makes it", destination);

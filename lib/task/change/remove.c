@@ -116,7 +116,8 @@ static void report_missing(const struct removal *removal, const char *name)
 {
     if (!removal->options->force)
         sb_report(removal->options->notify, SB_PROBLEM, "missing", *name ? name : "''",
-                  "no such file or directory in the archive%s", sb_unmatched_hint(name));
+                  "no such file or directory in the archive%s",
+                  sb_unmatched_in(removal->archive, name));
 }
 
 static enum sb_code take_selected(struct removal *removal)

@@ -187,7 +187,8 @@ static enum sb_code check_input(const char *input, const char *output, const str
     if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(input, &st)) {
         int reason = errno;
 
-        if (sb_archive_looks_like(input) || (sb_remote_name(input, false) && !may_be_spec(input)))
+        if (sb_archive_looks_like(input) || strchr(input, '{') ||
+            (sb_remote_name(input, false) && !may_be_spec(input)))
             return SB_OK; /* opening it says what is wrong */
         return may_be_spec(input) ? check_spec(input, output, target)
                                   : sb_fail_errno(reason, "%s", input);

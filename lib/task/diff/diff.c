@@ -7,6 +7,7 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "core/pipeline.h"
+#include "store/unmatched.h"
 #include "task/diff/pair.h"
 
 #include <errno.h>
@@ -38,7 +39,8 @@ struct diff {
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
-    struct sb_buf prefix; /* with a '/' at its end, where it is not empty */
+    struct sb_name_set *one_sided[2]; /* ours, theirs */
+    struct sb_buf prefix;             /* with a '/' at its end, where it is not empty */
 
     struct frame *frames;
     size_t depth;
@@ -268,6 +270,7 @@ static enum sb_code fill(void *context, void *slot)
     struct diff *diff = context;
     struct sb_pairs *pairs = slot;
     const struct sb_child *ours, *theirs;
+    const struct sb_entry *entry;
 
     sb_pairs_clear(pairs);
     while (!sb_pairs_full(pairs)) {
@@ -278,8 +281,12 @@ static enum sb_code fill(void *context, void *slot)
         if (code)
             return code;
         TRY(sb_heed_interrupt());
-        if (!selected(diff, ours ? &ours->entry : &theirs->entry))
+        entry = ours ? &ours->entry : &theirs->entry;
+        if (!selected(diff, entry))
             continue;
+        if (!ours || !theirs)
+            TRY(sb_unmatched_add(diff->one_sided, !ours, entry->path, entry->path_size,
+                                 sb_archive_path(diff->archive), diff->options->notify));
         TRY(sb_pairs_add(pairs, ours, theirs));
     }
     return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
@@ -361,6 +368,8 @@ static void release(struct diff *diff)
     free(diff->reaches);
     sb_buf_release(&diff->descend);
     sb_buf_release(&diff->prefix);
+    sb_name_set_free(diff->one_sided[false]);
+    sb_name_set_free(diff->one_sided[true]);
     sb_select_free(diff->select);
     sb_hierarchy_free(diff->ours);
 }
@@ -381,7 +390,8 @@ enum sb_code sb_diff(struct sb_archive *archive, struct sb_shards *shards,
     for (size_t i = 0; i < options->path_count; i++) {
         if (sb_select_unmatched(diff.select, i))
             sb_report(options->notify, SB_PROBLEM, "missing", options->paths[i],
-                      "no such file or directory on either side");
+                      "no such file or directory on either side%s",
+                      sb_unmatched_in(archive, options->paths[i]));
     }
     return SB_OK;
 }

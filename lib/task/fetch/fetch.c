@@ -140,7 +140,7 @@ static enum sb_code answer_absent(struct sb_fetch *f, const struct sb_slot *slot
         sb_report(f->notify, SB_PROBLEM, "directory", name, "is a directory");
     else if (!sb_fetch_batches(f->options))
         sb_report(f->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
-                  sb_unmatched_hint(name));
+                  sb_unmatched_in(f->lookup.archive, name));
     if (sb_fetch_batches(f->options))
         return sb_fetch_give_line(f, name, request->name_size, "missing");
     return SB_OK;

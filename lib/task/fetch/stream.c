@@ -38,9 +38,26 @@ struct fetch_stream {
     sqlite3 *db;
     sqlite3_stmt *add;
     sqlite3_stmt *meet;
+    bool has_forms; /* some names have other Unicode forms, for the messages about them */
     struct sb_naming naming;
     struct sb_buf name;
 };
+
+/* Of the name that was added last. */
+static enum sb_code add_forms(struct fetch_stream *fetch)
+{
+    CLEANUP(sb_buf_release) struct sb_buf formed = {0};
+
+    for (enum sb_form form = SB_NFC; form <= SB_NFD; form++) {
+        if (!sb_name_form(fetch->name.data, fetch->name.size, form, &formed))
+            continue;
+        fetch->has_forms = true;
+        sqlite3_bind_blob(fetch->add, 1, formed.data, (int)formed.size, SQLITE_STATIC);
+        sqlite3_bind_int(fetch->add, 4, (int)form);
+        TRY(sb_database_step(fetch->add));
+    }
+    return SB_OK;
+}
 
 static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch_names *names)
 {
@@ -52,10 +69,11 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
 
     TRY(SB_TABLES(
         &fetch->db, fetch->source->name,
-        "CREATE TABLE names (name BLOB PRIMARY KEY, requested TEXT, place,"
-        " met INTEGER DEFAULT 0) WITHOUT ROWID; BEGIN",
-        {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place) VALUES (?1, ?2, ?3)"},
-        {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1"}));
+        "CREATE TABLE names (name BLOB, form, requested TEXT, place, met INTEGER DEFAULT 0,"
+        " PRIMARY KEY (name, form)) WITHOUT ROWID; BEGIN",
+        {&fetch->add, "INSERT OR IGNORE INTO names (name, requested, place, form)"
+                      " VALUES (?1, ?2, ?3, ?4)"},
+        {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1 AND (form > 0) = ?2"}));
     while ((code = names->next(names->context, &requested, &size)) == SB_OK) {
         sb_buf_clear(&fetch->name);
         if (sb_name_normalize(requested, &fetch->name, &stripped) ||
@@ -66,12 +84,24 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
         sqlite3_bind_text(fetch->add, 2, requested, (int)size, SQLITE_STATIC);
         sqlite3_bind_int64(fetch->add, 3, place++);
+        sqlite3_bind_int(fetch->add, 4, SB_ANY_FORM);
         TRY(sb_database_step(fetch->add));
+        TRY(add_forms(fetch));
         if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
             sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
             return sb_fail_memory();
     }
     return code == SB_END ? SB_OK : code;
+}
+
+static enum sb_code meet(struct fetch_stream *fetch, const char *name, size_t size, bool in_form,
+                         bool *met)
+{
+    sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
+    sqlite3_bind_int(fetch->meet, 2, in_form);
+    TRY(sb_database_step(fetch->meet));
+    *met = sqlite3_changes(fetch->db) > 0;
+    return SB_OK;
 }
 
 /* Does a pattern select the file of this name? Then it counts as met. */
@@ -83,9 +113,7 @@ static enum sb_code meet_glob(struct fetch_stream *fetch, const char *name, size
 
         if (glob->size == 0 || !sb_glob_match(glob->data, name, size))
             continue;
-        *met = true;
-        sqlite3_bind_blob(fetch->meet, 1, glob->data, (int)glob->size, SQLITE_STATIC);
-        TRY(sb_database_step(fetch->meet));
+        TRY(meet(fetch, glob->data, glob->size, false, met));
     }
     return SB_OK;
 }
@@ -271,7 +299,7 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     const struct sb_entry *entry = &member->entry;
     const char *name;
     size_t size;
-    bool met;
+    bool met, in_form;
     enum sb_code code;
 
     code = sb_naming_map(&fetch->naming, entry->path, entry->path_size, entry->type == SB_DIR,
@@ -283,9 +311,9 @@ static enum sb_code take(struct fetch_stream *fetch, const struct sb_member *mem
     if (!fetch->by_name) {
         met = has_bytes(member) && sb_share_has(*fetch->share, fetch->number++);
     } else {
-        sqlite3_bind_blob(fetch->meet, 1, name, (int)size, SQLITE_STATIC);
-        TRY(sb_database_step(fetch->meet));
-        met = sqlite3_changes(fetch->db) > 0;
+        TRY(meet(fetch, name, size, false, &met));
+        if (fetch->has_forms)
+            TRY(meet(fetch, name, size, true, &in_form));
         if (!met && has_bytes(member))
             TRY(meet_glob(fetch, name, size, &met));
     }
@@ -299,12 +327,13 @@ static enum sb_code report_missing(struct fetch_stream *fetch)
     enum sb_code code = SB_OK;
 
     TRY(sb_database_prepare(fetch->db, &rows,
-                            "SELECT requested FROM names WHERE met = 0 ORDER BY place"));
+                            "SELECT requested, max(form * met) FROM names GROUP BY place"
+                            " HAVING max(met AND form = 0) = 0 ORDER BY place"));
     while (sb_database_row(rows, &code)) {
         fetch->counts->missing++;
         name = (const char *)sqlite3_column_text(rows, 0);
         sb_report(fetch->notify, SB_PROBLEM, "missing", name, "no such file in the archive%s",
-                  sb_unmatched_hint(name ? name : ""));
+                  sb_unmatched_hint(name ? name : "", (enum sb_form)sqlite3_column_int(rows, 1)));
     }
     return code;
 }

@@ -4,6 +4,7 @@
 #include "core/list.h"
 #include "core/name.h"
 #include "core/share.h"
+#include "store/unmatched.h"
 #include "task/split/impl.h"
 
 #include <inttypes.h>
@@ -251,7 +252,8 @@ static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt
     if (code == SB_NOENT) {
         if (sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')))
             return sb_fail_memory();
-        sb_report(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there");
+        sb_report(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there%s",
+                  rules->units ? "" : sb_unmatched_in(rules->archive, rules->name.data));
         return SB_OK;
     }
     return sb_interrupted() ? sb_fail_interrupt() : code;

@@ -3,6 +3,7 @@
 #include "store/archive/unmet.h"
 #include "store/naming.h"
 #include "store/sinks.h"
+#include "store/unmatched.h"
 #include "task/pack/members.h"
 #include "task/sync/checks.h"
 #include "task/sync/sync.h"
@@ -26,9 +27,10 @@ struct syncing {
     struct sb_unmet *unmet;   /* NULL: the archive is new */
     struct sb_sink *sink;
     atomic_uint own_shards;
-    struct sb_own_files *own; /* the archive, if it is in the tree */
+    struct sb_own_files *own;         /* the archive, if it is in the tree */
+    struct sb_name_set *one_sided[2]; /* what comes and what goes, with `remove` */
     struct sb_notify notify;
-    struct sb_error failure; /* of the notify */
+    struct sb_error failure; /* of the notify, and of reports of changes */
 };
 
 enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, const char *within,
@@ -40,7 +42,8 @@ enum sb_code sb_sync_check_within(struct sb_archive *archive, const char *name, 
     for (size_t size = strlen(within); size > 0; size = sb_parent_size(within, size)) {
         code = sb_archive_lookup(archive, within, size, &entry);
         if (code == SB_NOENT && !may_miss)
-            return sb_fail(SB_NOENT, "%s: has no directory %s", name, within);
+            return sb_fail(SB_NOENT, "%s: has no directory %s%s", name, within,
+                           sb_unmatched_in(archive, within));
         if (code && code != SB_NOENT)
             return code;
         if (!code && entry.type != SB_DIR)
@@ -93,6 +96,18 @@ static void pass_event(void *context, enum sb_level level, const char *kind, con
     if (syncing->unmet && (level == SB_PROBLEM || mount))
         protect(syncing, subject);
     sb_report(syncing->options->notify, level, kind, subject, "%s", text);
+}
+
+static void pass_change(void *context, const struct sb_entry *entry, unsigned change)
+{
+    struct syncing *syncing = context;
+    bool removed = change & SB_CHANGE_REMOVED;
+
+    if (syncing->options->remove && (removed || change & SB_CHANGE_NEW) && !syncing->failure.code)
+        (void)INTO(&syncing->failure,
+                   sb_unmatched_add(syncing->one_sided, removed, entry->path, entry->path_size,
+                                    syncing->archive, syncing->options->notify));
+    sb_change_report(&syncing->options->changes, entry, change);
 }
 
 static enum sb_code open_items(const struct syncing *syncing, struct sb_pack_source **items,
@@ -244,7 +259,7 @@ static enum sb_code open_sink(struct syncing *syncing)
         .meeting = SB_MEET_UPDATE,
         .checksum = options->checksum,
         .size_only = options->size_only,
-        .changes = options->changes,
+        .changes = {.call = pass_change, .context = syncing},
         .dry_run = options->dry_run,
         .notify = &syncing->notify,
     };
@@ -308,6 +323,8 @@ static void close_all(struct syncing *syncing)
     sb_own_files_free(syncing->own);
     sb_choice_free(syncing->choice);
     sb_unmet_free(syncing->unmet);
+    sb_name_set_free(syncing->one_sided[false]);
+    sb_name_set_free(syncing->one_sided[true]);
 }
 
 enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char *archive,

@@ -14,6 +14,7 @@
 #include "store/own_files.h"
 #include "store/sinks.h"
 #include "store/tree/walk.h"
+#include "store/unmatched.h"
 #include "task/sync/checks.h"
 #include "task/sync/sync.h"
 #include "task/transfer/transfer.h"
@@ -169,6 +170,8 @@ static enum sb_code consider(struct syncing *syncing, const struct found *found)
     if (code != SB_NOENT)
         return code;
     TRY(find_way(syncing, name, found->size, &way_size));
+    if (syncing->options->remove && sb_unmatched_form(syncing->catalog, syncing->name.data))
+        sb_unmatched_warn(syncing->options->notify, name);
     if (syncing->options->remove)
         return add_going(syncing, name, found, way_size > 0);
     /* It holds something, which nobody has allowed to go. */

@@ -311,7 +311,7 @@ static enum sb_code run(struct check *check)
         if (sb_choice_unmatched(check->choice, i))
             sb_report(check->notify, SB_PROBLEM, "missing", options->paths[i],
                       "no such file or directory in the archive%s",
-                      sb_unmatched_hint(options->paths[i]));
+                      sb_unmatched_hint(options->paths[i], sb_choice_form(check->choice, i)));
     }
     return SB_OK;
 }

@@ -179,7 +179,7 @@ static enum sb_code preflight(struct verify *verify)
         if (sb_select_unmatched(select, i))
             sb_report(verify->notify, SB_PROBLEM, "missing", options->paths[i],
                       "no such file or directory in the archive%s",
-                      sb_unmatched_hint(options->paths[i]));
+                      sb_unmatched_in(verify->archive, options->paths[i]));
     }
     if (!verify->result->index_unfinished)
         TRY(sb_verify_shards(verify));

@@ -338,6 +338,20 @@ static void names_are_joined_without_a_slash_too_many(void)
     sb_buf_release(&out);
 }
 
+static void a_name_has_other_forms_where_it_is_written_otherwise_in_them(void)
+{
+    struct sb_buf out = {0};
+
+    CHECK(!sb_name_form(NULL, 0, SB_NFC, &out) && !sb_name_form(SIZED("cafe"), SB_NFD, &out));
+    CHECK(!sb_name_form(SIZED("caf\xe9"), SB_NFD, &out));
+    CHECK(!sb_name_form(SIZED("caf\xc3\xa9"), SB_NFC, &out));
+    CHECK(sb_name_form(SIZED("caf\xc3\xa9/\xed\x95\x9c"), SB_NFD, &out));
+    CHECK_TEXT(out.data, "cafe\xcc\x81/\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab");
+    CHECK(sb_name_form(SIZED("cafe\xcc\x81/\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab"), SB_NFC, &out));
+    CHECK_TEXT(out.data, "caf\xc3\xa9/\xed\x95\x9c");
+    sb_buf_release(&out);
+}
+
 int main(void)
 {
     RUN(utf8_is_told_from_other_bytes);
@@ -354,5 +368,6 @@ int main(void)
     RUN(parents_of_utf8_are_always_computable);
     RUN(a_name_in_latin_1_or_gbk_may_not_be_computable);
     RUN(names_are_joined_without_a_slash_too_many);
+    RUN(a_name_has_other_forms_where_it_is_written_otherwise_in_them);
     return check_end();
 }
