@@ -33,6 +33,7 @@ struct settings {
     bool sync;
     bool dry_run;
     bool no_check;
+    bool incremental;
     struct sb_recode recode;
 };
 
@@ -57,14 +58,26 @@ static const struct option options[] = {
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
     OPTION_MAX_SIZE(struct settings, max_size),
+    OPTION_FLAG(0, "incremental", struct settings, incremental,
+                "delete and rename what an incremental dump of GNU tar says, replace what it has"),
     OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,
 };
 
+/* Names on disk must be those of the lists, and all that is on disk be what they speak of. */
+static const struct option_rule rules[] = {
+    {RULE_WITH, "incremental",
+     "existing include exclude strip-components decompress decompress-all iconv nested",
+     "--incremental takes a dump as it is, and replaces what exists: it goes with no option that "
+     "chooses or changes names, and not with --existing"},
+    {0},
+};
+
 struct problems {
     int64_t count;
     int64_t existing;
+    int64_t unread; /* other than by its kind, or by what cannot be deleted */
 };
 
 /* What is unpacked: the input, and which of its members. */
@@ -116,6 +129,8 @@ static void notice(void *context, enum sb_level level, const char *kind, const c
     }
     work->problems.count += level == SB_PROBLEM;
     work->problems.existing += strcmp(kind, "exists") == 0;
+    work->problems.unread +=
+        level == SB_PROBLEM && strcmp(kind, "special") != 0 && strcmp(kind, "remove") != 0;
     /* A dry run lists these on stdout. */
     if (strcmp(kind, "would-store") != 0)
         report_event(&work->report, level, kind, subject, text);
@@ -133,6 +148,7 @@ static enum sb_code open_members(struct work *work)
     struct sb_source_options source_options = {.max_size = settings->max_size,
                                                .threads = settings->threads,
                                                .no_check = settings->no_check,
+                                               .dumps = settings->incremental,
                                                .paths = work->paths,
                                                .path_count = work->path_count};
 
@@ -164,10 +180,14 @@ static enum sb_code unpack_members(struct work *work)
         .strip = settings->strip,
         .recode = settings->recode,
         .max_size = settings->max_size,
-        .existing = (enum sb_existing)settings->existing,
+        .existing =
+            settings->incremental ? SB_EXISTING_REPLACE : (enum sb_existing)settings->existing,
         .preserve = owners_are_set(&settings->owners),
         .touch = settings->touch,
         .numeric_owner = settings->owners.numeric,
+        .incremental = settings->incremental,
+        .unread = &work->problems.unread,
+        .report = settings->report,
         .sync = settings->sync,
         .dry_run = settings->dry_run,
         .threads = settings->threads,
@@ -230,7 +250,7 @@ static void complain_of_directory(const struct work *work)
 static void complain(const struct work *work)
 {
     bool resumable = sb_error()->code != SB_DAMAGED && sb_error()->code != SB_LIMIT &&
-                     sb_error()->code != SB_CHANGED;
+                     sb_error()->code != SB_CHANGED && !work->settings->incremental;
 
     /* A container other than an archive cannot be read past its damage. */
     if (sb_error()->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
@@ -274,7 +294,12 @@ static int run(void *context, char **operands, int count)
         .paths = operands + 1,
         .path_count = (size_t)count - 1,
     };
+    const char *wrong = settings->incremental && count > 1
+                            ? "--incremental takes a dump as a whole: give no PATH"
+                            : options_misused(rules);
 
+    if (wrong)
+        return message_usage("%s", wrong);
     settings->recode.decompress |= settings->recode.all_layers;
     settings->recode.max_size = settings->max_size;
     work.notify = (struct sb_notify){.call = notice, .context = &work};

@@ -65,6 +65,10 @@ struct sb_member {
      * may contain '/'; 0: the part after the last '/'. */
     size_t array_size;
 
+    /* What an incremental dump names in a directory, where that was wanted; NULL: nothing. */
+    const char *dump;
+    size_t dump_size;
+
     /* For the source's loaders. */
     struct sb_tree_dir *dir; /* of a tree; a copy takes a reference with sb_tree_dir_ref */
     int dir_fd;

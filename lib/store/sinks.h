@@ -119,6 +119,11 @@ struct sb_tree_sink_options {
 
     const struct sb_notify *notify;
 
+    /* Optional, on the calling thread, before it is made: a directory comes with what a dump names
+     * in it. root: of DIR; -1 when a dry run did not find it. */
+    enum sb_code (*dumped)(void *dumps, int root, const struct sb_member *member);
+    void *dumps;
+
     struct sb_change_report changes; /* SB_EXISTING_UPDATE: what becomes of the tree */
 
     /* Optional, on the calling thread: a member was written, or would be in a real run. */

@@ -42,6 +42,7 @@ enum sb_member_order {
 struct sb_source_options {
     /* limit of the bytes that filters or holes yield, or that are spooled; 0: none */
     int64_t max_size;
+    bool dumps;                       /* tar: members have the lists of incremental dumps */
     bool no_check;                    /* do not compare checksums of members of an archive or zip */
     enum sb_member_order order;       /* archive */
     char *const *paths;               /* archive: only these, in one walk; kept */

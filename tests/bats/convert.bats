@@ -194,7 +194,7 @@ left() {
         tar --format=$format -g "$format.snapshot" -cf full.tar d
         tar --format=$format -g "$format.snapshot" -cf next.tar d
         run_ok sb convert --force next.tar a.barecat
-        stderr_is "shardbox convert: next.tar: is of an incremental dump, whose lists of directories are not applied: files that were deleted before it stay; 'tar -g /dev/null' applies them"
+        stderr_is "shardbox convert: next.tar: is of an incremental dump, whose lists of directories are not applied: files that were deleted before it stay; 'unpack --incremental' applies them"
         run_ok bash -c 'gzip -c full.tar | "$SHARDBOX" find -'
         output_has d/kept
         stderr_has 'is of an incremental dump'

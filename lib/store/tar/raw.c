@@ -309,6 +309,16 @@ bool sb_tar_is_dump(const char *header, size_t size)
            sb_tar_pax_own(header, size, "GNU.dumpdir");
 }
 
+const char *sb_tar_dump(const char *header, size_t size, size_t *list_size)
+{
+    struct record record;
+
+    if (!find_record(header, size, "GNU.dumpdir", &record))
+        return NULL;
+    *list_size = record.value_size;
+    return record.value;
+}
+
 #define CPIO_NAME_SIZE 94
 #define CPIO_CHECK     102
 #define CPIO_DIGITS    8

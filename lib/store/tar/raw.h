@@ -65,6 +65,9 @@ bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset);
 /* Has it a list of what is in a directory, as incremental dumps of GNU tar do? */
 bool sb_tar_is_dump(const char *header, size_t size);
 
+/* That list, where a pax record has it; NULL: the member's bytes are it. */
+const char *sb_tar_dump(const char *header, size_t size, size_t *list_size);
+
 /* The sum of the member's bytes, from a header of a cpio in the format that has it ("crc"). */
 bool sb_cpio_sum(const char *header, size_t size, uint32_t *sum);
 

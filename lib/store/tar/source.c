@@ -27,6 +27,8 @@
 #define TAP_MAX    ((size_t)4 << 20)   /* of a header, what is looked at beside libarchive */
 #define HEADER_MAX ((int64_t)16 << 20) /* libarchive holds all of it */
 
+#define DUMP_MAX ((size_t)64 << 20) /* of the list of one directory */
+
 #define NAME_SHOWN 512 /* bytes of a name that is only reported */
 
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
@@ -73,6 +75,8 @@ struct tar_source {
 
     struct sb_buf globals[GLOBALS]; /* of this tar, so far; empty: none */
 
+    bool dumps;                 /* members have the lists of an incremental dump ... */
+    struct sb_buf dump;         /* ... as this one does */
     bool said_dump;             /* that it is incremental */
     struct sb_cpio_links links; /* only of a cpio */
 
@@ -832,13 +836,41 @@ static void heed_dump(struct tar_source *source)
     size_t size;
     const char *header = header_of(source, &size);
 
-    if (source->said_dump || !header || !sb_tar_is_dump(header, size))
+    if (source->dumps || source->said_dump || !header || !sb_tar_is_dump(header, size))
         return;
     source->said_dump = true;
     sb_report(source->notify, SB_LOSS, "incremental", NULL,
               "%s: is of an incremental dump, whose lists of directories are not applied: files "
-              "that were deleted before it stay; 'tar -g /dev/null' applies them",
+              "that were deleted before it stay; 'unpack --incremental' applies them",
               source->base.name);
+}
+
+/* The list of a directory; an empty one, which none is, where it is not at hand. */
+static enum sb_code take_dump(struct tar_source *source, struct sb_member *member)
+{
+    size_t size, list_size = 0, got = 0;
+    const char *header = header_of(source, &size), *list = NULL;
+    const void *data;
+    la_int64_t offset;
+    int result = ARCHIVE_OK;
+
+    if (is_cpio(source) || member->entry.type != SB_DIR ||
+        (header && !sb_tar_is_dump(header, size)))
+        return SB_OK;
+    if (header)
+        list = sb_tar_dump(header, size, &list_size);
+    if (sb_buf_set(&source->dump, list ? list : "", list_size))
+        return sb_fail_memory();
+    while (header && !list && result == ARCHIVE_OK && source->dump.size <= DUMP_MAX) {
+        result = archive_read_data_block(source->archive, &data, &got, &offset);
+        if (result == ARCHIVE_OK && sb_buf_add(&source->dump, data, got))
+            return sb_fail_memory();
+    }
+    if (result != ARCHIVE_OK && result != ARCHIVE_EOF)
+        return refuse(source);
+    member->dump = source->dump.data;
+    member->dump_size = result == ARCHIVE_EOF || list ? source->dump.size : 0;
+    return SB_OK;
 }
 
 /* Is it something that can be returned? Reports what is wrong with it. */
@@ -942,6 +974,8 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     code = decode_names(source, member);
     if (!code)
         code = sort_links(source, member, &held);
+    if (!code && source->dumps)
+        code = take_dump(source, member);
     *found = !code && !held;
     return code;
 }
@@ -1100,6 +1134,7 @@ static void free_tar(struct sb_source *base)
     sb_buf_release(&source->name);
     sb_buf_release(&source->target);
     sb_buf_release(&source->tap);
+    sb_buf_release(&source->dump);
     sb_buf_release(&source->rest);
     for (int i = 0; i < GLOBALS; i++)
         sb_buf_release(&source->globals[i]);
@@ -1156,6 +1191,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;
     source->notify = notify;
+    source->dumps = options->dumps;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     source->base.total = input->section ? input->section->size
                          : input->pipe  ? 0

@@ -232,6 +232,8 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     const struct sb_entry *entry = &member->entry;
     bool is_dir = entry->type == SB_DIR;
 
+    if (is_dir && member->dump && sink->options.dumped)
+        TRY(sink->options.dumped(sink->options.dumps, sink->target.fd, member));
     if (is_dir && entry->path_size == 0)
         return take_root(sink, entry);
     TRY(claim_name(sink, member, item));

@@ -363,6 +363,23 @@ void sb_target_close_up(int dir_fd, mode_t mode)
     (void)set_mode(dir_fd, mode);
 }
 
+bool sb_target_unlink(int dir_fd, const char *component, int flags)
+{
+    bool done = unlinkat(dir_fd, component, flags) == 0, opened = false;
+    mode_t mode;
+
+    if (done || errno != EACCES || !sb_target_open_up(dir_fd, &mode, &opened))
+        return done;
+    done = unlinkat(dir_fd, component, flags) == 0;
+    if (opened) {
+        int failed = errno;
+
+        sb_target_close_up(dir_fd, mode);
+        errno = failed;
+    }
+    return done;
+}
+
 enum sb_code sb_target_make_directory(int dir_fd, const char *component,
                                       const struct sb_attributes *attributes, bool *made,
                                       struct stat *found)

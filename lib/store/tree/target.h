@@ -140,6 +140,9 @@ bool sb_target_open_up(int dir_fd, mode_t *before, bool *opened);
 /* Sets a mode of a directory again; one that is gone has none. */
 void sb_target_close_up(int dir_fd, mode_t mode);
 
+/* unlinkat, also in a directory that its owner may not write to, as rsync does it; errno. */
+bool sb_target_unlink(int dir_fd, const char *component, int flags);
+
 /*
  * Makes a directory so that it can be filled; one that is there already is left as it is, and
  * *found is what it is. *made: it was not there. SB_EXISTS when something else is there.

@@ -2,11 +2,12 @@
 
 #include "store/own_files.h"
 #include "store/sinks.h"
+#include "task/pack/dumps.h"
 #include "task/transfer/taken.h"
 #include "task/transfer/transfer.h"
 
 static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *source,
-                              const struct sb_own_files *own,
+                              const struct sb_own_files *own, struct sb_dumps *dumps,
                               const struct sb_unpack_options *options)
 {
     struct sb_tree_sink_options wanted = {
@@ -20,7 +21,9 @@ static enum sb_code open_sink(struct sb_sink **out, const struct sb_source *sour
         .root = options->strip == 0,
         .threads = options->threads,
         .names_differ = source->unique && options->strip == 0 && !sb_recode_works(&options->recode),
-        .notify = options->notify,
+        .notify = &dumps->notify,
+        .dumped = options->incremental ? sb_dumps_apply : NULL,
+        .dumps = dumps,
         .written = options->written,
         .context = options->context,
     };
@@ -65,17 +68,27 @@ enum sb_code sb_unpack(struct sb_source *source, const struct sb_unpack_options 
                        struct sb_unpack_result *result)
 {
     CLEANUP(sb_own_files_freep) struct sb_own_files *own = NULL;
+    CLEANUP(sb_dumps_release)
+    struct sb_dumps dumps = {.options = options,
+                             .notify = {.call = sb_dumps_pass_event, .context = &dumps}};
     CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
     enum sb_code code;
 
     *result = (struct sb_unpack_result){0};
     TRY(sb_own_files_new(&own));
     TRY(sb_own_files_add(own, options->input, options->archive));
-    TRY(open_sink(&sink, source, own, options));
+    if (options->incremental && options->report)
+        TRY(sb_own_files_add(own, options->report, NULL));
+    dumps.own = own;
+    TRY(open_sink(&sink, source, own, &dumps, options));
     result->begun = true;
     code = transfer(source, sink, options, &result->kept);
+    if (!code && options->incremental)
+        code = sb_dumps_remove(&dumps);
     if (!code)
         code = sb_sink_commit(sink);
+    if (!code && options->incremental)
+        sb_dumps_finish(&dumps);
     result->files = sink->counts.files;
     result->bytes = sink->counts.bytes;
     result->left = sink->counts.left;

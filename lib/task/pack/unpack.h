@@ -25,6 +25,9 @@ struct sb_unpack_options {
     bool preserve;             /* also owners and set-id bits */
     bool touch;                /* but no times */
     bool numeric_owner;        /* owners by number, even if this machine knows their names */
+    bool incremental;          /* applies the lists of a dump, as in dumps.h: the source has them */
+    const int64_t *unread;     /* with it: problems so far, after which no list is applied */
+    const char *report;        /* with it: a file that is not deleted; or NULL */
     bool sync;                 /* at SB_OK everything is on disk */
     bool dry_run;              /* nothing is written, no bytes are read */
     unsigned threads;

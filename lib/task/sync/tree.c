@@ -304,24 +304,6 @@ static enum sb_code check_limits(struct syncing *syncing)
     return sb_change_check_removals(syncing->directory, count, options->most);
 }
 
-/* In a directory that its owner may not write to, as rsync does it. */
-static bool unlink_at(int dir_fd, const char *component, int flags)
-{
-    bool done = unlinkat(dir_fd, component, flags) == 0, opened = false;
-    mode_t mode;
-
-    if (done || errno != EACCES || !sb_target_open_up(dir_fd, &mode, &opened))
-        return done;
-    done = unlinkat(dir_fd, component, flags) == 0;
-    if (opened) {
-        int failed = errno;
-
-        sb_target_close_up(dir_fd, mode);
-        errno = failed;
-    }
-    return done;
-}
-
 /* A directory that holds what the filter leaves alone, or came meanwhile, stays. */
 static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
                                struct sb_entry *entry, bool first)
@@ -338,7 +320,8 @@ static enum sb_code remove_one(struct syncing *syncing, struct sb_walk *walk,
         return SB_OK;
     entry->size = S_ISREG(st.st_mode) ? st.st_size : 0;
     keeps = first && fstat(dir_fd, &parent) == 0;
-    if (syncing->options->dry_run || unlink_at(dir_fd, component, is_dir ? AT_REMOVEDIR : 0)) {
+    if (syncing->options->dry_run ||
+        sb_target_unlink(dir_fd, component, is_dir ? AT_REMOVEDIR : 0)) {
         sb_change_report(&syncing->options->changes, entry, SB_CHANGE_REMOVED);
         syncing->counts->removed++;
         sb_count_up(&syncing->counts->removed_bytes, entry->size);
