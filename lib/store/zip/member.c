@@ -100,13 +100,6 @@ static void set_name(struct sb_member *member, const struct sb_zip_record *recor
     member->entry.path_size = name->size;
 }
 
-static void set_special(struct sb_member *member, mode_t mode)
-{
-    member->special_mode = mode & S_IFMT;
-    member->special = sb_special_word(mode);
-    member->has |= SB_KEEPS_SPECIAL;
-}
-
 /* A name that ends in '/' is a directory's, whatever the mode says. */
 static void set_type(struct sb_member *member, const struct sb_zip_record *record)
 {
@@ -121,8 +114,11 @@ static void set_type(struct sb_member *member, const struct sb_zip_record *recor
         entry->type = SB_DIR;
     else if (S_ISLNK(mode))
         entry->type = SB_LINK;
-    else if ((mode & S_IFMT) && !S_ISREG(mode))
-        set_special(member, mode);
+    else if ((mode & S_IFMT) && !S_ISREG(mode)) {
+        member->special_mode = mode & S_IFMT;
+        member->special = sb_special_word(mode);
+        member->has |= SB_KEEPS_SPECIAL;
+    }
     if (!is_dir && record->host == SB_ZIP_HOST_FAT && record->attributes & SB_ZIP_FAT_READ_ONLY)
         mode = 0444;
     if (!mode)
