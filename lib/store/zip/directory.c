@@ -37,9 +37,8 @@ static enum sb_code no_end(const struct sb_file *file)
 {
     uint8_t head[4] = {0};
 
-    if (file->st.st_size >= (int64_t)sizeof(head) &&
-        sb_file_read_exactly(file, head, sizeof(head), 0))
-        return sb_error()->code;
+    if (file->st.st_size >= (int64_t)sizeof(head))
+        TRY(sb_file_read_exactly(file, head, sizeof(head), 0));
     if (sb_get_u32(head) == SB_ZIP_LOCAL)
         return sb_fail(SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
                        file->name);

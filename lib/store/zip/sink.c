@@ -403,36 +403,28 @@ static enum sb_code write_pieces(struct zip_sink *zip, struct pieces *pieces)
     return count > 0 ? sb_outfile_write_pieces(zip->file, pieces->list, count) : SB_OK;
 }
 
-static enum sb_code add_rendered(struct zip_sink *zip, struct sb_batch *batch, size_t index,
-                                 struct pieces *pieces)
-{
-    const struct sb_item *item = &batch->items[index];
-    struct rendered *rendered = &((struct zip_batch *)batch->own)->items[index];
-
-    rendered->member.offset = sb_outfile_size(zip->file) + pieces->size;
-    add_piece(pieces, batch->output.data + rendered->at, rendered->size);
-    if (rendered->member.method == SB_ZIP_STORED)
-        add_piece(pieces, batch->data + item->data_at, item->data_size);
-    return add_row(zip, &item->member.entry, &rendered->member);
-}
-
 static enum sb_code write_item(struct zip_sink *zip, struct sb_batch *batch, size_t index,
                                struct pieces *pieces)
 {
+    struct rendered *rendered = &((struct zip_batch *)batch->own)->items[index];
     struct sb_item *item = &batch->items[index];
-    const struct sb_zip_written *described = &((struct zip_batch *)batch->own)->items[index].member;
     bool link = item->state == SB_ITEM_BARE && item->member.hard_link;
 
-    if (item->state == SB_ITEM_READ || (item->state == SB_ITEM_BARE && !link))
-        return add_rendered(zip, batch, index, pieces);
+    if (item->state == SB_ITEM_READ || (item->state == SB_ITEM_BARE && !link)) {
+        rendered->member.offset = sb_outfile_size(zip->file) + pieces->size;
+        add_piece(pieces, batch->output.data + rendered->at, rendered->size);
+        if (rendered->member.method == SB_ZIP_STORED)
+            add_piece(pieces, batch->data + item->data_at, item->data_size);
+        return add_row(zip, &item->member.entry, &rendered->member);
+    }
     if (!link && item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
         return SB_OK;
     TRY(write_pieces(zip, pieces));
     if (link)
         return write_hard_link(zip, batch, item);
     if (item->state == SB_ITEM_LARGE)
-        return write_large(zip, batch, item, described);
-    return write_part(zip, batch, item, described);
+        return write_large(zip, batch, item, &rendered->member);
+    return write_part(zip, batch, item, &rendered->member);
 }
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)

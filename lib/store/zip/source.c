@@ -9,7 +9,6 @@
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
 #include "store/zip/member.h"
-#include "store/zip/volumes.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -260,6 +259,7 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_notify *notify)
 {
     struct zip_source *zip = calloc(1, sizeof(*zip));
+    enum sb_code code;
 
     *out = NULL;
     if (!zip)
@@ -267,12 +267,12 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    if (begin(zip, input, options)) {
+    code = begin(zip, input, options);
+    if (code)
         free_source(&zip->base);
-        return sb_error()->code;
-    }
-    *out = &zip->base;
-    return SB_OK;
+    else
+        *out = &zip->base;
+    return code;
 }
 
 static enum sb_sure begins_as_zip(const struct sb_input *input)

@@ -1,4 +1,4 @@
-#include "store/zip/volumes.h"
+#include "store/zip/directory.h"
 
 #include "core/buf.h"
 #include "store/zip/format.h"
