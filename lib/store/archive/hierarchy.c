@@ -101,16 +101,13 @@ static const struct sb_hierarchy_ops archive_ops = {
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
                                        struct sb_shards *shards)
 {
-    struct archive_hierarchy *own = malloc(sizeof(*own));
+    CLEANUP(sb_freep) struct archive_hierarchy *own = malloc(sizeof(*own));
 
     *out = NULL;
     if (!own)
         return sb_fail_memory();
     *own = (struct archive_hierarchy){.hierarchy.ops = &archive_ops, .archive = archive};
-    if (sb_content_open(&own->content, archive, shards)) {
-        free(own);
-        return sb_error()->code;
-    }
-    *out = &own->hierarchy;
+    TRY(sb_content_open(&own->content, archive, shards));
+    *out = &TAKE(own)->hierarchy;
     return SB_OK;
 }

@@ -15,8 +15,8 @@ void sb_holdings_release(struct sb_holdings *holdings)
     sb_buf_release(&holdings->checked_parent);
 }
 
-static enum sb_code look_up(struct sb_holdings *holdings, const char *name, size_t size,
-                            struct sb_entry *entry)
+enum sb_code sb_holdings_look_up(const struct sb_holdings *holdings, const char *name, size_t size,
+                                 struct sb_entry *entry)
 {
     return holdings->writer ? sb_writer_lookup(holdings->writer, name, size, entry)
                             : sb_archive_lookup(holdings->archive, name, size, entry);
@@ -109,7 +109,7 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
     if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
         return sb_fail_memory();
     for (; name.size > 0; sb_buf_cut(&name, sb_parent_size(name.data, name.size))) {
-        code = look_up(holdings, name.data, name.size, &entry);
+        code = sb_holdings_look_up(holdings, name.data, name.size, &entry);
         if (code == SB_OK && entry.type == SB_DIR)
             return SB_OK;
         if (code == SB_OK)
@@ -133,7 +133,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
                   "a name above it is a file in the archive; left out");
         return SB_END;
     }
-    TRY(look_up(holdings, wanted->path, wanted->path_size, old));
+    TRY(sb_holdings_look_up(holdings, wanted->path, wanted->path_size, old));
     if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
         return SB_OK;
     if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {

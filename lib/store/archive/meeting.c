@@ -40,21 +40,15 @@ static void update(const struct archive_sink *self, const struct sb_member *memb
 
 static const char exists_text[] = "is in the archive already; left out (see %s)";
 
-static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
-                            struct sb_entry *entry)
-{
-    return self->writer ? sb_writer_lookup(self->writer, name, size, entry)
-                        : sb_archive_lookup(self->existing, name, size, entry);
-}
-
 /* Does the archive hold another name with the bytes that it has as `old`? */
 static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
 {
     struct sb_entry entry;
 
-    return !IGNORED(look_up(self, name, strlen(name), &entry)) && !self->changing.partial &&
-           !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
-           entry.size == old->size && entry.crc32c == old->crc32c;
+    return !IGNORED(sb_holdings_look_up(&self->holdings, name, strlen(name), &entry)) &&
+           !self->changing.partial && !sb_rowset_has(&self->changing, entry.row) &&
+           (entry.has & old->has & SB_HAS_CRC) && entry.size == old->size &&
+           entry.crc32c == old->crc32c;
 }
 
 enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same)
@@ -241,7 +235,8 @@ enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *ite
     bool same;
 
     if (self->options.meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
-        IGNORED(look_up(self, member->entry.path, member->entry.path_size, &old)))
+        IGNORED(sb_holdings_look_up(&self->holdings, member->entry.path, member->entry.path_size,
+                                    &old)))
         return SB_OK;
     TRY(sb_meet_has_target(self, member->hard_link, &same));
     if (same && has_same_bytes(self, member->hard_link, &old))
