@@ -57,8 +57,8 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
 {
     static const struct sb_source_ops ops = {
         .free = free_tree, .next = next, .load = load, .stream = stream};
+    CLEANUP(sb_freep) char *start = NULL;
     struct tree_source *self = calloc(1, sizeof(*self));
-    char *start = NULL;
     enum sb_code code;
 
     *out = NULL;
@@ -76,13 +76,11 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
     code = sb_tree_new(&self->tree, &self->options);
     if (!code)
         code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0);
-    free(start);
-    if (code) {
+    if (code)
         free_tree(&self->source);
-        return code;
-    }
-    *out = &self->source;
-    return SB_OK;
+    else
+        *out = &self->source;
+    return code;
 }
 
 static enum sb_sure is_directory(const struct sb_input *input)

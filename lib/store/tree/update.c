@@ -48,15 +48,12 @@ unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry 
 /* The file that was looked at, opened; -1: it cannot be read, or is another by now. */
 static int open_same(int dir_fd, const char *component, const struct stat *st)
 {
-    int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
+    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
     struct stat now;
 
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+    if (fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
         S_ISREG(now.st_mode))
-        return fd;
-    close(fd);
+        return TAKE_FD(fd);
     return -1;
 }
 
@@ -116,25 +113,20 @@ static enum sb_code update_link(const struct sb_tree_update *how, int dir_fd, co
     return how->dry_run ? SB_OK : set_link(dir_fd, component, change, attributes);
 }
 
-/* Times are compared as the file system may keep them, in whole seconds; but whether bytes have to
- * be compared, the fraction decides. */
-static bool differs_by_fraction(const struct stat *st, const struct sb_entry *entry)
-{
-    return (entry->has & SB_HAS_MTIME) &&
-           st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
-}
-
 static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, const char *component,
                                 const struct stat *st, const struct sb_entry *entry,
                                 const struct sb_attributes *attributes, enum sb_decision *decision,
                                 unsigned change)
 {
-    bool fraction = differs_by_fraction(st, entry), same = true;
+    CLEANUP(sb_closep) int fd = -1;
+    /* Times are compared as the file system may keep them, in whole seconds; but whether bytes have
+     * to be compared, the fraction decides. */
+    bool fraction = (entry->has & SB_HAS_MTIME) &&
+                    st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
     unsigned time = fraction ? SB_CHANGE_TIME : 0;
     unsigned sets = (change | time) & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE;
     bool sum = how->checksum || (!how->size_only && ((change | time) & SB_CHANGE_TIME));
-    enum sb_code code = SB_OK;
-    int fd;
+    bool same = true;
 
     *decision = SB_WRITE_REPLACE;
     if (change & SB_CHANGE_SIZE || (sum && !(entry->has & SB_HAS_CRC)))
@@ -148,13 +140,10 @@ static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, co
         return SB_OK;
     }
     if (sum)
-        code = has_same_bytes(fd, st, entry, &same);
-    if (!code && !same)
+        TRY(has_same_bytes(fd, st, entry, &same));
+    if (!same)
         *decision = SB_WRITE_REPLACE;
-    else if (!code && sets && !how->dry_run)
-        code = set_file(fd, sets, attributes);
-    close(fd);
-    return code;
+    return same && sets && !how->dry_run ? set_file(fd, sets, attributes) : SB_OK;
 }
 
 enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const char *component,
