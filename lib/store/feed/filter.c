@@ -144,8 +144,7 @@ static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacit
     if (!feed->opened)
         TRY(open_filter(feed));
     TRY(next_block(feed));
-    *got = feed->block_size < capacity ? feed->block_size : capacity;
-    memcpy(data, feed->block, *got);
+    *got = sb_feed_copy(data, capacity, feed->block, feed->block_size);
     feed->block += *got;
     feed->block_size -= *got;
     return SB_OK;

@@ -2,13 +2,12 @@
 
 #include "core/interrupt.h"
 #include "core/thread.h"
+#include "store/feed/impl.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BLOCKS_AHEAD 8
-#define WAIT_MS      100 /* how soon a wait for the thread sees an interrupt */
 
 struct block {
     char *data;
@@ -94,26 +93,14 @@ static void release_held(struct sb_flow *flow)
     pthread_cond_signal(&flow->emptied);
 }
 
-static void wait_for_full(struct sb_flow *flow)
-{
-    struct timespec until = {0};
-
-    while (flow->full == 0 && !flow->code && !sb_interrupted()) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&flow->filled, &flow->lock, &until);
-    }
-}
-
 static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size)
 {
     enum sb_code code = SB_OK;
 
     pthread_mutex_lock(&flow->lock);
     release_held(flow);
-    wait_for_full(flow);
+    while (flow->full == 0 && !flow->code && !sb_interrupted())
+        sb_feed_wait(&flow->filled, &flow->lock);
     if (flow->full > 0) {
         flow->holds = true;
         *data = flow->blocks[flow->first].data;
@@ -204,36 +191,24 @@ static void end_thread(struct sb_flow *flow)
     destroy_lock(flow);
 }
 
-static enum sb_code make_blocks(struct sb_flow *flow, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
-        if (!flow->blocks[i].data)
-            return sb_fail_memory();
-    }
-    return SB_OK;
-}
-
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options)
 {
-    struct sb_flow *flow = calloc(1, sizeof(*flow));
-    enum sb_code code;
+    CLEANUP(sb_flow_freep) struct sb_flow *flow = calloc(1, sizeof(*flow));
 
     *out = NULL;
     if (!flow)
         return sb_fail_memory();
-    code = sb_feed_open(&flow->feed, input, options, &flow->watch);
-    if (!code)
-        code = make_blocks(flow, sb_flow_filters(flow) ? BLOCKS_AHEAD : 1);
-    if (!code && sb_flow_filters(flow))
-        start_thread(flow);
+    TRY(sb_feed_open(&flow->feed, input, options, &flow->watch));
     flow->more_threads = options->threads > 1;
-    if (code) {
-        sb_flow_free(flow);
-        return code;
+    for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++) {
+        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
+        if (!flow->blocks[i].data)
+            return sb_fail_memory();
     }
-    *out = flow;
+    if (sb_flow_filters(flow))
+        start_thread(flow);
+    *out = TAKE(flow);
     return SB_OK;
 }
 

@@ -38,8 +38,7 @@ static enum sb_code take_input(struct gzip_feed *feed)
     code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     if (code == SB_END && feed->begun)
         return sb_fail(SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
-    if (code)
-        return code;
+    TRY(code);
     feed->stream.next_in = (Bytef *)feed->buffer;
     feed->stream.avail_in = (uInt)got;
     return SB_OK;

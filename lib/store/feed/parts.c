@@ -7,12 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define UNIT        ((size_t)1 << 20)  /* small parts are decompressed together, about so many */
 #define BUDGET      ((size_t)76 << 20) /* bytes, compressed and not, of all that is in flight */
 #define THREADS_MAX 64
-#define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
 #define PATIENCE_MS 200 /* for what may have parts */
 
 enum unit_state { UNIT_WAITS, UNIT_SOUND, UNIT_UNSOUND };
@@ -359,10 +357,9 @@ static void pass_unit(struct parts_feed *feed, struct unit *unit)
 static enum sb_code rest_of_units(struct parts_feed *feed, void *data, size_t capacity, size_t *got)
 {
     struct unit *unit = &feed->units[feed->passed % feed->unit_count];
-    size_t size = unit->run.in_size - feed->rest_used;
 
-    *got = size < capacity ? size : capacity;
-    memcpy(data, unit->in + feed->rest_used, *got);
+    *got = sb_feed_copy(data, capacity, unit->in + feed->rest_used,
+                        unit->run.in_size - feed->rest_used);
     feed->rest_used += *got;
     if (feed->rest_used == unit->run.in_size) {
         release_unit(feed, unit);
@@ -376,15 +373,13 @@ static enum sb_code fill_rest(struct sb_feed *rest, void *data, size_t capacity,
 {
     struct parts_feed *feed =
         (struct parts_feed *)((char *)rest - offsetof(struct parts_feed, rest));
-    size_t size;
 
     if (feed->passed < feed->queued)
         return rest_of_units(feed, data, capacity, got);
     join_reader(feed);
-    size = feed->raw_size - feed->rest_used;
-    if (size > 0) {
-        *got = size < capacity ? size : capacity;
-        memcpy(data, feed->raw + feed->rest_used, *got);
+    if (feed->raw_size > feed->rest_used) {
+        *got = sb_feed_copy(data, capacity, feed->raw + feed->rest_used,
+                            feed->raw_size - feed->rest_used);
         feed->rest_used += *got;
         return SB_OK;
     }
@@ -411,17 +406,11 @@ static enum sb_code begin_stream(struct parts_feed *feed)
 static struct unit *wait_for_unit(struct parts_feed *feed)
 {
     struct unit *unit = &feed->units[feed->passed % feed->unit_count];
-    struct timespec until;
 
     pthread_mutex_lock(&feed->lock);
     while (!sb_feed_is_over(&feed->base) &&
-           (feed->passed == feed->queued ? !feed->ended : unit->state == UNIT_WAITS)) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
-    }
+           (feed->passed == feed->queued ? !feed->ended : unit->state == UNIT_WAITS))
+        sb_feed_wait(&feed->changed, &feed->lock);
     if (feed->passed == feed->queued || unit->state != UNIT_SOUND)
         unit = NULL;
     pthread_mutex_unlock(&feed->lock);
@@ -452,15 +441,13 @@ static enum sb_code next_unit(struct parts_feed *feed)
 static enum sb_code fill_parts(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct parts_feed *feed = (struct parts_feed *)base;
-    size_t size;
 
-    if (!feed->stream && next_unit(feed))
-        return sb_error()->code;
+    if (!feed->stream)
+        TRY(next_unit(feed));
     if (feed->stream)
         return sb_feed_fill(feed->stream, data, capacity, got);
-    size = feed->unit->run.made - feed->unit_used;
-    *got = size < capacity ? size : capacity;
-    memcpy(data, feed->unit->run.out + feed->unit_used, *got);
+    *got = sb_feed_copy(data, capacity, feed->unit->run.out + feed->unit_used,
+                        feed->unit->run.made - feed->unit_used);
     feed->unit_used += *got;
     return SB_OK;
 }
