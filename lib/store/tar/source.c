@@ -141,6 +141,14 @@ static enum sb_code refuse_header(const struct tar_source *source)
                    source->base.name, source->header_at, HEADER_MAX >> 20);
 }
 
+static enum sb_code next_block(struct tar_source *source, const void **block, size_t *size)
+{
+    TRY(keep_header(source));
+    if (source->tapping && source->block_at - source->header_at > HEADER_MAX)
+        return refuse_header(source);
+    return sb_flow_next(source->flow, block, size);
+}
+
 static la_ssize_t read_block(struct archive *archive, void *context, const void **data)
 {
     struct tar_source *source = context;
@@ -152,11 +160,7 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
         *data = source->block;
         return (la_ssize_t)source->block_size;
     }
-    source->in_code = INTO(&source->in_err, keep_header(source));
-    if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
-        source->in_code = INTO(&source->in_err, refuse_header(source));
-    if (!source->in_code)
-        source->in_code = INTO(&source->in_err, sb_flow_next(source->flow, &block, &size));
+    source->in_code = INTO(&source->in_err, next_block(source, &block, &size));
     if (source->in_code == SB_END) {
         /* The last block stays, and what was kept of it is there twice. */
         sb_buf_cut(&source->tap, tapped);
@@ -309,14 +313,11 @@ static enum sb_code more_of_rest(struct tar_source *source)
         char left[SB_TAR_BLOCK];
         size_t left_size = source->block_size, size;
         const void *data;
-        enum sb_code code = sb_heed_interrupt();
 
+        TRY(sb_heed_interrupt());
         if (left_size > 0)
             memcpy(left, source->block, left_size);
-        if (!code)
-            code = sb_flow_next(source->flow, &data, &size);
-        if (code)
-            return code;
+        TRY(sb_flow_next(source->flow, &data, &size));
         source->block = data;
         source->block_size = left_size + size;
         if (left_size == 0)
@@ -354,9 +355,10 @@ static bool look_at_block(struct tar_source *source, struct rest *rest)
 /* Looks through it to the first that is neither zeros nor junk, where block is then. */
 static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest)
 {
-    enum sb_code code = begin_rest(source);
+    enum sb_code code = SB_OK;
 
     *rest = (struct rest){0};
+    TRY(begin_rest(source));
     while (!code) {
         code = more_of_rest(source);
         if (code && code != SB_END)
@@ -367,18 +369,6 @@ static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest)
             pass_rest(source,
                       source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK);
     }
-    return code == SB_END ? SB_OK : code;
-}
-
-/* Whoever writes a pipe can end, and compressed data is checked. */
-static enum sb_code read_to_end(struct tar_source *source)
-{
-    enum sb_code code = SB_OK;
-    const void *data;
-    size_t size;
-
-    while (!code && !in_file(source))
-        code = sb_flow_next(source->flow, &data, &size);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -448,7 +438,9 @@ static enum sb_code finish(struct tar_source *source)
 {
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
-    size_t zero_blocks = 0;
+    size_t zero_blocks = 0, size;
+    enum sb_code code = SB_OK;
+    const void *data;
     struct rest rest;
 
     if (tail)
@@ -458,7 +450,11 @@ static enum sb_code finish(struct tar_source *source)
     if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
         return go_on(source, &rest);
     source->ended = true;
-    TRY(read_to_end(source));
+    /* Whoever writes a pipe can end, and compressed data is checked. */
+    while (!code && !in_file(source))
+        code = sb_flow_next(source->flow, &data, &size);
+    if (code && code != SB_END)
+        return code;
     if (rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
         return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
     check_end_blocks(source, zero_blocks, rest.word != NULL);
@@ -562,11 +558,13 @@ static bool is_id(int64_t id)
 }
 
 /* No system has owners beyond 32 bits, but a header can hold them. */
-static void fill_ids(struct tar_source *source, struct sb_member *member)
+static void fill_owner(struct tar_source *source, struct sb_member *member)
 {
-    const char *user = global(source, GLOBAL_UID), *group = global(source, GLOBAL_GID);
-    int64_t uid = user ? strtoll(user, NULL, 10) : archive_entry_uid(source->entry);
-    int64_t gid = group ? strtoll(group, NULL, 10) : archive_entry_gid(source->entry);
+    struct archive_entry *entry = source->entry;
+    const char *uid_text = global(source, GLOBAL_UID), *gid_text = global(source, GLOBAL_GID);
+    int64_t uid = uid_text ? strtoll(uid_text, NULL, 10) : archive_entry_uid(entry);
+    int64_t gid = gid_text ? strtoll(gid_text, NULL, 10) : archive_entry_gid(entry);
+    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
 
     if (!is_id(uid) || !is_id(gid))
         sb_report(source->notify, SB_LOSS, "owner", present_name(source), SB_NO_OWNER, uid, gid);
@@ -576,14 +574,6 @@ static void fill_ids(struct tar_source *source, struct sb_member *member)
         member->entry.has |= SB_HAS_GID;
     member->entry.uid = is_id(uid) ? uid : 0;
     member->entry.gid = is_id(gid) ? gid : 0;
-}
-
-static void fill_owner(struct tar_source *source, struct sb_member *member)
-{
-    struct archive_entry *entry = source->entry;
-    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
-
-    fill_ids(source, member);
     member->user = user ? user : archive_entry_uname(entry);
     member->group = group ? group : archive_entry_gname(entry);
     member->has |= SB_KEEPS_OWNER;
@@ -606,14 +596,6 @@ static void fill_extras(struct archive_entry *entry, struct sb_member *member)
         member->has |= SB_KEEPS_SPARSE;
 }
 
-static void fill_special(struct archive_entry *entry, struct sb_member *member)
-{
-    member->has |= SB_KEEPS_SPECIAL;
-    member->special_mode = archive_entry_filetype(entry);
-    member->device_major = (uint32_t)archive_entry_rdevmajor(entry);
-    member->device_minor = (uint32_t)archive_entry_rdevminor(entry);
-}
-
 static void fill_type(struct archive_entry *entry, struct sb_member *member)
 {
     mode_t type = archive_entry_filetype(entry);
@@ -630,7 +612,10 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
         member->entry.type = SB_LINK;
         member->entry.size = target ? (int64_t)strlen(target) : 0;
     } else if (member->special) {
-        fill_special(entry, member);
+        member->has |= SB_KEEPS_SPECIAL;
+        member->special_mode = type;
+        member->device_major = (uint32_t)archive_entry_rdevmajor(entry);
+        member->device_minor = (uint32_t)archive_entry_rdevminor(entry);
     } else if (hard_link && size == 0) {
         member->hard_link = hard_link;
         member->has |= SB_KEEPS_HARD_LINKS;
@@ -643,17 +628,12 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
     member->entry.mode |= type ? type : S_IFREG;
 }
 
-/* A name of nothing but "." and "/" is the root's. */
-static bool names_root(const char *name)
-{
-    return name[0] != 0 && name[strspn(name, "./")] == 0 && !strstr(name, "..");
-}
-
 static void fill_name(struct archive_entry *entry, struct sb_member *member)
 {
     const char *name = archive_entry_pathname(entry);
 
-    if (member->entry.type == SB_DIR && names_root(name))
+    /* A name of nothing but "." and "/" is the root's. */
+    if (member->entry.type == SB_DIR && name[0] && !name[strspn(name, "./")] && !strstr(name, ".."))
         name = "";
     member->entry.path = name;
     member->entry.path_size = strlen(name);
@@ -698,16 +678,6 @@ static void locate(struct tar_source *source, struct sb_member *member)
         member->at = first + source->header_at + (found - header);
 }
 
-static void expect_sum(struct tar_source *source)
-{
-    const char *header = raw_bytes(source, source->header_at, source->data_at);
-
-    source->sum = 0;
-    source->summed =
-        header && is_cpio(source) &&
-        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
-}
-
 static bool says_utf8(struct tar_source *source, const char *key, const char *sparse_key)
 {
     size_t size;
@@ -738,9 +708,8 @@ static enum sb_code decode_names(struct tar_source *source, struct sb_member *me
 
     if (!source->charset)
         return SB_OK;
-    if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name") &&
-        decode(source, &member->entry.path, &source->name))
-        return sb_error()->code;
+    if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name"))
+        TRY(decode(source, &member->entry.path, &source->name));
     member->entry.path_size = strlen(member->entry.path);
     if (!*target || says_utf8(source, "linkpath", "linkpath"))
         return SB_OK;
@@ -756,6 +725,7 @@ static enum sb_code decode_names(struct tar_source *source, struct sb_member *me
 static void fill_member(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
+    const char *header;
 
     *member = (struct sb_member){.dir_fd = -1};
     fill_type(entry, member);
@@ -768,7 +738,11 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
     source->given = 0;
     source->data_size = 0;
     source->data_offset = 0;
-    expect_sum(source);
+    header = raw_bytes(source, source->header_at, source->data_at);
+    source->sum = 0;
+    source->summed =
+        header && is_cpio(source) &&
+        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
     locate(source, member);
 }
 
@@ -931,37 +905,39 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    code = take_globals(source);
-    if (code || !is_usable(source))
-        return code;
+    TRY(take_globals(source));
+    if (!is_usable(source))
+        return SB_OK;
     fill_member(source, member);
     if (is_cut_short(source, member)) {
         archive_clear_error(source->archive);
         return refuse(source);
     }
-    code = decode_names(source, member);
-    if (!code)
-        code = sort_links(source, member, &held);
-    *found = !code && !held;
-    return code;
+    TRY(decode_names(source, member));
+    TRY(sort_links(source, member, &held));
+    *found = !held;
+    return SB_OK;
 }
 
 static enum sb_code find_next(struct tar_source *source, struct sb_member *member)
 {
     bool found = false;
-    enum sb_code code = source->broken;
+    enum sb_code code;
 
-    if (code)
+    if (source->broken) {
         *sb_error() = source->broken_err;
-    while (!code && !found) {
+        return source->broken;
+    }
+    while (!found) {
         code = give_link(source, member);
         if (code != SB_END)
             return code;
         if (source->ended)
             return SB_END;
-        code = sb_interrupted() ? sb_fail_interrupt() : step(source, member, &found);
+        TRY(sb_heed_interrupt());
+        TRY(step(source, member, &found));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member)
@@ -978,12 +954,6 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 }
 
 /* Bytes */
-
-static enum sb_code damaged_map(struct tar_source *source)
-{
-    return sb_fail(SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
-                   present_name(source));
-}
 
 /* Volumes that were joined: the header of the next one is among the member's bytes. */
 static bool meets_volume(const struct tar_source *source)
@@ -1026,7 +996,8 @@ static enum sb_code read_data(struct tar_source *source)
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
-        return damaged_map(source);
+        return sb_fail(SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
+                       present_name(source));
     return SB_OK;
 }
 
@@ -1129,48 +1100,34 @@ static enum sb_code open_reader(struct tar_source *source)
     return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
-static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options)
-{
-    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
-
-    TRY(sb_flow_open(&source->flow, source->input, &how));
-    if (sb_flow_in_one(source->flow) && (source->input->pipe || source->base.total >= SMALL_INPUT))
-        sb_report(source->notify, SB_NOTE, "one-piece", source->base.name,
-                  "is compressed in one piece, which one thread decompresses");
-    return SB_OK;
-}
-
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {
         .free = free_tar, .next = next_in_tar, .block = block_of_tar};
+    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
     struct tar_source *source = calloc(1, sizeof(*source));
-    enum sb_code code;
+    CLEANUP(sb_source_freep) struct sb_source *base = NULL;
 
     *out = NULL;
     if (!source)
         return sb_fail_memory();
-    source->base = (struct sb_source){.ops = &ops, .name = input->name};
+    base = &source->base;
+    *base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;
     source->notify = notify;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    source->base.total = input->section ? input->section->size
-                         : input->pipe  ? 0
-                                        : input->file->st.st_size;
-    code = source->locale ? SB_OK : sb_fail_memory();
-    if (!code)
-        code = sb_charset_open(&source->charset, sb_context_now->charset);
-    if (!code)
-        code = open_flow(source, options);
-    if (!code)
-        code = open_reader(source);
-    if (code) {
-        free_tar(&source->base);
-        return code;
-    }
-    *out = &source->base;
+    base->total = input->section ? input->section->size : input->pipe ? 0 : input->file->st.st_size;
+    if (!source->locale)
+        return sb_fail_memory();
+    TRY(sb_charset_open(&source->charset, sb_context_now->charset));
+    TRY(sb_flow_open(&source->flow, input, &how));
+    if (sb_flow_in_one(source->flow) && (input->pipe || base->total >= SMALL_INPUT))
+        sb_report(notify, SB_NOTE, "one-piece", base->name,
+                  "is compressed in one piece, which one thread decompresses");
+    TRY(open_reader(source));
+    *out = TAKE(base);
     return sb_context_now->nested ? sb_tar_nest(out, input, options, notify) : SB_OK;
 }
 
@@ -1182,15 +1139,13 @@ static bool begins_with_zeros(const struct sb_input *input)
 /* Does a header follow the zeros? */
 static bool goes_on_as_tar(const struct sb_input *input)
 {
+    CLEANUP(sb_freep)
     unsigned char *head = begins_with_zeros(input) ? malloc(SB_AHEAD_BYTES) : NULL;
     size_t got = head ? sb_input_ahead(input, head, SB_AHEAD_BYTES) : 0, at = SB_TAR_BLOCK;
-    bool found;
 
     while (at + SB_TAR_BLOCK <= got && memcmp(head + at, zeros, SB_TAR_BLOCK) == 0)
         at += SB_TAR_BLOCK;
-    found = at + SB_TAR_BLOCK <= got && sb_tar_is_header(head + at);
-    free(head);
-    return found;
+    return at + SB_TAR_BLOCK <= got && sb_tar_is_header(head + at);
 }
 
 /* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */
