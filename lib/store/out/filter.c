@@ -169,16 +169,6 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
-static enum sb_code make_blocks(struct sb_outfilter *filter)
-{
-    for (size_t i = 0; i < BLOCKS; i++) {
-        filter->blocks[i].data = malloc(BLOCK_BYTES);
-        if (!filter->blocks[i].data)
-            return sb_fail_memory();
-    }
-    return SB_OK;
-}
-
 static enum sb_code make_codec(struct sb_outfilter *filter,
                                const struct sb_outfilter_options *options)
 {
@@ -209,12 +199,10 @@ static enum sb_code make_parts(struct sb_outfilter *filter,
 enum sb_code sb_outfilter_open(struct sb_outfilter **out,
                                const struct sb_outfilter_options *options)
 {
-    enum sb_code code = sb_codec_check_level(options->kind, options->level);
-    struct sb_outfilter *filter;
+    CLEANUP(sb_outfilter_freep) struct sb_outfilter *filter = NULL;
 
     *out = NULL;
-    if (code)
-        return code;
+    TRY(sb_codec_check_level(options->kind, options->level));
     filter = calloc(1, sizeof(*filter));
     if (!filter)
         return sb_fail_memory();
@@ -222,16 +210,15 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     filter->context = options->context;
     pthread_mutex_init(&filter->mutex, NULL);
     pthread_cond_init(&filter->changed, NULL);
-    code = make_blocks(filter);
-    if (code == SB_OK)
-        code = sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options)
-                                                               : make_codec(filter, options);
-    if (code) {
-        sb_outfilter_free(filter);
-        return code;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        filter->blocks[i].data = malloc(BLOCK_BYTES);
+        if (!filter->blocks[i].data)
+            return sb_fail_memory();
     }
+    TRY(sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options)
+                                                        : make_codec(filter, options));
     filter->threaded = sb_thread_start(&filter->thread, run_thread, filter);
-    *out = filter;
+    *out = TAKE(filter);
     return SB_OK;
 }
 

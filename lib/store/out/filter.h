@@ -37,5 +37,6 @@ enum sb_code sb_outfilter_finish(struct sb_outfilter *filter) SB_CHECKED;
 
 /* NULL is allowed. Without finish, the stream that came out is left without its end. */
 void sb_outfilter_free(struct sb_outfilter *filter);
+FREEP(sb_outfilter_free, struct sb_outfilter)
 
 #endif

@@ -32,11 +32,6 @@ struct sb_outfile {
     struct sb_outbuf out; /* after the filter; with one, its thread owns it */
 };
 
-static bool is_written_directly(const struct stat *st)
-{
-    return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
-}
-
 static enum sb_code refuse_remote(const char *path)
 {
     const char *suffix = path + sb_container_base_size(path);
@@ -56,7 +51,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     if (!*path)
         return sb_fail(SB_INVALID, "the output has an empty name");
     if (stat(path, &st) == 0) {
-        *direct = is_written_directly(&st);
+        *direct = S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode);
         if (*direct)
             return SB_OK;
         file->path = realpath(path, NULL);
@@ -141,26 +136,17 @@ static enum sb_code put(void *context, const void *data, size_t size)
     return sb_outbuf_write(&file->out, data, size);
 }
 
-static enum sb_code open_filter(struct sb_outfile *file,
-                                const struct sb_stream_sink_options *options)
+enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
 {
-    struct sb_outfilter_options filter = {
+    bool standard = strcmp(options->path, "-") == 0;
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
+    const struct sb_outfilter_options filter = {
         .kind = options->filter,
         .level = options->level,
         .threads = options->threads,
         .each = put,
         .context = file,
     };
-
-    if (options->filter == SB_FILTER_NONE)
-        return SB_OK;
-    return sb_outfilter_open(&file->filter, &filter);
-}
-
-enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
-{
-    bool standard = strcmp(options->path, "-") == 0;
-    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
 
     *out = NULL;
     if (!file)
@@ -173,7 +159,8 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
         return sb_fail_memory();
     TRY(open_target(file, options));
     TRY(sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0));
-    TRY(open_filter(file, options));
+    if (options->filter != SB_FILTER_NONE)
+        TRY(sb_outfilter_open(&file->filter, &filter));
     *out = TAKE(file);
     return SB_OK;
 }
@@ -274,21 +261,15 @@ static enum sb_code close_temporary(struct sb_outfile *file)
     return close_file(file);
 }
 
-/* Where locks do not work, a user may have taken it for what a killed run left. */
-static enum sb_code refuse_other(const struct sb_outfile *file)
-{
-    bool named;
-    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named);
-
-    if (code || named)
-        return code;
-    return sb_fail(SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
-                   file->name, file->temporary.path);
-}
-
 static enum sb_code give_name(struct sb_outfile *file)
 {
-    TRY(refuse_other(file));
+    bool named;
+
+    /* Where locks do not work, a user may have taken it for what a killed run left. */
+    TRY(sb_is_named(file->temporary.fd, file->temporary.path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
+                       file->name, file->temporary.path);
     TRY(file->force ? sb_rename(file->temporary.path, file->path)
                     : sb_rename_new(file->temporary.path, file->path));
     sb_out_lock_leave(&file->temporary);
