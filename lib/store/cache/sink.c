@@ -78,25 +78,16 @@ static enum sb_code report_spoiled(const struct cache_sink *cache, struct sb_bat
 
 /* The row */
 
-static enum sb_code make_key(struct cache_sink *cache)
+static enum sb_code write_row(struct cache_sink *cache)
 {
     const char *prefix = cache->options.key_prefix ? cache->options.key_prefix : "";
+    struct sb_row_key key;
 
     if (sb_buf_set(&cache->key, prefix, strlen(prefix)) ||
         sb_buf_add(&cache->key, cache->item.data, cache->item.size))
         return sb_fail_memory();
-    return SB_OK;
-}
-
-static enum sb_code write_row(struct cache_sink *cache)
-{
-    struct sb_row_key key;
-    enum sb_code code = make_key(cache);
-
     key = (struct sb_row_key){cache->key.data, cache->key.size};
-    return code ? code
-                : sb_row_parts_write(&cache->row, cache->alone, cache->options.list, &key,
-                                     cache->writer);
+    return sb_row_parts_write(&cache->row, cache->alone, cache->options.list, &key, cache->writer);
 }
 
 static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch)
@@ -139,15 +130,6 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
     return SB_OK;
 }
 
-static void take_as_key(struct sb_array_name *name)
-{
-    if (name->item_size == 0)
-        return;
-    name->array = name->item;
-    name->array_size += name->item_size + 1;
-    name->item_size = 0;
-}
-
 static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batch,
                                  const struct sb_item *item)
 {
@@ -156,8 +138,11 @@ static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batc
 
     if (!sb_array_name_parse(&name, entry->path, entry->path_size))
         return sb_fail(SB_INVALID, "%s: is no array", entry->path);
-    if (cache->options.single)
-        take_as_key(&name);
+    if (cache->options.single && name.item_size > 0) {
+        name.array = name.item;
+        name.array_size += name.item_size + 1;
+        name.item_size = 0;
+    }
     TRY(take_row(cache, batch, &name));
     return sb_row_parts_begin(&cache->row, &name);
 }

@@ -231,16 +231,13 @@ static enum sb_code next_row(struct cache_source *source)
 
 static enum sb_code next_part(struct cache_source *source, struct part *part)
 {
-    enum sb_code code = SB_OK;
-
-    while (!code) {
+    for (;;) {
         while (source->next_part < part_count(source)) {
             if (choose_part(source, source->next_part++, part))
                 return SB_OK;
         }
-        code = next_row(source);
+        TRY(next_row(source));
     }
-    return code;
 }
 
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
@@ -395,9 +392,8 @@ static enum sb_code begin(struct cache_source *source)
 
     TRY(sb_cache_reader_new(&source->reader, source->cache));
     TRY(sb_cache_count(source->cache, &rows, &live));
-    for (size_t i = 0; i < source->array_count; i++) {
+    for (size_t i = 0; i < source->array_count; i++)
         TRY(sb_cache_need_array(source->cache, source->arrays[i], source->base.name));
-    }
     if (source->only != SB_CACHE_NOWHERE) {
         sb_cache_seek(source->cache, source->only);
         return SB_OK;
