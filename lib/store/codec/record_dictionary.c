@@ -22,17 +22,17 @@ static enum sb_code digest(struct sb_dictionary *dictionary)
 
 enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size)
 {
+    CLEANUP(sb_dictionary_freep)
     struct sb_dictionary *dictionary = calloc(1, sizeof(*dictionary));
 
     *out = NULL;
     if (!dictionary)
         return sb_fail_memory();
     atomic_init(&dictionary->holders, 1);
-    if (sb_buf_set(&dictionary->bytes, data, size) ? sb_fail_memory() : digest(dictionary)) {
-        sb_dictionary_free(dictionary);
-        return sb_error()->code;
-    }
-    *out = dictionary;
+    if (sb_buf_set(&dictionary->bytes, data, size))
+        return sb_fail_memory();
+    TRY(digest(dictionary));
+    *out = TAKE(dictionary);
     return SB_OK;
 }
 
