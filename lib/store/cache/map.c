@@ -83,22 +83,17 @@ static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_fil
     return SB_OK;
 }
 
-static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_file *file,
-                                  struct sb_cache_map *map)
+/* What the segment is by this map; or is it what it was by an earlier one? */
+static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
+                           struct sb_cache_map *map)
 {
     CLEANUP(sb_buf_release) struct sb_buf columns = {0};
 
     if (sb_cache_layout_describe(map->arrow, &columns))
         return sb_fail_memory();
     map->layout = find_layout(cache, file->dir, &columns);
-    return map->layout ? SB_OK : add_layout(cache, file, map, &columns, &map->layout);
-}
-
-/* What the segment is by this map; or is it what it was by an earlier one? */
-static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
-                           struct sb_cache_map *map)
-{
-    TRY(settle_layout(cache, file, map));
+    if (!map->layout)
+        TRY(add_layout(cache, file, map, &columns, &map->layout));
     if (file->state == CACHE_UNSEEN) {
         file->rows = sb_arrow_rows(map->arrow);
         file->bytes = map->mapping->size;
