@@ -121,19 +121,6 @@ static bool is_cpio(const struct tar_source *source)
 
 /* libarchive's callbacks */
 
-/* Keeps what the present block has of the header, before the next one takes its place. */
-static enum sb_code keep_header(struct tar_source *source)
-{
-    int64_t end = source->block_at + (int64_t)source->block_size;
-    int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
-
-    if (!source->tapping || from >= end || source->tap.size > TAP_MAX)
-        return SB_OK;
-    if (sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
-        return sb_fail_memory();
-    return SB_OK;
-}
-
 static enum sb_code refuse_header(const struct tar_source *source)
 {
     return sb_fail(SB_DAMAGED,
@@ -141,9 +128,15 @@ static enum sb_code refuse_header(const struct tar_source *source)
                    source->base.name, source->header_at, HEADER_MAX >> 20);
 }
 
+/* Keeps what the present block has of the header, before the next one takes its place. */
 static enum sb_code next_block(struct tar_source *source, const void **block, size_t *size)
 {
-    TRY(keep_header(source));
+    int64_t end = source->block_at + (int64_t)source->block_size;
+    int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
+
+    if (source->tapping && from < end && source->tap.size <= TAP_MAX &&
+        sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
+        return sb_fail_memory();
     if (source->tapping && source->block_at - source->header_at > HEADER_MAX)
         return refuse_header(source);
     return sb_flow_next(source->flow, block, size);
@@ -222,17 +215,12 @@ static enum sb_code refuse(struct tar_source *source)
     return break_off(source);
 }
 
-/* Is a warning only about names that libarchive could not convert, which is what we want? */
-static bool is_about_charsets(const char *text)
-{
-    return text && (strstr(text, "can't be converted from") || strstr(text, "SCHILY.acl"));
-}
-
 static void warn(struct tar_source *source)
 {
     const char *text = archive_error_string(source->archive);
 
-    if (!is_about_charsets(text))
+    /* That it could not convert names is what we want. */
+    if (!text || (!strstr(text, "can't be converted from") && !strstr(text, "SCHILY.acl")))
         sb_report(source->notify, SB_PROBLEM, "damaged", present_name(source),
                   "its header is damaged: %s", text ? text : "a part of it cannot be understood");
 }
@@ -515,25 +503,19 @@ static const char *global(struct tar_source *source, enum global which)
                                                                       : source->globals[which].data;
 }
 
-static bool global_time(struct tar_source *source, struct timespec *time)
-{
-    const char *text = global(source, GLOBAL_MTIME);
-    int64_t ns;
-
-    if (!text || !sb_tar_pax_time(text, strlen(text), &ns))
-        return false;
-    *time = sb_time_split(ns);
-    return true;
-}
-
 static void fill_time(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
     struct timespec time = {.tv_sec = archive_entry_mtime(entry),
                             .tv_nsec = archive_entry_mtime_nsec(entry)};
-    bool everywhere = global_time(source, &time);
-    const char *header;
+    const char *text = global(source, GLOBAL_MTIME), *header;
+    bool everywhere;
     size_t size;
+    int64_t ns;
+
+    everywhere = text && sb_tar_pax_time(text, strlen(text), &ns);
+    if (everywhere)
+        time = sb_time_split(ns);
 
     if (!archive_entry_mtime_is_set(entry) && !everywhere)
         return;
