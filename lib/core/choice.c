@@ -22,30 +22,26 @@ struct sb_choice {
 
 enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count)
 {
-    struct sb_choice *choice = calloc(1, sizeof(*choice));
+    CLEANUP(sb_choice_freep) struct sb_choice *choice = calloc(1, sizeof(*choice));
     bool stripped;
 
     *out = NULL;
-    if (choice && count > 0)
-        choice->arguments = calloc(count, sizeof(*choice->arguments));
-    if (!choice || (count > 0 && !choice->arguments)) {
-        sb_choice_free(choice);
+    if (choice)
+        choice->arguments = calloc(count + 1, sizeof(*choice->arguments));
+    if (!choice || !choice->arguments)
         return sb_fail_memory();
-    }
     choice->count = count;
     for (size_t i = 0; i < count; i++) {
         struct argument *argument = &choice->arguments[i];
 
         if (sb_name_normalize(args[i], &argument->name, &stripped) ||
-            sb_buf_reserve(&argument->name, 0)) {
-            sb_choice_free(choice);
+            sb_buf_reserve(&argument->name, 0))
             return sb_fail_memory();
-        }
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);
         argument->only_dirs = !argument->nothing && args[i][strlen(args[i]) - 1] == '/';
     }
-    *out = choice;
+    *out = TAKE(choice);
     return SB_OK;
 }
 
@@ -59,16 +55,6 @@ void sb_choice_free(struct sb_choice *choice)
     free(choice);
 }
 
-/* The name or a directory above it matches. */
-static bool matches_as_pattern(const char *pattern, const char *name, size_t size)
-{
-    for (size_t end = size; end > 0; end = sb_parent_size(name, end)) {
-        if (sb_glob_match(pattern, name, end))
-            return true;
-    }
-    return false;
-}
-
 static bool takes(const struct argument *argument, const char *name, size_t size, bool is_dir)
 {
     if (argument->nothing)
@@ -77,7 +63,12 @@ static bool takes(const struct argument *argument, const char *name, size_t size
         return true;
     if (argument->only_dirs && !is_dir)
         size = sb_parent_size(name, size);
-    return argument->is_glob && matches_as_pattern(argument->name.data, name, size);
+    /* The name or a directory above it matches. */
+    for (; argument->is_glob && size > 0; size = sb_parent_size(name, size)) {
+        if (sb_glob_match(argument->name.data, name, size))
+            return true;
+    }
+    return false;
 }
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir)

@@ -20,6 +20,7 @@ struct sb_choice;
 /* Copies the arguments. */
 enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count) SB_CHECKED;
 void sb_choice_free(struct sb_choice *choice); /* NULL is allowed */
+FREEP(sb_choice_free, struct sb_choice)
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir);
 

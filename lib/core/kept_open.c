@@ -17,16 +17,11 @@ struct kept {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct kept *list;
 
-static bool is_of(const struct kept *kept, dev_t device, ino_t inode)
-{
-    return kept->device == device && kept->inode == inode;
-}
-
 /* With the mutex. */
 static bool has_holder(dev_t device, ino_t inode)
 {
     for (const struct kept *kept = list; kept; kept = kept->next) {
-        if (kept->holder && is_of(kept, device, inode))
+        if (kept->holder && kept->device == device && kept->inode == inode)
             return true;
     }
     return false;

@@ -30,21 +30,15 @@ int64_t sb_spool_size(const struct sb_spool *spool)
     return spool->in_file + (int64_t)spool->memory.size;
 }
 
-static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_t size)
-{
-    if (data)
-        return sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME);
-    if (ftruncate(spool->fd, spool->in_file) ||
-        ftruncate(spool->fd, spool->in_file + (int64_t)size))
-        return sb_fail_errno(errno, FILE_NAME);
-    return SB_OK;
-}
-
 static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size)
 {
     if (spool->fd < 0)
         TRY(sb_temp_file(&spool->fd, spool->beside ? spool->beside : ""));
-    TRY(write_at_end(spool, data, size));
+    if (data)
+        TRY(sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME));
+    else if (ftruncate(spool->fd, spool->in_file) ||
+             ftruncate(spool->fd, spool->in_file + (int64_t)size))
+        return sb_fail_errno(errno, FILE_NAME);
     spool->in_file += (int64_t)size;
     return SB_OK;
 }
@@ -111,21 +105,18 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
                            void *context)
 {
-    enum sb_code code = SB_OK;
+    while (size > 0) {
+        const void *data;
+        size_t part;
 
-    while (!code && size > 0) {
-        const void *data = NULL;
-        size_t part = 0;
-
-        code = sb_spool_piece(spool, at, &data, &part);
-        if (!code && (int64_t)part > size)
+        TRY(sb_spool_piece(spool, at, &data, &part));
+        if ((int64_t)part > size)
             part = (size_t)size;
-        if (!code)
-            code = each(context, data, part);
+        TRY(each(context, data, part));
         at += (int64_t)part;
         size -= (int64_t)part;
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_spool_feed_sparse(struct sb_spool *spool, sb_each_block *each, void *context)
