@@ -139,17 +139,6 @@ static void sort(struct sb_names *names)
     qsort_r(names->keys, names->count, sizeof(*names->keys), compare, names->arena.data);
 }
 
-static void drop_slashes(struct sb_names *names)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        if (names->keys[i].type == S_IFDIR) {
-            char *name = names->arena.data + names->keys[i].at;
-
-            name[strlen(name) - 1] = '\0';
-        }
-    }
-}
-
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
                            bool follow)
 {
@@ -164,7 +153,11 @@ enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_ord
     if (names->count == 0)
         return SB_OK;
     sort(names);
-    if (slash)
-        drop_slashes(names);
+    for (size_t i = 0; slash && i < names->count; i++) {
+        char *name = names->arena.data + names->keys[i].at;
+
+        if (names->keys[i].type == S_IFDIR)
+            name[strlen(name) - 1] = '\0';
+    }
     return SB_OK;
 }

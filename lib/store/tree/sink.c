@@ -9,7 +9,6 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "store/tree/sink_impl.h"
-#include "store/tree/update.h"
 
 #include <errno.h>
 #include <fcntl.h>

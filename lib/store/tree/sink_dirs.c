@@ -9,7 +9,6 @@
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/pipeline.h"
-#include "store/tree/update.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -38,20 +37,14 @@ enum sb_code sb_tree_open_dirs(struct sb_tree_sink *sink)
                                "REPLACE INTO dirs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
 }
 
-static int64_t rank_of(const struct sb_entry *entry, bool closed)
-{
-    if (entry->path_size == 0)
-        return -1;
-    return closed ? (int64_t)sb_name_depth(entry->path, entry->path_size) : RANK_OPEN;
-}
-
 enum sb_code sb_tree_add_dir(struct sb_tree_sink *sink, const struct sb_entry *entry, bool closed,
                              unsigned change)
 {
     sqlite3_stmt *add = sink->add_dir;
+    int64_t depth = (int64_t)sb_name_depth(entry->path, entry->path_size);
 
     sqlite3_bind_blob64(add, NAME, entry->path, entry->path_size, SQLITE_STATIC);
-    sqlite3_bind_int64(add, RANK, rank_of(entry, closed));
+    sqlite3_bind_int64(add, RANK, entry->path_size == 0 ? -1 : closed ? depth : RANK_OPEN);
     sqlite3_bind_int64(add, HAS, entry->has);
     sqlite3_bind_int64(add, MODE, entry->mode);
     sqlite3_bind_int64(add, UID, entry->uid);

@@ -5,6 +5,7 @@
 #define SB_STORE_TREE_SINK_IMPL_H
 
 #include "store/batch.h"
+#include "store/change.h"
 #include "store/sinks.h"
 #include "store/tree/target.h"
 #include "store/tree/walk.h"
@@ -177,5 +178,26 @@ enum sb_code sb_tree_write_part(struct sb_tree_sink *sink, struct sb_tree_part *
 enum sb_code sb_tree_link(struct sb_tree_sink *sink, struct sb_walk *walk,
                           struct sb_walk *from_walk, struct sb_batch *batch,
                           struct sb_item *item) SB_CHECKED;
+
+/*
+ * tree/update.c: bringing what a tree has under a name up to date (SB_EXISTING_UPDATE).
+ *
+ * A file is replaced if its size differs, or if its time does and its bytes do too; a link, if its
+ * target differs. Otherwise only mode, owner and time are set, where they differ. Thread-safe.
+ */
+
+/*
+ * SB_WRITE_NEW, SB_WRITE_REPLACE, or SB_LEAVE: it is up to date now. *change says what differs.
+ * link_target of a link. SB_EXISTS: a directory is in its place; SB_INVALID: an own file is;
+ * SB_SYSTEM.
+ */
+enum sb_code sb_tree_update(const struct sb_tree_sink_options *how, int dir_fd,
+                            const char *component, const struct sb_entry *entry,
+                            const char *link_target, const struct sb_attributes *attributes,
+                            enum sb_decision *decision, unsigned *change) SB_CHECKED;
+
+/* How what is there differs from what the attributes make of it: bits of time, mode and owner. */
+unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry *entry,
+                                   const struct sb_attributes *attributes);
 
 #endif

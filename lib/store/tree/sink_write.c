@@ -1,5 +1,4 @@
 #include "store/tree/sink_impl.h"
-#include "store/tree/update.h"
 
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -90,17 +89,13 @@ static enum sb_code decide_at(struct sb_tree_sink *sink, int dir_fd, const char 
                               unsigned *change)
 {
     const struct sb_tree_sink_options *options = &sink->options;
-    const struct sb_tree_update how = {.checksum = options->checksum,
-                                       .size_only = options->size_only,
-                                       .dry_run = options->dry_run,
-                                       .own = options->own};
     struct sb_attributes attributes;
 
     if (existing != SB_EXISTING_UPDATE)
         return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
                                 decision);
     sb_target_attributes(&sink->target, entry, options->preserve, &attributes);
-    return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
+    return sb_tree_update(options, dir_fd, component, entry, link_target, &attributes, decision,
                           change);
 }
 
