@@ -285,16 +285,13 @@ enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, con
     return drain(from, false);
 }
 
-/* lz4's format of before its frames, which libarchive reads. */
-static bool is_legacy(struct sb_feed *from)
-{
-    return IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2;
-}
-
 static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads)
 {
+    struct sb_feed *from = *feed;
+
+    /* Of lz4 the format of before its frames. */
     if (kind == SB_FILTER_LZIP || kind == SB_FILTER_COMPRESS ||
-        (kind == SB_FILTER_LZ4 && is_legacy(*feed)))
+        (kind == SB_FILTER_LZ4 && IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2))
         return sb_feed_filter(feed, *feed, kind);
     if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
         return sb_feed_streams(feed, *feed, kind, threads);

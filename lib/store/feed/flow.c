@@ -82,23 +82,20 @@ static void *run_ahead(void *context)
     return NULL;
 }
 
-/* Its bytes stay until all other blocks were filled, so also when nothing more comes. */
-static void release_held(struct sb_flow *flow)
-{
-    if (!flow->holds)
-        return;
-    flow->holds = false;
-    flow->first = (flow->first + 1) % BLOCKS_AHEAD;
-    flow->full--;
-    pthread_cond_signal(&flow->emptied);
-}
-
 static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size)
 {
     enum sb_code code = SB_OK;
 
     pthread_mutex_lock(&flow->lock);
-    release_held(flow);
+    /* The last one's bytes stay until all other blocks were filled, so also when nothing more
+     * comes.
+     */
+    if (flow->holds) {
+        flow->holds = false;
+        flow->first = (flow->first + 1) % BLOCKS_AHEAD;
+        flow->full--;
+        pthread_cond_signal(&flow->emptied);
+    }
     while (flow->full == 0 && !flow->code && !sb_interrupted())
         sb_feed_wait(&flow->filled, &flow->lock);
     if (flow->full > 0) {
@@ -170,27 +167,6 @@ static void destroy_lock(struct sb_flow *flow)
     pthread_mutex_destroy(&flow->lock);
 }
 
-/* Where none can be started, the consumer decompresses. */
-static void start_thread(struct sb_flow *flow)
-{
-    pthread_mutex_init(&flow->lock, NULL);
-    pthread_cond_init(&flow->filled, NULL);
-    pthread_cond_init(&flow->emptied, NULL);
-    flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
-    if (!flow->threaded)
-        destroy_lock(flow);
-}
-
-static void end_thread(struct sb_flow *flow)
-{
-    pthread_mutex_lock(&flow->lock);
-    atomic_store(&flow->watch.stop, true);
-    pthread_cond_signal(&flow->emptied);
-    pthread_mutex_unlock(&flow->lock);
-    pthread_join(flow->thread, NULL);
-    destroy_lock(flow);
-}
-
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options)
 {
@@ -206,8 +182,14 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
         if (!flow->blocks[i].data)
             return sb_fail_memory();
     }
-    if (sb_flow_filters(flow))
-        start_thread(flow);
+    if (sb_flow_filters(flow)) {
+        pthread_mutex_init(&flow->lock, NULL);
+        pthread_cond_init(&flow->filled, NULL);
+        pthread_cond_init(&flow->emptied, NULL);
+        flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
+        if (!flow->threaded) /* the consumer decompresses */
+            destroy_lock(flow);
+    }
     *out = TAKE(flow);
     return SB_OK;
 }
@@ -216,8 +198,14 @@ void sb_flow_free(struct sb_flow *flow)
 {
     if (!flow)
         return;
-    if (flow->threaded)
-        end_thread(flow);
+    if (flow->threaded) {
+        pthread_mutex_lock(&flow->lock);
+        atomic_store(&flow->watch.stop, true);
+        pthread_cond_signal(&flow->emptied);
+        pthread_mutex_unlock(&flow->lock);
+        pthread_join(flow->thread, NULL);
+        destroy_lock(flow);
+    }
     for (size_t i = 0; i < BLOCKS_AHEAD; i++)
         free(flow->blocks[i].data);
     sb_feed_free(flow->feed);

@@ -223,13 +223,6 @@ static const struct format formats[] = {
 
 /* All of them */
 
-static enum sb_code find_stream(struct stream_feed *feed)
-{
-    TRY(sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size));
-    feed->ended = false;
-    return feed->format->begin(feed) ? SB_OK : sb_fail_memory();
-}
-
 static enum sb_code take_input(struct stream_feed *feed)
 {
     size_t got = 0;
@@ -249,8 +242,12 @@ static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, s
 {
     enum sb_code code;
 
-    if (feed->ended)
-        TRY(find_stream(feed));
+    if (feed->ended) {
+        TRY(sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size));
+        feed->ended = false;
+        if (!feed->format->begin(feed))
+            return sb_fail_memory();
+    }
     TRY(take_input(feed));
     if (sb_feed_is_over(&feed->base))
         return sb_fail_interrupt();

@@ -19,7 +19,7 @@ struct sb_outfilter;
 struct sb_outfilter_options {
     enum sb_filter_kind kind; /* not SB_FILTER_NONE */
     int level;                /* 0: the usual one */
-    unsigned threads;         /* of gzip, bzip2, xz and zstd */
+    unsigned threads;         /* of gzip, bzip2, xz and zstd; 0: 1 */
     sb_each_block *each;      /* takes what comes out */
     void *context;
 };
