@@ -53,29 +53,6 @@ static bool add_key(struct pass *pass, const struct known_key *key)
     return false;
 }
 
-static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
-                             const struct sb_cache_map *map, int64_t row, int64_t *touched)
-{
-    struct known_key hash;
-    struct sb_row_key key;
-
-    TRY(sb_cache_key(map, file, row, &key));
-    sb_cache_map_touch(map, touched, key.size);
-    hash = hash_key(pass, &key);
-    /* The table is entered by the low bits. */
-    if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
-        return SB_OK;
-    if (!add_key(pass, &hash))
-        return SB_OK;
-    if (!file->superseded)
-        file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
-    if (!file->superseded)
-        return sb_fail_memory();
-    file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
-    pass->superseded++;
-    return SB_OK;
-}
-
 /* Rows of a segment that is given up in the end must not have superseded others. */
 static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map)
 {
@@ -91,8 +68,25 @@ static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
 {
     int64_t touched = 0;
 
-    for (int64_t row = file->rows - 1; row >= 0; row--)
-        TRY(pass_row(pass, file, map, row, &touched));
+    for (int64_t row = file->rows - 1; row >= 0; row--) {
+        struct known_key hash;
+        struct sb_row_key key;
+
+        TRY(sb_cache_key(map, file, row, &key));
+        sb_cache_map_touch(map, &touched, key.size);
+        hash = hash_key(pass, &key);
+        /* The table is entered by the low bits. */
+        if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
+            continue;
+        if (!add_key(pass, &hash))
+            continue;
+        if (!file->superseded)
+            file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
+        if (!file->superseded)
+            return sb_fail_memory();
+        file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
+        pass->superseded++;
+    }
     return sb_mapping_check(map->mapping);
 }
 

@@ -177,24 +177,11 @@ void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
 
 /* The whole */
 
-static enum sb_code begin_index(struct sb_cache_writer *writer)
-{
-    CLEANUP(sb_buf_release) struct sb_buf path = {0};
-
-    if (writer->existing) {
-        TRY(sb_temp_file(&writer->index_fd, writer->path));
-    } else {
-        TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
-        TRY(sb_cache_create_file(&writer->index_fd, path.data));
-    }
-    TRY(sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0));
-    return sb_pickle_index_begin(&writer->index, put_block, &writer->index_out);
-}
-
 enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
                                   const struct sb_cache_writer_options *options)
 {
     CLEANUP(sb_cache_writer_freep) struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     *out = NULL;
     if (!writer)
@@ -209,7 +196,14 @@ enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
         writer->options.segment_rows = SEGMENT_ROWS;
     writer->name = strdup(options->path);
     TRY(writer->name ? sb_cache_writer_prepare(writer) : sb_fail_memory());
-    TRY(begin_index(writer));
+    if (writer->existing) {
+        TRY(sb_temp_file(&writer->index_fd, writer->path));
+    } else {
+        TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
+        TRY(sb_cache_create_file(&writer->index_fd, path.data));
+    }
+    TRY(sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0));
+    TRY(sb_pickle_index_begin(&writer->index, put_block, &writer->index_out));
     *out = TAKE(writer);
     return SB_OK;
 }
