@@ -67,14 +67,6 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
     return SB_OK;
 }
 
-/* Is there anything below this directory of the archive? */
-static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found)
-{
-    return holdings->writer
-               ? sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found)
-               : sb_archive_has_below(holdings->archive, dir->path, found);
-}
-
 /* What the archive has under a name that a new type needs. *gone: it is dropped. */
 static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_entry *old,
                                 bool *gone)
@@ -84,7 +76,9 @@ static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_en
     *gone = holdings->makes_way &&
             (!holdings->unmet || sb_unmet_concerns(holdings->unmet, old->path, old->path_size));
     if (*gone && old->type == SB_DIR)
-        TRY(has_below(holdings, old, &full));
+        TRY(holdings->writer
+                ? sb_writer_has_below(holdings->writer, old->path, old->path_size, &full)
+                : sb_archive_has_below(holdings->archive, old->path, &full));
     if (full && holdings->unmet)
         TRY(sb_unmet_may_clear(holdings->unmet, old, &clears));
     *gone = *gone && (!full || clears);

@@ -123,20 +123,6 @@ static const char take_extent[] =
     " mode = t.mode, link = NULL FROM (SELECT shard, offset, size, crc32c, mode FROM files"
     " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
 
-static enum sb_code link_row(struct sb_index_rows *rows, sqlite3_stmt *link, sqlite3_stmt *take,
-                             sqlite3_stmt *drop, const struct sb_notify *notify)
-{
-    TRY(sb_database_bind_row(take, 1, link, 0, 2));
-    TRY(sb_database_step(take));
-    if (sqlite3_changes(rows->db) > 0)
-        return SB_OK;
-    rows->left_out++;
-    sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(link, 2),
-              "a hard link to %s, which does not come before it; left out",
-              (const char *)sqlite3_column_text(link, 1));
-    return SB_RUN(drop, sqlite3_column_int64(link, 0));
-}
-
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify)
 {
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *links = NULL, *take = NULL, *drop = NULL;
@@ -148,8 +134,17 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
     TRY(SB_PREPARE(rows->db,
                    {&links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
                    {&take, take_extent}, {&drop, "DELETE FROM files WHERE id = ?1"}));
-    while (sb_database_row(links, &code))
-        code = link_row(rows, links, take, drop, notify);
+    while (sb_database_row(links, &code)) {
+        TRY(sb_database_bind_row(take, 1, links, 0, 2));
+        TRY(sb_database_step(take));
+        if (sqlite3_changes(rows->db) > 0)
+            continue;
+        rows->left_out++;
+        sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(links, 2),
+                  "a hard link to %s, which does not come before it; left out",
+                  (const char *)sqlite3_column_text(links, 1));
+        code = SB_RUN(drop, sqlite3_column_int64(links, 0));
+    }
     return code;
 }
 

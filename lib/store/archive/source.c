@@ -130,27 +130,21 @@ static void end_stage(struct archive_source *source)
     source->cursor = NULL;
 }
 
-static enum sb_code open_samples(struct archive_source *source)
-{
-    const struct sb_sample_order *order = source->options.samples;
-    int64_t count;
-
-    TRY(sb_table_of_samples(&source->samples, source->archive, true, order->beside,
-                            source->options.notify));
-    TRY(source->samples->ops->count(source->samples, &count));
-    sb_share_run(order->share, count, &source->sample, &source->sample_end);
-    source->sample_end += source->sample;
-    return SB_OK;
-}
-
 /* One that is gone meanwhile is passed over, as in any walk. */
 static enum sb_code next_of_samples(struct archive_source *source, struct sb_entry *entry)
 {
+    const struct sb_sample_order *order = source->options.samples;
     struct sb_facts file;
     enum sb_code code;
+    int64_t count;
 
-    if (!source->samples)
-        TRY(open_samples(source));
+    if (!source->samples) {
+        TRY(sb_table_of_samples(&source->samples, source->archive, true, order->beside,
+                                source->options.notify));
+        TRY(source->samples->ops->count(source->samples, &count));
+        sb_share_run(order->share, count, &source->sample, &source->sample_end);
+        source->sample_end += source->sample;
+    }
     do {
         while (source->file == source->file_count) {
             if (source->sample == source->sample_end)
@@ -371,11 +365,6 @@ static const char *kind_of_failure(void)
     return sb_error()->code == SB_NOENT ? "missing" : "damaged";
 }
 
-static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
-{
-    return !source->options.no_check && (member->entry.has & SB_HAS_CRC);
-}
-
 static bool window_holds(const struct archive_loader *loader, const struct sb_entry *row)
 {
     size_t size = (size_t)row->size;
@@ -437,16 +426,6 @@ static enum sb_code load_row(struct archive_loader *loader, const struct sb_entr
     *good = !code && (check ? sb_crc32c(0, data, size) == row->crc32c
                             : !sb_content_moved(source->content, row));
     return code;
-}
-
-/* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
-static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
-                               size_t capacity)
-{
-    const struct archive_source *source = source_of_loader(&loader->base);
-
-    loader->size = 0;
-    return sb_content_read(source->content, row, data, capacity, !source->options.no_check);
 }
 
 /* Is there a hole in it? Few files of a shard are near one. */
@@ -525,6 +504,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     struct archive_loader *loader = (struct archive_loader *)base;
     const struct archive_source *source = source_of_loader(base);
     struct sb_entry row = row_of(member);
+    bool checks = !source->options.no_check;
     enum sb_code first, code;
     bool good;
 
@@ -532,10 +512,12 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         member->has |= SB_KEEPS_SPARSE;
     if (row.size > (int64_t)capacity || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
-    first = load_row(loader, &row, data, crc_wanted(source, member), &good);
+    first = load_row(loader, &row, data, checks && (member->entry.has & SB_HAS_CRC), &good);
     if (good)
         return SB_OK;
-    code = load_again(loader, &row, data, capacity);
+    /* They may have been moved; by then nothing read ahead is of use. */
+    loader->size = 0;
+    code = sb_content_read(source->content, &row, data, capacity, checks);
     if (!code && row.type != member->entry.type)
         code = sb_fail(SB_CHANGED, "was replaced by another while it was read; left out");
     if (!code || code == SB_LIMIT) {

@@ -10,16 +10,6 @@
 #define DICTIONARY_MAX   ((size_t)128 << 20)
 #define DICTIONARY_BLOCK ((size_t)64 << 10)
 
-static enum sb_code digest(struct sb_dictionary *dictionary)
-{
-    const struct sb_buf *bytes = &dictionary->bytes;
-
-    dictionary->decoding = ZSTD_createDDict(bytes->data, bytes->size);
-    if (!dictionary->decoding)
-        return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
-    return SB_OK;
-}
-
 enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size)
 {
     CLEANUP(sb_dictionary_freep)
@@ -31,7 +21,9 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, siz
     atomic_init(&dictionary->holders, 1);
     if (sb_buf_set(&dictionary->bytes, data, size))
         return sb_fail_memory();
-    TRY(digest(dictionary));
+    dictionary->decoding = ZSTD_createDDict(dictionary->bytes.data, size);
+    if (!dictionary->decoding)
+        return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
     *out = TAKE(dictionary);
     return SB_OK;
 }

@@ -53,29 +53,24 @@ static void close_listing(struct sb_listing *listing)
 
 FREEP(close_listing, struct sb_listing)
 
-static enum sb_code read_names(int dir_fd, struct sb_names *names)
-{
-    CLEANUP(sb_closep) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return sb_fail_errno(errno, "cannot be opened");
-    return sb_names_read(names, fd, SB_NAMES_PLAIN, false);
-}
-
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out)
 {
     struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
     CLEANUP(close_listingp) struct sb_listing *listing = calloc(1, sizeof(*listing));
-    int fd;
+    CLEANUP(sb_closep) int fd = -1;
+    int dir_fd;
 
     if (!listing)
         return sb_fail_memory();
     listing->dir_size = size;
     if (sb_buf_set(&listing->path, dir, size))
         return sb_fail_memory();
-    TRY(sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &fd));
-    TRY(read_names(fd, &listing->names));
+    TRY(sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &dir_fd));
+    fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return sb_fail_errno(errno, "cannot be opened");
+    TRY(sb_names_read(&listing->names, fd, SB_NAMES_PLAIN, false));
     *out = TAKE(listing);
     return SB_OK;
 }

@@ -361,15 +361,6 @@ enum sb_code sb_tree_write_part(struct sb_tree_sink *sink, struct sb_tree_part *
 
 /* Hard links */
 
-static bool same_file(int dir_fd, const char *component, const struct sb_making *making)
-{
-    struct stat a, b;
-
-    return fstatat(dir_fd, component, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(making->from_fd, making->from, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static bool links_are_missing(void)
 {
     switch (sb_error()->sys_errno) {
@@ -434,9 +425,12 @@ static bool is_linked(struct sb_tree_sink *sink, struct sb_item *item, int dir_f
                       const char *component, const struct sb_making *making)
 {
     bool ours = item->mark & SB_TREE_OURS;
+    struct stat a, b;
 
     if ((!ours && sink->options.existing == SB_EXISTING_FAIL) ||
-        !same_file(dir_fd, component, making))
+        fstatat(dir_fd, component, &a, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstatat(making->from_fd, making->from, &b, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !sb_is_same_file(&a, &b))
         return false;
     item->state = SB_ITEM_STORED;
     if (!ours)

@@ -260,24 +260,11 @@ static enum sb_code finish_file(struct sb_newcomer *newcomer,
     return SB_OK;
 }
 
-static enum sb_code finish_link(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes)
-{
-    const char *name = present_name(newcomer);
-
-    if (attributes->preserve &&
-        fchownat(newcomer->dir_fd, name, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
-        newcomer->owner_refused = true;
-    if (attributes->set_time &&
-        utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(errno, "its time cannot be set");
-    return SB_OK;
-}
-
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync)
 {
-    enum sb_code code;
+    const char *name = present_name(newcomer);
+    enum sb_code code = SB_OK;
 
     if (newcomer->fd >= 0) {
         code = finish_file(newcomer, attributes, sync);
@@ -285,7 +272,12 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
             code = sb_fail_errno(errno, "close");
         newcomer->fd = -1;
     } else {
-        code = finish_link(newcomer, attributes);
+        newcomer->owner_refused =
+            attributes->preserve && fchownat(newcomer->dir_fd, name, attributes->uid,
+                                             attributes->gid, AT_SYMLINK_NOFOLLOW) != 0;
+        if (attributes->set_time &&
+            utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
+            code = sb_fail_errno(errno, "its time cannot be set");
     }
     if (!code && newcomer->temporary[0] &&
         renameat(newcomer->dir_fd, newcomer->temporary, newcomer->dir_fd, newcomer->component)) {
