@@ -163,24 +163,19 @@ static enum sb_split gather_more(struct parts_feed *feed)
     return SB_SPLIT_PART;
 }
 
-/* Where there may be no parts, only what comes at once is waited for. */
-static bool is_coming(struct parts_feed *feed)
-{
-    int64_t now = sb_clock_ns() / (SB_SECOND / 1000);
-
-    if (feed->patience == 0)
-        feed->patience = now + PATIENCE_MS;
-    return sb_feed_is_ready(feed->base.from,
-                            now < feed->patience ? (int)(feed->patience - now) : 0);
-}
-
 static enum sb_split gather(struct parts_feed *feed)
 {
     enum sb_split split = gather_more(feed);
+    int64_t now, left;
 
     if (split != SB_SPLIT_MAYBE)
         return split;
-    return is_coming(feed) ? SB_SPLIT_MORE : SB_SPLIT_NONE;
+    /* Where there may be no parts, only what comes at once is waited for. */
+    now = sb_clock_ns() / (SB_SECOND / 1000);
+    if (feed->patience == 0)
+        feed->patience = now + PATIENCE_MS;
+    left = now < feed->patience ? feed->patience - now : 0;
+    return sb_feed_is_ready(feed->base.from, (int)left) ? SB_SPLIT_MORE : SB_SPLIT_NONE;
 }
 
 /* Queues the gathered parts; what follows them in raw stays there. False: they stay, too. */

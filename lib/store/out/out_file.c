@@ -71,16 +71,6 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     return file->path ? SB_OK : sb_fail_memory();
 }
 
-/* Who may not give it away keeps it. */
-static enum sb_code make_like(struct sb_outfile *file, const struct stat *st)
-{
-    if (st && st->st_uid != geteuid())
-        (void)!fchown(file->fd, st->st_uid, st->st_gid);
-    if (st && fchmod(file->fd, st->st_mode & 0777))
-        return sb_fail_errno(errno, "%s: cannot set the mode", file->name);
-    return SB_OK;
-}
-
 static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like)
 {
     enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name);
@@ -88,39 +78,34 @@ static enum sb_code create_temporary(struct sb_outfile *file, const struct stat 
     file->fd = file->temporary.fd;
     if (code == SB_SYSTEM || code == SB_NOENT)
         return sb_fail_errno(sb_error()->sys_errno, "%s: cannot be created", file->name);
-    return code ? code : make_like(file, like);
-}
-
-/* What a real run would refuse is refused. */
-static enum sb_code open_nothing(struct sb_outfile *file, const char *path)
-{
-    bool direct;
-
-    if (strcmp(path, "-") != 0)
-        TRY(look_at_target(file, path, &direct));
-    file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
+    TRY(code);
+    /* Who may not give it away keeps it. */
+    if (like && like->st_uid != geteuid())
+        (void)!fchown(file->fd, like->st_uid, like->st_gid);
+    if (like && fchmod(file->fd, like->st_mode & 0777))
+        return sb_fail_errno(errno, "%s: cannot set the mode", file->name);
+    return SB_OK;
 }
 
 static enum sb_code open_target(struct sb_outfile *file,
                                 const struct sb_stream_sink_options *options)
 {
     const char *path = options->path;
-    bool direct;
+    bool standard = strcmp(path, "-") == 0, direct = false;
 
-    if (file->dry_run)
-        return open_nothing(file, path);
-    if (strcmp(path, "-") == 0) {
-        file->fd = STDOUT_FILENO;
-        file->borrowed = true;
-    } else {
+    /* What a real run would refuse is refused in a dry one. */
+    if (!standard)
         TRY(look_at_target(file, path, &direct));
-        if (!direct)
-            return create_temporary(file, options->like);
-        file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-        if (file->fd < 0)
-            return sb_fail_errno(errno, "%s", path);
+    if (file->dry_run) {
+        file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
     }
+    if (!standard && !direct)
+        return create_temporary(file, options->like);
+    file->fd = standard ? STDOUT_FILENO : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    file->borrowed = standard;
+    if (file->fd < 0)
+        return sb_fail_errno(errno, "%s", path);
     if (isatty(file->fd))
         return sb_fail(SB_INVALID, "%s: is a terminal; give it a file or a pipe", file->name);
     /* Best effort: what is no pipe, or has reached the user's limit, stays as it is. */

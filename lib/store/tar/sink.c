@@ -225,16 +225,6 @@ static enum sb_code end_large(struct large *large, struct sb_batch *batch, struc
     return write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size));
 }
 
-/* Its events say why it must be left out, but some of it has gone out. */
-static enum sb_code take_back(struct large *large, const struct sb_item *item, int64_t start)
-{
-    if (!large->begun || sb_outfile_cut(large->tar->file, start) == SB_OK)
-        return SB_OK;
-    return sb_fail(SB_DAMAGED,
-                   "%s: is damaged, and the output has its beginning already; leave it out",
-                   item->member.entry.path);
-}
-
 /* The header of one with holes, which are looked for first, and the map. */
 static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
@@ -271,8 +261,13 @@ static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, st
     enum sb_code code = stream_large(&large, batch, item);
 
     if (code == SB_END) {
+        /* Its events say why it must be left out, but some of it may have gone out. */
         item->state = SB_ITEM_FAILED;
-        code = take_back(&large, item, start);
+        code = SB_OK;
+        if (large.begun && sb_outfile_cut(tar->file, start))
+            code = sb_fail(SB_DAMAGED,
+                           "%s: is damaged, and the output has its beginning already; leave it out",
+                           item->member.entry.path);
     } else if (!code && item->state != SB_ITEM_FAILED) {
         code = end_large(&large, batch, item);
     }

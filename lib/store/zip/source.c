@@ -142,24 +142,21 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
     return SB_OK;
 }
 
-static void heed_owner(const struct zip_source *zip, struct sb_entry *entry)
-{
-    if (entry->has & SB_HAS_UID || (entry->uid <= SB_ID_MOST && entry->gid <= SB_ID_MOST))
-        return;
-    sb_report(zip->notify, SB_LOSS, "owner", entry->path, SB_NO_OWNER, entry->uid, entry->gid);
-    entry->uid = entry->gid = 0;
-}
-
 /* SB_END: the record gives no member, which was reported. */
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member)
 {
+    struct sb_entry *entry = &member->entry;
+
     TRY(sb_zip_member_fill(member, record, &zip->clock, &zip->naming));
     zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
-    heed_owner(zip, &member->entry);
+    if (!(entry->has & SB_HAS_UID) && (entry->uid > SB_ID_MOST || entry->gid > SB_ID_MOST)) {
+        sb_report(zip->notify, SB_LOSS, "owner", entry->path, SB_NO_OWNER, entry->uid, entry->gid);
+        entry->uid = entry->gid = 0;
+    }
     if (record->defect) {
         sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
                   record->defect);
