@@ -54,13 +54,15 @@ static enum sb_code each_name(const char *path, int flags,
                                                    const char *name),
                               void *context)
 {
-    CLEANUP(sb_closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
     CLEANUP(closedirp) DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
 
-    if (!directory)
-        return sb_fail_errno(errno, "%s", path);
-    fd = -1; /* the directory's */
+    if (!directory) {
+        sb_fail_errno(errno, "%s", path);
+        sb_closep(&fd);
+        return sb_error()->code;
+    }
     while (errno = 0, (entry = readdir(directory))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             TRY(each(context, path, entry->d_name));

@@ -162,8 +162,8 @@ enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const ch
     mode_t mode = ours ? attributes->mode : 0600;
     uint64_t random;
 
-    *newcomer = (struct sb_newcomer){
-        .dir_fd = dir_fd, .component = component, .fd = -1, .kept_mode = kept_mode};
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    newcomer->kept_mode = kept_mode;
     if (!replace) {
         if (create(newcomer, component, making, mode) == 0)
             return SB_OK;
