@@ -1,6 +1,7 @@
 #include "store/cache/impl.h"
 
 #include "core/array.h"
+#include "core/io.h"
 #include "store/cache/names.h"
 
 #include <dirent.h>
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-FREEP(closedir, DIR)
 
 static enum sb_code add(struct sb_cache *cache, size_t *capacity, size_t dir, const char *path,
                         const char *name, int64_t number)

@@ -1,5 +1,6 @@
 #include "store/cache/index.h"
 
+#include "core/io.h"
 #include "store/cache/names.h"
 #include "store/out/out_file.h"
 
@@ -105,8 +106,6 @@ static enum sb_code changed(const struct index_writer *writer)
                    "job has ended",
                    writer->dir);
 }
-
-FREEP(closedir, DIR)
 
 /* What a job has written since the cache was opened is newer than what would replace it. */
 static enum sb_code look_again(struct index_writer *writer)

@@ -45,8 +45,6 @@ enum sb_code sb_cache_create_file(int *fd, const char *path)
 
 /* Directories */
 
-FREEP(closedir, DIR)
-
 /* What `each` returns other than SB_OK ends it. SB_NOENT: there is no such directory. A link to one
  * is followed where flags do not say O_NOFOLLOW. */
 static enum sb_code each_name(const char *path, int flags,
