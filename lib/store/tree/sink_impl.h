@@ -179,12 +179,8 @@ enum sb_code sb_tree_link(struct sb_tree_sink *sink, struct sb_walk *walk,
                           struct sb_walk *from_walk, struct sb_batch *batch,
                           struct sb_item *item) SB_CHECKED;
 
-/*
- * tree/update.c: bringing what a tree has under a name up to date (SB_EXISTING_UPDATE).
- *
- * A file is replaced if its size differs, or if its time does and its bytes do too; a link, if its
- * target differs. Otherwise only mode, owner and time are set, where they differ. Thread-safe.
- */
+/* tree/update.c: bringing what a tree has under a name up to date (SB_EXISTING_UPDATE), as sinks.h
+ * says. Thread-safe. */
 
 /*
  * SB_WRITE_NEW, SB_WRITE_REPLACE, or SB_LEAVE: it is up to date now. *change says what differs.
