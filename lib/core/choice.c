@@ -67,16 +67,6 @@ void sb_choice_free(struct sb_choice *choice)
     free(choice);
 }
 
-/* The name or a directory above it matches. */
-static bool matches_as_pattern(const char *pattern, const char *name, size_t size)
-{
-    for (size_t end = size; end > 0; end = sb_parent_size(name, end)) {
-        if (sb_glob_match(pattern, name, end))
-            return true;
-    }
-    return false;
-}
-
 static bool takes(const struct argument *argument, const char *name, size_t size, bool is_dir)
 {
     if (argument->nothing)
@@ -85,7 +75,12 @@ static bool takes(const struct argument *argument, const char *name, size_t size
         return true;
     if (argument->only_dirs && !is_dir)
         size = sb_parent_size(name, size);
-    return argument->is_glob && matches_as_pattern(argument->name.data, name, size);
+    /* The name or a directory above it matches. */
+    for (; argument->is_glob && size > 0; size = sb_parent_size(name, size)) {
+        if (sb_glob_match(argument->name.data, name, size))
+            return true;
+    }
+    return false;
 }
 
 bool sb_choice_takes(struct sb_choice *choice, const char *name, size_t size, bool is_dir)

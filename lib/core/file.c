@@ -58,16 +58,6 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
     return SB_OK;
 }
 
-static enum sb_code look_at(struct part *part, const char *path)
-{
-    part->path = strdup(path);
-    if (!part->path)
-        return sb_fail_memory();
-    if (stat(path, &part->st))
-        return sb_fail_errno(errno, "%s", path);
-    return S_ISREG(part->st.st_mode) ? SB_OK : sb_fail(SB_FORMAT, "%s: is no regular file", path);
-}
-
 static void free_parts(struct sb_file_parts *parts)
 {
     sb_open_files_end(&parts->files);
@@ -94,7 +84,13 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
     while (parts->count < count) {
         struct part *part = &parts->each[parts->count];
 
-        TRY(look_at(part, paths[parts->count++]));
+        part->path = strdup(paths[parts->count++]);
+        if (!part->path)
+            return sb_fail_memory();
+        if (stat(part->path, &part->st))
+            return sb_fail_errno(errno, "%s", part->path);
+        if (!S_ISREG(part->st.st_mode))
+            return sb_fail(SB_FORMAT, "%s: is no regular file", part->path);
         part->start = *size;
         if (__builtin_add_overflow(*size, part->st.st_size, size))
             return sb_fail(SB_FORMAT, "%s: is too large", part->path);
@@ -167,9 +163,10 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
                                size_t *got)
 {
     /* The last part that begins at or before the offset. */
-    size_t i = FIRST_WHERE(k, parts->count - 1, parts->each[k + 1].start > offset);
+    size_t first = FIRST_WHERE(i, parts->count - 1, parts->each[i + 1].start > offset);
 
-    for (*got = 0; i < parts->count && *got < size; i++) {
+    *got = 0;
+    for (size_t i = first; i < parts->count && *got < size; i++) {
         const struct part *part = &parts->each[i];
         int64_t at = offset + (int64_t)*got - part->start, left = part->st.st_size - at;
         size_t want = size - *got, some = 0;

@@ -23,26 +23,21 @@ static void note_signal(int number)
         alarm(1);
 }
 
-static void let_go(void)
-{
-    struct sigaction action, fallback = {.sa_handler = SIG_DFL};
-
-    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler == note_signal)
-            sigaction(caught_signals[i], &fallback, NULL);
-    }
-}
-
 /*
  * Runs each second after the first signal, so that a read returns too that began between the check
  * for a signal and its arrival. After the first second another signal kills.
  */
 static void wake(int number)
 {
+    struct sigaction action, fallback = {.sa_handler = SIG_DFL};
+
     (void)number;
     if (!atomic_load(&caught_for->cancelled))
         return;
-    let_go();
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        if (sigaction(caught_signals[i], NULL, &action) == 0 && action.sa_handler == note_signal)
+            sigaction(caught_signals[i], &fallback, NULL);
+    }
     alarm(1);
 }
 

@@ -238,19 +238,6 @@ static enum sb_code taken(const char *from, const char *to)
     return is_linked(from, to) ? finish_link(from, to) : fail_exists(to);
 }
 
-static enum sb_code replace_directory(const char *from, const char *to)
-{
-    enum sb_code code;
-
-    if (mkdir(to, 0700))
-        return errno == EEXIST ? fail_exists(to) : fail_rename(from, to);
-    if (rename(from, to) == 0)
-        return SB_OK;
-    code = fail_rename(from, to);
-    rmdir(to);
-    return code;
-}
-
 /* A program that makes `to` just between the check and the renaming loses its file. */
 static enum sb_code replace_empty(const char *from, const char *to)
 {
@@ -277,8 +264,14 @@ static enum sb_code rename_by_link(const char *from, const char *to)
 
     if (lstat(from, &st))
         return fail_rename(from, to);
-    if (S_ISDIR(st.st_mode))
-        return replace_directory(from, to);
+    if (S_ISDIR(st.st_mode)) {
+        if (mkdir(to, 0700))
+            return errno == EEXIST ? fail_exists(to) : fail_rename(from, to);
+        code = sb_rename(from, to);
+        if (code)
+            rmdir(to);
+        return code;
+    }
     if (link(from, to)) {
         if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK || errno == ENOSYS)
             return replace_empty(from, to);
@@ -424,29 +417,21 @@ char *sb_temp_directory(const char *beside)
     return chosen ? strdup(chosen) : directory_of(beside);
 }
 
-/* Not every file system has O_TMPFILE. */
-static int open_nameless(const char *directory)
-{
-    char *path;
-    int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-    if (fd >= 0 || asprintf(&path, "%s/shardbox-XXXXXX", directory) < 0)
-        return fd;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd;
-}
-
 enum sb_code sb_temp_file(int *fd, const char *beside)
 {
     CLEANUP(sb_freep) char *directory = sb_temp_directory(beside);
+    CLEANUP(sb_freep) char *path = NULL;
 
     *fd = -1;
     if (!directory)
         return sb_fail_memory();
-    *fd = open_nameless(directory);
+    *fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    /* Not every file system has that. */
+    if (*fd < 0 && asprintf(&path, "%s/shardbox-XXXXXX", directory) >= 0) {
+        *fd = mkostemp(path, O_CLOEXEC);
+        if (*fd >= 0)
+            unlink(path);
+    }
     if (*fd < 0)
         return sb_fail_errno(errno, "%s: cannot make a temporary file; set TMPDIR", directory);
     return SB_OK;

@@ -10,11 +10,14 @@
 
 #include "core/error.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+FREEP(closedir, DIR) /* defines closedirp */
 
 /*
  * Consumes some bytes; a code other than SB_OK ends the reading, and becomes its result. Where a

@@ -147,9 +147,8 @@ enum sb_code sb_list_next(struct sb_list *list, const char **name, size_t *size)
         *sb_error() = list->err;
         return sb_error()->code;
     }
-    while (!(end = find_end(list)) && !list->at_eof) {
+    while (!(end = find_end(list)) && !list->at_eof)
         TRY(read_more(list));
-    }
     if (!end && list->begin == list->size)
         return list->must_name ? sb_fail_empty(list->what) : SB_END;
     if (!end)

@@ -89,21 +89,14 @@ bool sb_is_utf8(const char *text, size_t size)
     return true;
 }
 
-static const char *component_problem(const char *component, size_t size)
+static bool is_dots(const char *component, size_t size, const char *dots)
 {
-    if (size == 0)
-        return "has an empty component";
-    if (size == 1 && component[0] == '.')
-        return "has a . component";
-    if (size == 2 && component[0] == '.' && component[1] == '.')
-        return "has a .. component";
-    return NULL;
+    return size == strlen(dots) && memcmp(component, dots, size) == 0;
 }
 
 const char *sb_name_problem(const char *name, size_t size)
 {
     const char *end = name + size;
-    const char *problem;
 
     if (size == 0)
         return "is empty";
@@ -121,9 +114,12 @@ const char *sb_name_problem(const char *name, size_t size)
         const char *slash = memchr(at, '/', (size_t)(end - at));
         const char *stop = slash ? slash : end;
 
-        problem = component_problem(at, (size_t)(stop - at));
-        if (problem)
-            return problem;
+        if (stop == at)
+            return "has an empty component";
+        if (is_dots(at, (size_t)(stop - at), "."))
+            return "has a . component";
+        if (is_dots(at, (size_t)(stop - at), ".."))
+            return "has a .. component";
         at = stop + 1;
     }
     return NULL;
@@ -249,11 +245,6 @@ static const char *next_component(const char **at, size_t *size)
     return *size ? component : NULL;
 }
 
-static bool is_dots(const char *component, size_t size, const char *dots)
-{
-    return size == strlen(dots) && memcmp(component, dots, size) == 0;
-}
-
 enum sb_code sb_name_normalize(const char *text, struct sb_buf *out, bool *stripped)
 {
     const char *at = text;
@@ -311,28 +302,21 @@ bool sb_strip_components(const char **name, size_t *size, unsigned count)
     return *size > 0;
 }
 
-/* Characters that turn the direction of text around, and so can make a name look like another. */
-static bool is_bidirectional(uint32_t c)
-{
-    return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
-}
-
-static bool is_printable(uint32_t c)
-{
-    bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-    bool is_separator = c == 0x2028 || c == 0x2029;
-
-    return !is_control && !is_separator && !is_bidirectional(c);
-}
-
 /* Length of the printable character at text; 0 if its first byte must be escaped. */
 static size_t printable_character(const char *text, size_t size)
 {
-    uint32_t code_point;
-    size_t length = sb_utf8_character(text, size, &code_point);
+    uint32_t c;
+    size_t length = sb_utf8_character(text, size, &c);
+    bool control, separator, bidirectional;
 
-    return length && is_printable(code_point) ? length : 0;
+    if (length == 0)
+        return 0;
+    control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    separator = c == 0x2028 || c == 0x2029;
+    /* These turn the direction of text around, and so can make a name look like another. */
+    bidirectional = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+                    (c >= 0x2066 && c <= 0x2069);
+    return control || separator || bidirectional ? 0 : length;
 }
 
 static enum sb_code add_escaped(struct sb_buf *out, unsigned char byte)

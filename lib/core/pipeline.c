@@ -109,17 +109,6 @@ void sb_turn_end(struct sb_pipeline *pipeline, void *slot)
     pthread_mutex_unlock(&pipeline->mutex);
 }
 
-/* With the mutex. Waits for a slot to work on; false when none will come. */
-static bool take_slot(struct sb_pipeline *p, uint64_t *number)
-{
-    while (p->taken == p->filled && !p->closed)
-        pthread_cond_wait(&p->work, &p->mutex);
-    if (p->taken == p->filled || p->taken >= p->limit)
-        return false;
-    *number = p->taken++;
-    return true;
-}
-
 static void *run_worker(void *argument)
 {
     struct sb_pipeline *p = argument;
@@ -127,7 +116,12 @@ static void *run_worker(void *argument)
     uint64_t number;
 
     pthread_mutex_lock(&p->mutex);
-    while (take_slot(p, &number)) {
+    for (;;) {
+        while (p->taken == p->filled && !p->closed)
+            pthread_cond_wait(&p->work, &p->mutex);
+        if (p->taken == p->filled || p->taken >= p->limit)
+            break;
+        number = p->taken++;
         pthread_mutex_unlock(&p->mutex);
         code = p->ops->work(p->context, slot_of(p, number), p);
         pthread_mutex_lock(&p->mutex);
@@ -244,50 +238,6 @@ static enum sb_code run_inline(const struct sb_pipeline_ops *ops, void *context,
     }
 }
 
-static void init_synchronization(struct sb_pipeline *p)
-{
-    pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->work, NULL);
-    pthread_cond_init(&p->ready, NULL);
-    for (unsigned i = 0; i < p->count; i++)
-        pthread_cond_init(&p->places[i].turned, NULL);
-}
-
-static void release_synchronization(struct sb_pipeline *p)
-{
-    for (unsigned i = 0; i < p->count; i++)
-        pthread_cond_destroy(&p->places[i].turned);
-    pthread_cond_destroy(&p->ready);
-    pthread_cond_destroy(&p->work);
-    pthread_mutex_destroy(&p->mutex);
-}
-
-static enum sb_code run_threaded(struct sb_pipeline *p, pthread_t *workers, unsigned threads)
-{
-    unsigned started = 0;
-
-    init_synchronization(p);
-    while (started < threads && sb_thread_start(&workers[started], run_worker, p))
-        started++;
-    if (started == 0) {
-        release_synchronization(p);
-        return run_inline(p->ops, p->context, p->slots);
-    }
-
-    pthread_mutex_lock(&p->mutex);
-    run_calling_thread(p);
-    p->closed = true;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->mutex);
-
-    while (started > 0)
-        pthread_join(workers[--started], NULL);
-    release_synchronization(p);
-    if (p->limit != UINT64_MAX)
-        *sb_error() = p->error;
-    return p->code;
-}
-
 enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, void *slots,
                              size_t slot_size, unsigned slot_count, unsigned threads)
 {
@@ -299,17 +249,44 @@ enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, v
         .count = slot_count,
         .limit = UINT64_MAX,
     };
-    CLEANUP(sb_freep) pthread_t *workers = NULL;
     CLEANUP(sb_freep) struct place *places = NULL;
+    CLEANUP(sb_freep) pthread_t *workers = NULL;
+    unsigned started = 0;
 
     if (threads <= 1 || slot_count <= 1)
         return run_inline(ops, context, slots);
     if (threads > slot_count)
         threads = slot_count;
-    places = calloc(slot_count, sizeof(*places));
+    p.places = places = calloc(slot_count, sizeof(*places));
     workers = calloc(threads, sizeof(*workers));
     if (!places || !workers)
         return sb_fail_memory();
-    p.places = places;
-    return run_threaded(&p, workers, threads);
+    pthread_mutex_init(&p.mutex, NULL);
+    pthread_cond_init(&p.work, NULL);
+    pthread_cond_init(&p.ready, NULL);
+    for (unsigned i = 0; i < slot_count; i++)
+        pthread_cond_init(&places[i].turned, NULL);
+
+    while (started < threads && sb_thread_start(&workers[started], run_worker, &p))
+        started++;
+    if (started > 0) {
+        pthread_mutex_lock(&p.mutex);
+        run_calling_thread(&p);
+        p.closed = true;
+        pthread_cond_broadcast(&p.work);
+        pthread_mutex_unlock(&p.mutex);
+    } else {
+        p.code = run_inline(ops, context, slots);
+    }
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(workers[i], NULL);
+
+    for (unsigned i = 0; i < slot_count; i++)
+        pthread_cond_destroy(&places[i].turned);
+    pthread_cond_destroy(&p.ready);
+    pthread_cond_destroy(&p.work);
+    pthread_mutex_destroy(&p.mutex);
+    if (p.limit != UINT64_MAX)
+        *sb_error() = p.error;
+    return p.code;
 }

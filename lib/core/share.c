@@ -129,8 +129,7 @@ static enum sb_code read_array(struct sb_share *out)
 static enum sb_code read_scheduler(struct sb_share *out)
 {
     struct sb_share ranks = {0}, jobs = {0};
-    enum sb_code of_ranks = read_launcher(&ranks);
-    enum sb_code of_jobs;
+    enum sb_code of_ranks = read_launcher(&ranks), of_jobs;
 
     if (of_ranks && of_ranks != SB_END)
         return of_ranks;
@@ -154,8 +153,7 @@ static enum sb_code check_total(struct sb_share share)
 
     if (code == SB_END || (code == SB_OK && wanted == share.count))
         return SB_OK;
-    if (code)
-        return code;
+    TRY(code);
     return sb_fail(SB_INVALID,
                    "SHARDBOX_PARTS says %" PRId64 " parts, but the scheduler %" PRId64
                    ": say which part this is, as I/N",
@@ -224,7 +222,7 @@ bool sb_share_has_name(struct sb_share share, const char *name, size_t size)
 
 /* FNV-1a over the seed and the name, then the finalizer of MurmurHash3, which FNV-1a needs: its
  * upper bits hardly depend on the last characters. */
-static uint64_t hash(int64_t seed, const char *name, size_t size)
+double sb_name_fraction(int64_t seed, const char *name, size_t size)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -234,10 +232,5 @@ static uint64_t hash(int64_t seed, const char *name, size_t size)
         h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
     h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
     h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return h ^ h >> 33;
-}
-
-double sb_name_fraction(int64_t seed, const char *name, size_t size)
-{
-    return (double)(hash(seed, name, size) >> 11) / (double)(UINT64_C(1) << 53);
+    return (double)((h ^ h >> 33) >> 11) / (double)(UINT64_C(1) << 53);
 }

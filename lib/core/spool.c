@@ -30,21 +30,15 @@ int64_t sb_spool_size(const struct sb_spool *spool)
     return spool->in_file + (int64_t)spool->memory.size;
 }
 
-static enum sb_code write_at_end(struct sb_spool *spool, const void *data, size_t size)
-{
-    if (data)
-        return sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME);
-    if (ftruncate(spool->fd, spool->in_file) ||
-        ftruncate(spool->fd, spool->in_file + (int64_t)size))
-        return sb_fail_errno(errno, FILE_NAME);
-    return SB_OK;
-}
-
 static enum sb_code add_to_file(struct sb_spool *spool, const void *data, size_t size)
 {
     if (spool->fd < 0)
         TRY(sb_temp_file(&spool->fd, spool->beside ? spool->beside : ""));
-    TRY(write_at_end(spool, data, size));
+    if (data)
+        TRY(sb_pwrite_full(spool->fd, data, size, spool->in_file, FILE_NAME));
+    else if (ftruncate(spool->fd, spool->in_file) ||
+             ftruncate(spool->fd, spool->in_file + (int64_t)size))
+        return sb_fail_errno(errno, FILE_NAME);
     spool->in_file += (int64_t)size;
     return SB_OK;
 }
@@ -111,10 +105,10 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
 enum sb_code sb_spool_feed(struct sb_spool *spool, int64_t at, int64_t size, sb_each_block *each,
                            void *context)
 {
-    const void *data;
-    size_t part;
-
     while (size > 0) {
+        const void *data;
+        size_t part;
+
         TRY(sb_spool_piece(spool, at, &data, &part));
         if ((int64_t)part > size)
             part = (size_t)size;

@@ -101,10 +101,12 @@ struct sb_tree_sink_options {
     const char *directory;          /* made if it is missing; its parent must exist */
     const struct sb_own_files *own; /* not touched: a member in their place is not written; NULL */
     enum sb_existing existing;
-    bool checksum; /* SB_EXISTING_UPDATE: as in store/tree/update.h; so is the next */
-    bool size_only;
-    bool preserve; /* set owners and set-id bits too */
-    bool touch;    /* set no times */
+    /* SB_EXISTING_UPDATE: a file is replaced if its size differs, or if its time does and its bytes
+     * do too; a link, if its target differs. Else only mode, owner and time are set. */
+    bool checksum;  /* bytes are compared whatever the time is, if the entry has a CRC32C */
+    bool size_only; /* without checksum: only another size makes other bytes */
+    bool preserve;  /* set owners and set-id bits too */
+    bool touch;     /* set no times */
     bool sync;
     bool dry_run; /* write nothing; sb_transfer must have it too */
     /* the source's root gives DIR its mode and time, if the sink made DIR, or updates it */

@@ -27,18 +27,13 @@ struct sb_depth_first {
 enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive)
 {
     static const struct sb_query everything = {.order = SB_BY_PATH, .files = true, .dirs = true};
-    struct sb_depth_first *walk = calloc(1, sizeof(*walk));
-    enum sb_code code;
+    CLEANUP(sb_depth_first_freep) struct sb_depth_first *walk = calloc(1, sizeof(*walk));
 
     *out = NULL;
     if (!walk)
         return sb_fail_memory();
-    code = sb_cursor_open(&walk->cursor, archive, &everything);
-    if (code) {
-        sb_depth_first_free(walk);
-        return code;
-    }
-    *out = walk;
+    TRY(sb_cursor_open(&walk->cursor, archive, &everything));
+    *out = TAKE(walk);
     return SB_OK;
 }
 
@@ -104,27 +99,23 @@ enum sb_code sb_depth_first_next(struct sb_depth_first *walk, struct sb_entry *e
             *entry = walk->row;
             return SB_OK;
         }
-        code = make_wait(walk, &walk->row);
-        if (code)
-            return code;
+        TRY(make_wait(walk, &walk->row));
     }
 }
 
 /* Do rows in this order come in that in which they were added? Not where no index shows it. */
 static bool rows_rise(struct sb_archive *archive, const char *rows)
 {
-    struct sqlite3_stmt *statement = NULL;
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *statement = NULL;
     enum sb_code code =
         IGNORED(sb_database_prepare(sb_archive_database(archive), &statement, rows));
-    bool rise = !code;
 
-    for (int64_t last = INT64_MIN, row; rise && IGNORED(sb_database_row(statement, &code));
-         last = row) {
+    for (int64_t last = INT64_MIN, row; IGNORED(sb_database_row(statement, &code)); last = row) {
         row = sqlite3_column_int64(statement, 0);
-        rise = row > last;
+        if (row <= last)
+            return false;
     }
-    sqlite3_finalize(statement);
-    return rise && !code;
+    return !code;
 }
 
 enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
@@ -133,8 +124,8 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
         .order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_entry entry;
     int64_t shard = -1, offset = -1; /* of the last one */
-    struct sb_cursor *cursor;
-    struct sb_buf path = {0};
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_buf_release) struct sb_buf path = {0};
     enum sb_code code;
 
     /* As pack leaves it; to see that takes a tenth of the time. */
@@ -143,9 +134,12 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
           rows_rise(archive, "SELECT rowid FROM files INDEXED BY idx_files_path ORDER BY path");
     if (*is)
         return SB_OK;
-    code = sb_cursor_open(&cursor, archive, &files);
+    TRY(sb_cursor_open(&cursor, archive, &files));
     *is = true;
-    while (!code && *is && !(code = sb_cursor_next(cursor, &entry))) {
+    while (*is) {
+        code = sb_cursor_next(cursor, &entry);
+        if (code)
+            return code == SB_END ? SB_OK : code;
         /* Files that share their bytes are the first one's, here. */
         if (entry.defect || entry.size == 0 || (entry.shard == shard && entry.offset == offset))
             continue;
@@ -153,9 +147,7 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
         shard = entry.shard;
         offset = entry.offset;
         if (sb_buf_set(&path, entry.path, entry.path_size))
-            code = sb_fail_memory();
+            return sb_fail_memory();
     }
-    sb_buf_release(&path);
-    sb_cursor_free(cursor);
-    return code == SB_END ? SB_OK : code;
+    return SB_OK;
 }

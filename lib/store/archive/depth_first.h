@@ -17,6 +17,7 @@ struct sb_depth_first;
 enum sb_code sb_depth_first_open(struct sb_depth_first **out,
                                  struct sb_archive *archive) SB_CHECKED;
 void sb_depth_first_free(struct sb_depth_first *walk); /* NULL is allowed */
+FREEP(sb_depth_first_free, struct sb_depth_first)
 
 /* Do the files lie in the shards in the order of this walk? Not where others packed them in another
  * order, as that of a shuffled tar. Files without bytes have no place of their own. */

@@ -33,23 +33,16 @@ static void free_hierarchy(struct sb_hierarchy *hierarchy)
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out)
 {
-    struct archive_hierarchy *own = (struct archive_hierarchy *)hierarchy;
-    struct sb_listing *listing = malloc(sizeof(*listing));
-    char *under = strndup(dir, size);
-    struct sb_query query = {
+    CLEANUP(sb_freep) struct sb_listing *listing = malloc(sizeof(*listing));
+    CLEANUP(sb_freep) char *under = strndup(dir, size);
+    const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = under};
-    enum sb_code code;
 
-    if (listing && under)
-        code = sb_cursor_open(&listing->cursor, own->archive, &query);
-    else
-        code = sb_fail_memory();
-    free(under);
-    if (code)
-        free(listing);
-    else
-        *out = listing;
-    return code;
+    if (!listing || !under)
+        return sb_fail_memory();
+    TRY(sb_cursor_open(&listing->cursor, ((struct archive_hierarchy *)hierarchy)->archive, &query));
+    *out = TAKE(listing);
+    return SB_OK;
 }
 
 static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
@@ -108,16 +101,13 @@ static const struct sb_hierarchy_ops archive_ops = {
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
                                        struct sb_shards *shards)
 {
-    struct archive_hierarchy *own = malloc(sizeof(*own));
+    CLEANUP(sb_freep) struct archive_hierarchy *own = malloc(sizeof(*own));
 
     *out = NULL;
     if (!own)
         return sb_fail_memory();
     *own = (struct archive_hierarchy){.hierarchy.ops = &archive_ops, .archive = archive};
-    if (sb_content_open(&own->content, archive, shards)) {
-        free(own);
-        return sb_error()->code;
-    }
-    *out = &own->hierarchy;
+    TRY(sb_content_open(&own->content, archive, shards));
+    *out = &TAKE(own)->hierarchy;
     return SB_OK;
 }

@@ -15,8 +15,8 @@ void sb_holdings_release(struct sb_holdings *holdings)
     sb_buf_release(&holdings->checked_parent);
 }
 
-static enum sb_code look_up(struct sb_holdings *holdings, const char *name, size_t size,
-                            struct sb_entry *entry)
+enum sb_code sb_holdings_look_up(const struct sb_holdings *holdings, const char *name, size_t size,
+                                 struct sb_entry *entry)
 {
     return holdings->writer ? sb_writer_lookup(holdings->writer, name, size, entry)
                             : sb_archive_lookup(holdings->archive, name, size, entry);
@@ -67,14 +67,6 @@ static enum sb_code drop_clash(struct sb_holdings *holdings, const struct sb_ent
     return SB_OK;
 }
 
-/* Is there anything below this directory of the archive? */
-static enum sb_code has_below(struct sb_holdings *holdings, const struct sb_entry *dir, bool *found)
-{
-    return holdings->writer
-               ? sb_writer_has_below(holdings->writer, dir->path, dir->path_size, found)
-               : sb_archive_has_below(holdings->archive, dir->path, found);
-}
-
 /* What the archive has under a name that a new type needs. *gone: it is dropped. */
 static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_entry *old,
                                 bool *gone)
@@ -84,7 +76,9 @@ static enum sb_code drop_in_way(struct sb_holdings *holdings, const struct sb_en
     *gone = holdings->makes_way &&
             (!holdings->unmet || sb_unmet_concerns(holdings->unmet, old->path, old->path_size));
     if (*gone && old->type == SB_DIR)
-        TRY(has_below(holdings, old, &full));
+        TRY(holdings->writer
+                ? sb_writer_has_below(holdings->writer, old->path, old->path_size, &full)
+                : sb_archive_has_below(holdings->archive, old->path, &full));
     if (full && holdings->unmet)
         TRY(sb_unmet_may_clear(holdings->unmet, old, &clears));
     *gone = *gone && (!full || clears);
@@ -109,7 +103,7 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
     if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
         return sb_fail_memory();
     for (; name.size > 0; sb_buf_cut(&name, sb_parent_size(name.data, name.size))) {
-        code = look_up(holdings, name.data, name.size, &entry);
+        code = sb_holdings_look_up(holdings, name.data, name.size, &entry);
         if (code == SB_OK && entry.type == SB_DIR)
             return SB_OK;
         if (code == SB_OK)
@@ -133,7 +127,7 @@ enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entr
                   "a name above it is a file in the archive; left out");
         return SB_END;
     }
-    TRY(look_up(holdings, wanted->path, wanted->path_size, old));
+    TRY(sb_holdings_look_up(holdings, wanted->path, wanted->path_size, old));
     if ((old->type == SB_DIR) == (wanted->type == SB_DIR))
         return SB_OK;
     if (old->type != SB_DIR && sb_holdings_is_own(holdings, old)) {

@@ -43,6 +43,10 @@ struct sb_holdings {
 
 void sb_holdings_release(struct sb_holdings *holdings);
 
+/* Whatever has the name. SB_NOENT. */
+enum sb_code sb_holdings_look_up(const struct sb_holdings *holdings, const char *name, size_t size,
+                                 struct sb_entry *entry) SB_CHECKED;
+
 /*
  * SB_OK: *old has the name of `wanted`, and its type (both are files or links, or both
  * directories). SB_NOENT without text: no entry has the name, or none has it any more. SB_END: it

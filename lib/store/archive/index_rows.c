@@ -92,23 +92,17 @@ static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, si
     return SB_OK;
 }
 
-static enum sb_code add_dir(struct sb_index_rows *rows, const struct sb_entry *entry)
-{
-    sqlite3_stmt *add = rows->add_dir;
-
-    sqlite3_bind_text(add, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
-    sb_database_bind_metadata(add, 2, entry);
-    return sb_database_step(add);
-}
-
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
                                const char *hard_link)
 {
     sqlite3_stmt *add = rows->add_file;
 
     TRY(add_parents(rows, entry->path, entry->path_size));
-    if (entry->type == SB_DIR)
-        return add_dir(rows, entry);
+    if (entry->type == SB_DIR) {
+        sqlite3_bind_text(rows->add_dir, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
+        sb_database_bind_metadata(rows->add_dir, 2, entry);
+        return sb_database_step(rows->add_dir);
+    }
     sqlite3_bind_int64(add, 1, id);
     sb_database_bind_file(add, 2, entry);
     sqlite3_bind_text(add, 11, hard_link, -1, SQLITE_STATIC);
@@ -126,25 +120,9 @@ static const char take_extent[] =
     " mode = t.mode, link = NULL FROM (SELECT shard, offset, size, crc32c, mode FROM files"
     " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
 
-static enum sb_code link_row(struct sb_index_rows *rows, sqlite3_stmt *link, sqlite3_stmt *take,
-                             sqlite3_stmt *drop, const struct sb_notify *notify)
-{
-    TRY(sb_database_bind_row(take, 1, link, 0, 2));
-    TRY(sb_database_step(take));
-    if (sqlite3_changes(rows->db) > 0)
-        return SB_OK;
-    rows->left_out++;
-    sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(link, 2),
-              "a hard link to %s, which does not come before it; left out",
-              (const char *)sqlite3_column_text(link, 1));
-    return SB_RUN(drop, sqlite3_column_int64(link, 0));
-}
-
 enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify)
 {
-    CLEANUP(sqlite3_finalizep) sqlite3_stmt *links = NULL;
-    CLEANUP(sqlite3_finalizep) sqlite3_stmt *take = NULL;
-    CLEANUP(sqlite3_finalizep) sqlite3_stmt *drop = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *links = NULL, *take = NULL, *drop = NULL;
     enum sb_code code = SB_OK;
 
     if (!rows->any_link)
@@ -153,8 +131,17 @@ enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_noti
     TRY(SB_PREPARE(rows->db,
                    {&links, "SELECT id, link, path FROM files WHERE link IS NOT NULL ORDER BY id"},
                    {&take, take_extent}, {&drop, "DELETE FROM files WHERE id = ?1"}));
-    while (sb_database_row(links, &code))
-        code = link_row(rows, links, take, drop, notify);
+    while (sb_database_row(links, &code)) {
+        TRY(sb_database_bind_row(take, 1, links, 0, 2));
+        TRY(sb_database_step(take));
+        if (sqlite3_changes(rows->db) > 0)
+            continue;
+        rows->left_out++;
+        sb_report(notify, SB_PROBLEM, "missing", (const char *)sqlite3_column_text(links, 2),
+                  "a hard link to %s, which does not come before it; left out",
+                  (const char *)sqlite3_column_text(links, 1));
+        code = SB_RUN(drop, sqlite3_column_int64(links, 0));
+    }
     return code;
 }
 
@@ -221,19 +208,17 @@ enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows, const struct sb_
 {
     static const struct sb_checksum_ops ops = {
         .next = next_extent, .done = take_sum, .passed = pass};
-    struct summing summing = {.rows = rows, .sums = sums};
-    enum sb_code code;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *extents = NULL, *put = NULL;
 
     rows->summed = true;
-    code = SB_PREPARE(rows->db,
-                      {&summing.extents, "SELECT id, path, shard, offset, size, crc32c FROM files"
-                                         " WHERE size > 0 ORDER BY shard, offset"},
-                      {&summing.put, "INSERT INTO sums VALUES (?1, ?2)"});
-    if (!code)
-        code = sb_checksum(sums->shards, &ops, &summing, sums->threads);
-    sqlite3_finalize(summing.extents);
-    sqlite3_finalize(summing.put);
-    return code;
+    TRY(SB_PREPARE(rows->db,
+                   {&extents, "SELECT id, path, shard, offset, size, crc32c FROM files"
+                              " WHERE size > 0 ORDER BY shard, offset"},
+                   {&put, "INSERT INTO sums VALUES (?1, ?2)"}));
+    return sb_checksum(
+        sums->shards, &ops,
+        &(struct summing){.rows = rows, .sums = sums, .extents = extents, .put = put},
+        sums->threads);
 }
 
 /* The statements of sb_index_rows_write, and the name written last. */
@@ -243,6 +228,13 @@ struct writing {
     struct sb_buf last;
     bool any;
 };
+
+static void release_writing(struct writing *writing)
+{
+    sqlite3_finalize(writing->files);
+    sqlite3_finalize(writing->find_dir);
+    sb_buf_release(&writing->last);
+}
 
 /* SB_END: it is left out. */
 static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writing,
@@ -293,30 +285,24 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
 static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
                                 const struct sb_notify *notify, struct sb_sink_counts *counts)
 {
-    struct writing writing = {0};
+    CLEANUP(release_writing) struct writing writing = {0};
     struct sb_entry entry;
-    enum sb_code code = select_files(rows, &writing);
+    enum sb_code code = SB_OK;
 
-    if (!code)
-        code =
-            sb_database_prepare(rows->db, &writing.find_dir, "SELECT 1 FROM dirs WHERE path = ?1");
+    TRY(select_files(rows, &writing));
+    TRY(sb_database_prepare(rows->db, &writing.find_dir, "SELECT 1 FROM dirs WHERE path = ?1"));
     while (sb_database_row(writing.files, &code)) {
-        code = sb_database_take_file(writing.files, 0, &entry);
-        if (!code)
-            code = check_row(rows, &writing, &entry, notify, counts);
+        TRY(sb_database_take_file(writing.files, 0, &entry));
+        code = check_row(rows, &writing, &entry, notify, counts);
         if (code == SB_OK) {
             counts->files++;
             sb_count_up(&counts->bytes, entry.size);
             code = sb_writer_add_file(writer, &entry);
-        } else if (code == SB_END) {
-            code = SB_OK;
         }
-        if (!code && sb_interrupted())
-            code = sb_fail_interrupt();
+        if (code && code != SB_END)
+            return code;
+        code = sb_heed_interrupt();
     }
-    sqlite3_finalize(writing.files);
-    sqlite3_finalize(writing.find_dir);
-    sb_buf_release(&writing.last);
     return code;
 }
 

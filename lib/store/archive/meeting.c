@@ -22,7 +22,7 @@ static void update(const struct archive_sink *self, const struct sb_member *memb
 {
     const struct sb_entry *entry = &member->entry;
     bool same_time = entry->has & old->has & SB_HAS_MTIME && entry->mtime_ns == old->mtime_ns;
-    bool looks = self->checksum || (!self->size_only && !same_time);
+    bool looks = self->options.checksum || (!self->options.size_only && !same_time);
 
     item->mark |= item->change & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE ? MARK_NEW_ROW : 0;
     if (member->hard_link) {
@@ -40,29 +40,23 @@ static void update(const struct archive_sink *self, const struct sb_member *memb
 
 static const char exists_text[] = "is in the archive already; left out (see %s)";
 
-static enum sb_code look_up(struct archive_sink *self, const char *name, size_t size,
-                            struct sb_entry *entry)
-{
-    return self->writer ? sb_writer_lookup(self->writer, name, size, entry)
-                        : sb_archive_lookup(self->existing, name, size, entry);
-}
-
 /* Does the archive hold another name with the bytes that it has as `old`? */
 static bool has_same_bytes(struct archive_sink *self, const char *name, const struct sb_entry *old)
 {
     struct sb_entry entry;
 
-    return !IGNORED(look_up(self, name, strlen(name), &entry)) && !self->changing.partial &&
-           !sb_rowset_has(&self->changing, entry.row) && (entry.has & old->has & SB_HAS_CRC) &&
-           entry.size == old->size && entry.crc32c == old->crc32c;
+    return !IGNORED(sb_holdings_look_up(&self->holdings, name, strlen(name), &entry)) &&
+           !self->changing.partial && !sb_rowset_has(&self->changing, entry.row) &&
+           (entry.has & old->has & SB_HAS_CRC) && entry.size == old->size &&
+           entry.crc32c == old->crc32c;
 }
 
 enum sb_code sb_meet_note_same(struct archive_sink *self, const struct sb_entry *entry, bool same)
 {
     if (!self->same || entry->type == SB_DIR)
         return SB_OK;
-    return same ? sb_names_put(self->same, self->dry_run ? "." : self->sink.name, entry->path,
-                               entry->path_size)
+    return same ? sb_names_put(self->same, self->options.dry_run ? "." : self->sink.name,
+                               entry->path, entry->path_size)
                 : sb_names_remove(*self->same, entry->path, entry->path_size);
 }
 
@@ -106,7 +100,8 @@ static enum sb_code meet_rival(struct archive_sink *self, const struct sb_member
         item->mark |= MARK_LINK_RIVAL;
         return SB_OK;
     }
-    sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+    sb_report(self->options.notify, SB_PROBLEM, "exists", entry->path, exists_text,
+              self->options.advice);
     return SB_END;
 }
 
@@ -119,18 +114,18 @@ static enum sb_code meet_file(struct archive_sink *self, const struct sb_member 
     if (own && item->again && sb_holdings_is_from(old, &self->holdings.progress->input_begin))
         return SB_END;
     item->mark |= own ? MARK_OVER_OWN : 0;
-    item->replaces = own || self->meeting == SB_MEET_REPLACE;
+    item->replaces = own || self->options.meeting == SB_MEET_REPLACE;
     item->old_size = old->size;
     item->old_row = own ? 0 : old->row;
-    if (!own && self->meeting == SB_MEET_UPDATE)
+    if (!own && self->options.meeting == SB_MEET_UPDATE)
         update(self, member, old, item);
     if (item->replaces)
         return SB_OK;
-    if (self->meeting == SB_MEET_ERROR)
+    if (self->options.meeting == SB_MEET_ERROR)
         return meet_rival(self, member, old, item);
     self->sink.counts.left++;
-    if (self->meeting == SB_MEET_UPDATE && sb_meet_note_same(self, &member->entry, true))
-        return sb_error()->code;
+    if (self->options.meeting == SB_MEET_UPDATE)
+        TRY(sb_meet_note_same(self, &member->entry, true));
     return SB_END;
 }
 
@@ -141,9 +136,9 @@ static enum sb_code meet_moved(struct archive_sink *self, const struct sb_member
     struct sb_entry old;
     enum sb_code code;
 
-    if (!self->unmet || member->hard_link || item->original)
+    if (!self->options.unmet || member->hard_link || item->original)
         return SB_OK;
-    code = sb_unmet_find_moved(self->unmet, &member->entry, &old);
+    code = sb_unmet_find_moved(self->options.unmet, &member->entry, &old);
     if (code)
         return code == SB_NOENT ? SB_OK : code;
     item->compares = true;
@@ -164,9 +159,8 @@ enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member 
     bool again = false;
     enum sb_code code = sb_holdings_meet(&self->holdings, entry, &old);
 
-    if (self->unmet && (!code || code == SB_NOENT) &&
-        sb_unmet_meet(self->unmet, code ? NULL : &old, &again))
-        return sb_error()->code;
+    if (self->options.unmet && (!code || code == SB_NOENT))
+        TRY(sb_unmet_meet(self->options.unmet, code ? NULL : &old, &again));
     if (code)
         return code == SB_NOENT ? meet_moved(self, member, item) : code;
     if (member->hard_link)
@@ -181,24 +175,15 @@ enum sb_code sb_meet_existing(struct archive_sink *self, const struct sb_member 
     }
     if (entry->type != SB_DIR)
         return meet_file(self, member, &old, item);
-    return (self->keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
+    return (self->options.keep_dirs && old.has) || !item->change ? SB_END : SB_OK;
 }
 
 enum sb_code sb_meet_note_changing(struct archive_sink *self, const struct sb_item *item)
 {
-    if (!self->unmet || !item->replaces || item->old_row == 0 || item->mark & MARK_SAME_BYTES)
+    if (!self->options.unmet || !item->replaces || item->old_row == 0 ||
+        item->mark & MARK_SAME_BYTES)
         return SB_OK;
     return sb_rowset_add(&self->changing, item->old_row);
-}
-
-/* The name is the archive's, and its bytes are others. */
-static enum sb_code refuse(const struct archive_sink *self, struct sb_batch *batch,
-                           struct sb_item *item)
-{
-    char text[160];
-
-    snprintf(text, sizeof(text), exists_text, self->advice);
-    return sb_item_fail(batch, item, "exists", text);
 }
 
 enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *batch,
@@ -206,18 +191,22 @@ enum sb_code sb_meet_compare(const struct archive_sink *self, struct sb_batch *b
 {
     enum sb_code code = sb_item_sum_all(batch, item);
     bool intact = true;
+    char text[160];
 
     if (code == SB_END)
         item->state = SB_ITEM_FAILED;
     if (code)
         return code == SB_END ? SB_OK : code;
-    if (item->summed_size != item->old_size || item->sum != item->old_crc)
-        return item->replaces || item->mark & MARK_MOVED ? SB_OK : refuse(self, batch, item);
+    if (item->summed_size != item->old_size || item->sum != item->old_crc) {
+        if (item->replaces || item->mark & MARK_MOVED)
+            return SB_OK;
+        snprintf(text, sizeof(text), exists_text, self->options.advice);
+        return sb_item_fail(batch, item, "exists", text);
+    }
     /* What is damaged in the archive is not taken over, where good bytes are at hand. */
-    if (item->mark & MARK_MOVED &&
-        sb_unmet_check_moved(self->unmet, item->old_shard, item->old_offset, item->old_size,
-                             item->old_crc, &intact))
-        return sb_error()->code;
+    if (item->mark & MARK_MOVED)
+        TRY(sb_unmet_check_moved(self->options.unmet, item->old_shard, item->old_offset,
+                                 item->old_size, item->old_crc, &intact));
     if (!intact)
         return SB_OK;
     item->mark |= MARK_SAME_BYTES;
@@ -232,7 +221,8 @@ enum sb_code sb_meet_judge_link(struct archive_sink *self, struct sb_item *item)
 
     TRY(sb_meet_has_target(self, item->member.hard_link, &same));
     if (!same)
-        sb_report(self->notify, SB_PROBLEM, "exists", entry->path, exists_text, self->advice);
+        sb_report(self->options.notify, SB_PROBLEM, "exists", entry->path, exists_text,
+                  self->options.advice);
     self->sink.counts.left += same;
     item->state = SB_ITEM_FAILED;
     return sb_meet_note_same(self, entry, same);
@@ -244,8 +234,9 @@ enum sb_code sb_meet_compare_link(struct archive_sink *self, struct sb_item *ite
     struct sb_entry old;
     bool same;
 
-    if (self->meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
-        IGNORED(look_up(self, member->entry.path, member->entry.path_size, &old)))
+    if (self->options.meeting != SB_MEET_UPDATE || !member->hard_link || !item->compares ||
+        IGNORED(sb_holdings_look_up(&self->holdings, member->entry.path, member->entry.path_size,
+                                    &old)))
         return SB_OK;
     TRY(sb_meet_has_target(self, member->hard_link, &same));
     if (same && has_same_bytes(self, member->hard_link, &old))

@@ -26,7 +26,7 @@ static void report_change(const struct archive_sink *self, const struct sb_entry
 {
     bool bytes = entry->type != SB_DIR && !(item->mark & MARK_SAME_BYTES);
 
-    sb_change_report(&self->changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
+    sb_change_report(&self->options.changes, entry, item->change | (bytes ? SB_CHANGE_BYTES : 0));
 }
 
 static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *entry,
@@ -46,25 +46,20 @@ static enum sb_code count_dry(struct archive_sink *self, const struct sb_entry *
     return sb_meet_note_changing(self, item);
 }
 
-/* Whether a hard link can be stored is known once what comes before it is. */
-static bool waits_in_dry_run(const struct archive_sink *self, const struct sb_member *member)
-{
-    return self->dry_run && self->same && member->hard_link;
-}
-
 static enum sb_code accept(struct sb_sink *sink, const struct sb_member *member,
                            struct sb_item *item)
 {
     struct archive_sink *self = self_of(sink);
     const struct sb_entry *entry = &member->entry;
-    enum sb_code code;
 
     item->change = SB_CHANGE_NEW;
-    code = self->appends ? sb_meet_existing(self, member, item) : SB_OK;
-    if (!code && waits_in_dry_run(self, member))
+    if (self->appends)
+        TRY(sb_meet_existing(self, member, item));
+    /* Whether a hard link can be stored is known once what comes before it is. */
+    if (self->options.dry_run && self->same && member->hard_link)
         item->compares = true;
-    if (code || !self->dry_run || item->compares)
-        return code;
+    if (!self->options.dry_run || item->compares)
+        return SB_OK;
     TRY(count_dry(self, entry, item));
     return sb_meet_note_same(self, entry, true);
 }
@@ -105,25 +100,18 @@ static enum sb_code prepare_all(const struct archive_sink *self, struct sb_batch
     return SB_OK;
 }
 
-/* The place of a member in parts; this is the first part. */
-static enum sb_code begin_parts(struct archive_sink *self, struct sb_item *item)
-{
-    struct sb_entry *entry = &item->member.entry;
-
-    if (entry->size < 0 && item->part_last)
-        entry->size = sb_item_part_size(item);
-    if (entry->size < 0)
-        return sb_writer_place_open(self->writer, &self->part_shard, &self->part_place);
-    return sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place);
-}
-
-/* One of unknown size grows with each part: nothing else is placed between them. */
+/* The first part decides. One of unknown size grows with each part: nothing else is placed between
+ * them. */
 static enum sb_code place_part(struct archive_sink *self, struct sb_item *item)
 {
     struct sb_entry *entry = &item->member.entry;
 
+    if (item->part_offset == 0 && item->part_last && entry->size < 0)
+        entry->size = sb_item_part_size(item);
     if (item->part_offset == 0)
-        TRY(begin_parts(self, item));
+        TRY(entry->size < 0
+                ? sb_writer_place_open(self->writer, &self->part_shard, &self->part_place)
+                : sb_writer_place(self->writer, entry->size, &self->part_shard, &self->part_place));
     if (entry->size < 0)
         TRY(sb_writer_resize_last(self->writer, item->part_offset,
                                   item->part_offset + sb_item_part_size(item)));
@@ -240,9 +228,8 @@ static enum sb_code store_large(struct archive_sink *self, struct sb_batch *batc
     }
     if (flow.done == flow.reserved)
         return SB_OK;
-    if (item->state == SB_ITEM_STORED && !flow.summed) {
+    if (item->state == SB_ITEM_STORED && !flow.summed)
         TRY(sb_item_fail(batch, item, "changed", "became shorter; left out"));
-    }
     return sb_writer_skip(self->writer, entry->shard, flow.reserved - flow.done);
 }
 
@@ -252,7 +239,7 @@ static enum sb_code store(struct sb_sink *sink, struct sb_batch *batch, struct s
     enum sb_code code;
 
     TRY(prepare_all(self, batch));
-    if (self->dry_run)
+    if (self->options.dry_run)
         return SB_OK;
     code = sb_turn_begin(turns, batch);
     if (code)
@@ -282,23 +269,11 @@ static void set_type(struct sb_entry *entry)
         entry->mode = (entry->mode & ~(uint32_t)S_IFMT) | type;
 }
 
-static enum sb_code drop_replaced(struct archive_sink *self, const struct sb_item *item,
-                                  const struct sb_entry *old)
-{
-    bool dropped;
-
-    if (!(item->mark & MARK_OVER_OWN))
-        return sb_writer_drop_file(self->writer, old);
-    TRY(sb_holdings_drop_own(&self->holdings, old, &dropped));
-    self->own_superseded += dropped;
-    return SB_OK;
-}
-
 static enum sb_code add_file(struct archive_sink *self, const struct sb_item *item)
 {
     const char *hard_link = item->member.hard_link;
     struct sb_entry entry = item->member.entry, old;
-    bool of_archive = false;
+    bool of_archive = false, dropped;
 
     set_type(&entry);
     if (hard_link)
@@ -306,7 +281,12 @@ static enum sb_code add_file(struct archive_sink *self, const struct sb_item *it
     if (item->replaces) {
         old = (struct sb_entry){
             .path = entry.path, .path_size = entry.path_size, .size = item->old_size};
-        TRY(drop_replaced(self, item, &old));
+        if (item->mark & MARK_OVER_OWN) {
+            TRY(sb_holdings_drop_own(&self->holdings, &old, &dropped));
+            self->own_superseded += dropped;
+        } else {
+            TRY(sb_writer_drop_file(self->writer, &old));
+        }
     }
     TRY(sb_meet_note_changing(self, item));
     report_change(self, &entry, item);
@@ -327,7 +307,7 @@ static enum sb_code renew_row(struct archive_sink *self, const struct sb_item *i
         return SB_OK;
     }
     if (item->mark & MARK_MOVED)
-        TRY(sb_unmet_moved(self->unmet, item->old_row, &old));
+        TRY(sb_unmet_moved(self->options.unmet, item->old_row, &old));
     else
         TRY(sb_writer_lookup(self->writer, entry.path, entry.path_size, &old));
     TRY(sb_writer_drop_file(self->writer, &old));
@@ -372,9 +352,8 @@ static enum sb_code add_item(struct archive_sink *self, struct sb_item *item)
     }
     if (item->mark & MARK_LINK_RIVAL)
         return sb_meet_judge_link(self, item);
-    if (self->same && item->compares &&
-        sb_meet_note_same(self, &item->member.entry, item->mark & MARK_SAME_BYTES))
-        return sb_error()->code;
+    if (self->same && item->compares)
+        TRY(sb_meet_note_same(self, &item->member.entry, item->mark & MARK_SAME_BYTES));
     if (item->state == SB_ITEM_FAILED)
         return SB_OK;
     if (item->mark & MARK_SAME_BYTES)
@@ -407,24 +386,17 @@ static enum sb_code drain_dry_item(struct archive_sink *self, struct sb_item *it
     if (item->mark & MARK_LINK_RIVAL)
         return sb_meet_judge_link(self, item);
     TRY(sb_meet_compare_link(self, item));
-    if (hard_link && sb_meet_has_target(self, hard_link, &there))
-        return sb_error()->code;
+    if (hard_link)
+        TRY(sb_meet_has_target(self, hard_link, &there));
     TRY(sb_meet_note_same(self, entry, there));
     if (hard_link && !there)
-        sb_report(self->notify, SB_PROBLEM, "missing", entry->path,
+        sb_report(self->options.notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to '%s', which is not stored; left out", hard_link);
     if (!there || (item->mark & (MARK_SAME_BYTES | MARK_NEW_ROW)) == MARK_SAME_BYTES)
         return SB_OK;
-    sb_report(self->notify, SB_NOTE, "would-store", entry->path, "would be %s",
+    sb_report(self->options.notify, SB_NOTE, "would-store", entry->path, "would be %s",
               item->replaces ? "replaced" : "stored");
     return count_dry(self, entry, item);
-}
-
-static enum sb_code drain_dry(struct archive_sink *self, struct sb_batch *batch)
-{
-    for (size_t i = 0; i < batch->count; i++)
-        TRY(drain_dry_item(self, &batch->items[i]));
-    return SB_OK;
 }
 
 static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch)
@@ -432,14 +404,15 @@ static enum sb_code drain(struct sb_sink *sink, struct sb_batch *batch)
     struct archive_sink *self = self_of(sink);
     enum sb_code code = SB_OK;
 
-    if (self->dry_run)
-        return drain_dry(self, batch);
     for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
-        code = add_item(self, &batch->items[i]);
-        if (code == SB_OK)
-            code = sb_holdings_name_owners(self->writer, &batch->items[i].member);
+        struct sb_item *item = &batch->items[i];
+
+        code = self->options.dry_run ? drain_dry_item(self, item) : add_item(self, item);
+        if (code == SB_OK && !self->options.dry_run)
+            code = sb_holdings_name_owners(self->writer, &item->member);
     }
-    take_counts(self);
+    if (!self->options.dry_run)
+        take_counts(self);
     return code;
 }
 
@@ -448,7 +421,7 @@ static enum sb_code commit(struct sb_sink *sink)
     struct archive_sink *self = self_of(sink);
     enum sb_code code;
 
-    if (self->dry_run)
+    if (self->options.dry_run)
         return SB_OK;
     code = sb_writer_commit(self->writer);
     take_counts(self);
@@ -467,59 +440,40 @@ static void free_sink(struct sb_sink *sink)
     free(self);
 }
 
-static enum sb_code open_target(struct archive_sink *self,
-                                const struct sb_archive_sink_options *options)
+enum sb_code sb_sink_open_archive(struct sb_sink **out,
+                                  const struct sb_archive_sink_options *options)
 {
+    static const struct sb_sink_ops ops = {
+        .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
     struct sb_writer_options writer = options->writer;
+    struct archive_sink *self = calloc(1, sizeof(*self));
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
 
-    enum sb_code code = SB_OK;
-
+    *out = NULL;
+    if (!self)
+        return sb_fail_memory();
+    sink = &self->sink;
+    *sink = (struct sb_sink){.ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS};
+    self->options = *options;
+    if (!options->advice)
+        self->options.advice = "--duplicates";
+    self->appends = options->writer.mode == SB_APPEND;
+    /* Where names repeat there may be hard links. */
+    if (self->appends && options->names_repeat)
+        self->same = options->same ? options->same : &self->own_same;
     writer.names_repeat = options->names_repeat;
     writer.notify = options->notify;
     if (!options->dry_run)
-        code = sb_writer_open(&self->writer, options->path, &writer);
+        TRY(sb_writer_open(&self->writer, options->path, &writer));
     else if (self->appends)
-        code = sb_archive_open(&self->existing, options->path);
+        TRY(sb_archive_open(&self->existing, options->path));
     self->holdings = (struct sb_holdings){.writer = self->writer,
                                           .archive = self->existing,
                                           .notify = options->notify,
                                           .makes_way = options->meeting == SB_MEET_UPDATE,
                                           .unmet = options->unmet,
                                           .progress = options->progress};
-    return code;
-}
-
-enum sb_code sb_sink_open_archive(struct sb_sink **out,
-                                  const struct sb_archive_sink_options *options)
-{
-    static const struct sb_sink_ops ops = {
-        .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
-    struct archive_sink *self = calloc(1, sizeof(*self));
-    enum sb_code code;
-
-    *out = NULL;
-    if (!self)
-        return sb_fail_memory();
-    self->sink = (struct sb_sink){.ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS};
-    self->meeting = options->meeting;
-    self->advice = options->advice ? options->advice : "--duplicates";
-    self->keep_dirs = options->keep_dirs;
-    self->appends = options->writer.mode == SB_APPEND;
-    self->dry_run = options->dry_run;
-    self->checksum = options->checksum;
-    self->size_only = options->size_only;
-    self->unmet = options->unmet;
-    self->changes = options->changes;
-    /* Where names repeat there may be hard links. */
-    if (self->appends && options->names_repeat)
-        self->same = options->same ? options->same : &self->own_same;
-    self->notify = options->notify;
-    code = open_target(self, options);
-    if (code) {
-        free_sink(&self->sink);
-        return code;
-    }
-    *out = &self->sink;
+    *out = TAKE(sink);
     return SB_OK;
 }
 
@@ -542,7 +496,7 @@ enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *
 {
     struct archive_sink *self = self_of(sink);
 
-    return sb_unmet_remove(self->unmet, self->writer, &self->changes, counts);
+    return sb_unmet_remove(self->options.unmet, self->writer, &self->options.changes, counts);
 }
 
 uint32_t sb_sink_change_counter(const struct sb_sink *sink)

@@ -23,16 +23,8 @@ enum {
 
 struct archive_sink {
     struct sb_sink sink;
-    enum sb_meeting meeting;
-    const char *advice;
-    bool keep_dirs;
+    struct sb_archive_sink_options options; /* whose strings are the caller's */
     bool appends;
-    bool dry_run;
-    bool checksum;
-    bool size_only;
-    struct sb_unmet *unmet; /* NULL: what no member has the name of stays */
-    struct sb_change_report changes;
-    const struct sb_notify *notify;
     struct sb_writer *writer;    /* NULL in a dry run */
     struct sb_archive *existing; /* dry run of an append: what names are looked up in */
     struct sb_rowset changing;   /* with unmet: rows of the archive whose bytes become others */

@@ -27,17 +27,6 @@ static void free_sink(struct sb_sink *base)
     free(sink);
 }
 
-static enum sb_code refuse(const struct sb_member *member)
-{
-    return sb_fail(SB_INVALID,
-                   "%s: is stored %s, so that no index can point at its bytes; convert without "
-                   "--wrap, or leave it out with --exclude",
-                   member->entry.path,
-                   member->has & SB_KEEPS_SPARSE
-                       ? "with holes"
-                       : "compressed, in pieces, as bits or with a sum of its own");
-}
-
 /* Has it a place among the others? An empty one, too, where the source knows it. */
 static bool has_place(const struct index_sink *sink, const struct sb_member *member)
 {
@@ -54,7 +43,13 @@ static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
     bool has_bytes = entry.type != SB_DIR && !member->hard_link && entry.size > 0;
 
     if (has_bytes && !member->located)
-        return refuse(member);
+        return sb_fail(SB_INVALID,
+                       "%s: is stored %s, so that no index can point at its bytes; convert without "
+                       "--wrap, or leave it out with --exclude",
+                       entry.path,
+                       member->has & SB_KEEPS_SPARSE
+                           ? "with holes"
+                           : "compressed, in pieces, as bits or with a sum of its own");
     if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
         return sb_fail(SB_DAMAGED, "%s: its bytes end after the end of the file", entry.path);
     entry.shard = sink->shard;
@@ -87,18 +82,16 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 
 static enum sb_code read_checksums(struct index_sink *sink)
 {
-    struct sb_index_sums sums = {
-        .threads = sink->options.threads,
-        .notify = sink->options.notify,
-        .progress = sink->options.progress,
-        .context = sink->options.context,
-    };
-    enum sb_code code = sb_writer_open_shards(sink->writer, &sums.shards);
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
 
-    if (!code)
-        code = sb_index_rows_checksum(sink->rows, &sums);
-    sb_shards_free(sums.shards);
-    return code;
+    TRY(sb_writer_open_shards(sink->writer, &shards));
+    return sb_index_rows_checksum(sink->rows, &(struct sb_index_sums){
+                                                  .shards = shards,
+                                                  .threads = sink->options.threads,
+                                                  .notify = sink->options.notify,
+                                                  .progress = sink->options.progress,
+                                                  .context = sink->options.context,
+                                              });
 }
 
 static enum sb_code commit(struct sb_sink *base)
@@ -121,24 +114,18 @@ enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink
     static const struct sb_sink_ops ops = {
         .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
     struct index_sink *sink = calloc(1, sizeof(*sink));
-    enum sb_code code;
+    CLEANUP(sb_sink_freep) struct sb_sink *base = NULL;
 
     *out = NULL;
     if (!sink)
         return sb_fail_memory();
-    sink->base.ops = &ops;
-    sink->base.name = options->path;
-    sink->base.holds = SB_ARCHIVE_HOLDS;
-    sink->base.unread = true;
+    base = &sink->base;
+    *base = (struct sb_sink){
+        .ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS, .unread = true};
     sink->options = *options;
-    code = sb_writer_open(&sink->writer, options->path, &options->writer);
-    if (!code)
-        code = sb_index_rows_new(&sink->rows, options->path);
-    if (code) {
-        free_sink(&sink->base);
-        return code;
-    }
-    *out = &sink->base;
+    TRY(sb_writer_open(&sink->writer, options->path, &options->writer));
+    TRY(sb_index_rows_new(&sink->rows, options->path));
+    *out = TAKE(base);
     return SB_OK;
 }
 

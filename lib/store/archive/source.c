@@ -115,94 +115,58 @@ static void free_source(struct sb_source *base)
 
 /* The walk */
 
-static enum sb_code open_cursor(struct archive_source *source)
+static void end_stage(struct archive_source *source)
 {
-    struct sb_query dirs = {.order = SB_BY_PATH, .dirs = true};
-    struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
+    bool chosen = *source->stage == STAGE_SELECTION;
 
-    if (source->cursor)
-        return SB_OK;
-    return sb_cursor_open(&source->cursor, source->archive,
-                          *source->stage == STAGE_DIRS ? &dirs : &files);
-}
-
-static void report_unmatched(const struct archive_source *source)
-{
-    for (size_t i = 0; source->select && i < source->options.path_count; i++) {
+    for (size_t i = 0; chosen && i < source->options.path_count; i++) {
         if (sb_select_unmatched(source->select, i))
             sb_report(source->options.notify, SB_PROBLEM, "missing", source->options.paths[i],
                       "no such file or directory in the archive%s",
                       sb_unmatched_in(source->archive, source->options.paths[i]));
     }
-}
-
-static void end_stage(struct archive_source *source)
-{
-    if (*source->stage == STAGE_SELECTION)
-        report_unmatched(source);
     source->stage++;
     sb_cursor_free(source->cursor);
     source->cursor = NULL;
 }
 
-static enum sb_code next_of_tree(struct archive_source *source, struct sb_entry *entry)
-{
-    if (!source->walk)
-        TRY(sb_depth_first_open(&source->walk, source->archive));
-    return sb_depth_first_next(source->walk, entry);
-}
-
-static enum sb_code open_samples(struct archive_source *source)
-{
-    const struct sb_sample_order *order = source->options.samples;
-    int64_t count;
-
-    TRY(sb_table_of_samples(&source->samples, source->archive, true, order->beside,
-                            source->options.notify));
-    TRY(source->samples->ops->count(source->samples, &count));
-    sb_share_run(order->share, count, &source->sample, &source->sample_end);
-    source->sample_end += source->sample;
-    return SB_OK;
-}
-
-static enum sb_code turn_to_sample(struct archive_source *source)
-{
-    while (source->file == source->file_count) {
-        if (source->sample == source->sample_end)
-            return SB_END;
-        source->file = 0;
-        TRY(sb_table_columns(source->samples, source->sample++, &source->file_count));
-    }
-    return SB_OK;
-}
-
 /* One that is gone meanwhile is passed over, as in any walk. */
 static enum sb_code next_of_samples(struct archive_source *source, struct sb_entry *entry)
 {
-    struct sb_table *table;
+    const struct sb_sample_order *order = source->options.samples;
     struct sb_facts file;
-    enum sb_code code = source->samples ? SB_OK : open_samples(source);
+    enum sb_code code;
+    int64_t count;
 
-    for (table = source->samples; !code;) {
-        code = turn_to_sample(source);
-        if (!code)
-            code = table->ops->describe(table, source->sample - 1, source->file++, &file);
-        if (code)
-            break;
+    if (!source->samples) {
+        TRY(sb_table_of_samples(&source->samples, source->archive, true, order->beside,
+                                source->options.notify));
+        TRY(source->samples->ops->count(source->samples, &count));
+        sb_share_run(order->share, count, &source->sample, &source->sample_end);
+        source->sample_end += source->sample;
+    }
+    do {
+        while (source->file == source->file_count) {
+            if (source->sample == source->sample_end)
+                return SB_END;
+            source->file = 0;
+            TRY(sb_table_columns(source->samples, source->sample++, &source->file_count));
+        }
+        TRY(source->samples->ops->describe(source->samples, source->sample - 1, source->file++,
+                                           &file));
         code = sb_archive_lookup(source->archive, file.member.text, file.member.size, entry);
         entry->path = file.member.text;
         entry->path_size = file.member.size;
-        if (!code && entry->type != SB_DIR)
-            break;
-        if (code == SB_NOENT)
-            code = SB_OK;
-    }
+    } while (code == SB_NOENT || (!code && entry->type == SB_DIR));
     return code;
 }
 
 /* The next entry of this stage, SB_END after its last. */
 static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry *entry)
 {
+    static const struct sb_query dirs = {.order = SB_BY_PATH, .dirs = true};
+    static const struct sb_query files = {
+        .order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     enum sb_code code;
 
     switch (*source->stage) {
@@ -218,10 +182,14 @@ static enum sb_code next_of_stage(struct archive_source *source, struct sb_entry
         return code == SB_NOENT || (!code && entry->defect) ? SB_END : code;
     case STAGE_DIRS:
     case STAGE_FILES:
-        code = open_cursor(source);
-        return code ? code : sb_cursor_next(source->cursor, entry);
+        if (!source->cursor)
+            TRY(sb_cursor_open(&source->cursor, source->archive,
+                               *source->stage == STAGE_DIRS ? &dirs : &files));
+        return sb_cursor_next(source->cursor, entry);
     case STAGE_TREE:
-        return next_of_tree(source, entry);
+        if (!source->walk)
+            TRY(sb_depth_first_open(&source->walk, source->archive));
+        return sb_depth_first_next(source->walk, entry);
     case STAGE_SAMPLES:
         return next_of_samples(source, entry);
     case STAGE_SELECTION:
@@ -397,11 +365,6 @@ static const char *kind_of_failure(void)
     return sb_error()->code == SB_NOENT ? "missing" : "damaged";
 }
 
-static bool crc_wanted(const struct archive_source *source, const struct sb_member *member)
-{
-    return !source->options.no_check && (member->entry.has & SB_HAS_CRC);
-}
-
 static bool window_holds(const struct archive_loader *loader, const struct sb_entry *row)
 {
     size_t size = (size_t)row->size;
@@ -465,16 +428,6 @@ static enum sb_code load_row(struct archive_loader *loader, const struct sb_entr
     return code;
 }
 
-/* Reads them once more, in case that they were moved; by then nothing read ahead is of use. */
-static enum sb_code load_again(struct archive_loader *loader, struct sb_entry *row, void *data,
-                               size_t capacity)
-{
-    const struct archive_source *source = source_of_loader(&loader->base);
-
-    loader->size = 0;
-    return sb_content_read(source->content, row, data, capacity, !source->options.no_check);
-}
-
 /* Is there a hole in it? Few files of a shard are near one. */
 static bool has_hole(struct archive_loader *loader, const struct sb_entry *row)
 {
@@ -500,7 +453,7 @@ static bool has_parity(const struct archive_source *source, const struct sb_entr
 {
     unsigned char *parity = source->parity + row->shard;
     unsigned char known = __atomic_load_n(parity, __ATOMIC_RELAXED);
-    struct sb_buf shard = {0};
+    CLEANUP(sb_buf_release) struct sb_buf shard = {0};
 
     if (!(row->has & SB_HAS_CRC))
         return false;
@@ -510,7 +463,6 @@ static bool has_parity(const struct archive_source *source, const struct sb_entr
 
         known = there ? PARITY_THERE : PARITY_NONE;
         __atomic_store_n(parity, known, __ATOMIC_RELAXED);
-        sb_buf_release(&shard);
     }
     return known == PARITY_THERE;
 }
@@ -521,18 +473,17 @@ static bool has_parity(const struct archive_source *source, const struct sb_entr
 static enum sb_code mend(const struct archive_source *source, const struct sb_entry *row,
                          struct sb_spool *made, struct sb_events *events)
 {
-    struct sb_buf shard = {0};
+    CLEANUP(sb_buf_release) struct sb_buf shard = {0};
     bool right = false;
     enum sb_code code =
         row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
 
     if (code == SB_NOMEM)
         return sb_fail_memory();
-    if (!code)
-        code = sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right);
-    sb_buf_release(&shard);
-    if (code || !right)
-        return code ? code : SB_END;
+    TRY(code);
+    TRY(sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right));
+    if (!right)
+        return SB_END;
     return sb_events_add(events, SB_WARNING, "mended", row->path,
                          "is damaged; its bytes are made by the parity file of its shard");
 }
@@ -553,6 +504,7 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
     struct archive_loader *loader = (struct archive_loader *)base;
     const struct archive_source *source = source_of_loader(base);
     struct sb_entry row = row_of(member);
+    bool checks = !source->options.no_check;
     enum sb_code first, code;
     bool good;
 
@@ -560,10 +512,12 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
         member->has |= SB_KEEPS_SPARSE;
     if (row.size > (int64_t)capacity || (member->has & SB_KEEPS_SPARSE))
         return SB_LIMIT;
-    first = load_row(loader, &row, data, crc_wanted(source, member), &good);
+    first = load_row(loader, &row, data, checks && (member->entry.has & SB_HAS_CRC), &good);
     if (good)
         return SB_OK;
-    code = load_again(loader, &row, data, capacity);
+    /* They may have been moved; by then nothing read ahead is of use. */
+    loader->size = 0;
+    code = sb_content_read(source->content, &row, data, capacity, checks);
     if (!code && row.type != member->entry.type)
         code = sb_fail(SB_CHANGED, "was replaced by another while it was read; left out");
     if (!code || code == SB_LIMIT) {
@@ -664,19 +618,6 @@ static enum sb_code choose_walk(struct archive_source *source)
     return code;
 }
 
-static enum sb_code find_total(struct archive_source *source)
-{
-    struct sb_entry root;
-    enum sb_code code;
-
-    if (source->stage == selection)
-        return SB_OK;
-    code = sb_archive_lookup(source->archive, "", 0, &root);
-    if (!code && !root.defect)
-        source->base.total = root.size_tree;
-    return code == SB_NOENT ? SB_OK : code;
-}
-
 enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *archive,
                                     const struct sb_archive_source_options *options)
 {
@@ -690,30 +631,33 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
         .stream = stream,
     };
     struct archive_source *source = calloc(1, sizeof(*source));
+    CLEANUP(sb_source_freep) struct sb_source *base = NULL;
+    struct sb_entry root;
     enum sb_code code;
 
     *out = NULL;
     if (!source)
         return sb_fail_memory();
-    source->base = (struct sb_source){
+    base = &source->base;
+    *base = (struct sb_source){
         .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
     source->archive = archive;
     source->options = *options;
     source->parity = calloc(SB_SHARD_MAX + 1, 1);
-    code = source->parity ? sb_shards_open(&source->shards, archive) : sb_fail_memory();
-    if (!code)
-        code = sb_content_open(&source->content, archive, source->shards);
-    if (!code)
-        code = choose_walk(source);
-    if (!code)
-        code = find_total(source);
-    if (!code)
-        code = sb_owner_names_of(&source->owners, archive, source->options.notify);
-    if (code)
-        sb_source_free(&source->base);
-    else
-        *out = &source->base;
-    return code;
+    if (!source->parity)
+        return sb_fail_memory();
+    TRY(sb_shards_open(&source->shards, archive));
+    TRY(sb_content_open(&source->content, archive, source->shards));
+    TRY(choose_walk(source));
+    if (source->stage != selection) {
+        code = sb_archive_lookup(archive, "", 0, &root);
+        if (code && code != SB_NOENT)
+            return code;
+        base->total = !code && !root.defect ? root.size_tree : 0;
+    }
+    TRY(sb_owner_names_of(&source->owners, archive, source->options.notify));
+    *out = TAKE(base);
+    return SB_OK;
 }
 
 static enum sb_sure is_there(const struct sb_input *input)

@@ -110,14 +110,13 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
 {
     const unsigned needed = SB_HAS_CRC | SB_HAS_MTIME;
     bool may = false;
-    enum sb_code code;
 
     if (entry->defect || entry->type != SB_FILE || (entry->has & needed) != needed ||
         entry->size == 0 || sb_rowset_has(&unmet->coming, entry->row))
         return SB_OK;
-    code = may_go(unmet, entry, &may);
-    if (code || !may)
-        return code;
+    TRY(may_go(unmet, entry, &may));
+    if (!may)
+        return SB_OK;
     SB_BIND(unmet->add_moved, entry->row, entry->size, entry->mtime_ns, entry->crc32c);
     sqlite3_bind_blob64(unmet->add_moved, 5, entry->path, entry->path_size, SQLITE_STATIC);
     sqlite3_bind_int64(unmet->add_moved, 6, entry->shard);
@@ -131,37 +130,34 @@ static enum sb_code each_file(struct sb_unmet *unmet,
 {
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
-    struct sb_cursor *cursor;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = sb_cursor_open(&cursor, unmet->archive, &query);
+    enum sb_code code;
 
-    while (!code && !(code = sb_cursor_next(cursor, &entry)))
-        code = each(unmet, &entry);
-    sb_cursor_free(cursor);
+    TRY(sb_cursor_open(&cursor, unmet->archive, &query));
+    while (!(code = sb_cursor_next(cursor, &entry)))
+        TRY(each(unmet, &entry));
     return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code know_moved(struct sb_unmet *unmet)
 {
-    enum sb_code code = sb_database_run(
+    unmet->knows_moved = true;
+    TRY(sb_database_run(
         unmet->db,
         "CREATE TABLE moved (row INTEGER PRIMARY KEY, size INTEGER, mtime_ns INTEGER,"
         " crc32c INTEGER, name BLOB, shard INTEGER, offset INTEGER, taken INTEGER DEFAULT 0);"
-        "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)");
-
-    unmet->knows_moved = true;
-    if (!code)
-        code = SB_PREPARE(
-            unmet->db,
-            {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name, shard,"
-                                " offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
-            {&unmet->find_moved, "SELECT row, crc32c, shard, offset FROM moved WHERE size = ?1"
-                                 " AND mtime_ns = ?2 AND taken = 0 ORDER BY row LIMIT 1"},
-            {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
-            {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"});
-    if (!code)
-        code = sb_shards_open(&unmet->shards, unmet->archive);
-    return code ? code : each_file(unmet, add_moved);
+        "CREATE INDEX moved_size ON moved (size, mtime_ns, taken)"));
+    TRY(SB_PREPARE(
+        unmet->db,
+        {&unmet->add_moved, "INSERT INTO moved (row, size, mtime_ns, crc32c, name, shard,"
+                            " offset) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+        {&unmet->find_moved, "SELECT row, crc32c, shard, offset FROM moved WHERE size = ?1"
+                             " AND mtime_ns = ?2 AND taken = 0 ORDER BY row LIMIT 1"},
+        {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
+        {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"}));
+    TRY(sb_shards_open(&unmet->shards, unmet->archive));
+    return each_file(unmet, add_moved);
 }
 
 /* Are a size and time noted among the bits? Notes them, if `note`. */
@@ -187,14 +183,6 @@ static enum sb_code note_time(struct sb_unmet *unmet, const struct sb_entry *ent
     return SB_OK;
 }
 
-static enum sb_code note_times(struct sb_unmet *unmet)
-{
-    unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
-    if (!unmet->times)
-        return sb_fail_memory();
-    return open_archive(unmet) ? sb_error()->code : each_file(unmet, note_time);
-}
-
 /* The names that come are looked for once a new file may be an old one. SB_NOENT: it is none. */
 static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *entry)
 {
@@ -202,8 +190,13 @@ static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *e
         return SB_OK;
     if (!unmet->options.foresee)
         return SB_NOENT;
-    if (!unmet->times && note_times(unmet))
-        return sb_error()->code;
+    if (!unmet->times) {
+        unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
+        if (!unmet->times)
+            return sb_fail_memory();
+        TRY(open_archive(unmet));
+        TRY(each_file(unmet, note_time));
+    }
     if (!has_time(unmet, entry, false))
         return SB_NOENT;
     unmet->foresees = true;
@@ -218,8 +211,8 @@ enum sb_code sb_unmet_find_moved(struct sb_unmet *unmet, const struct sb_entry *
     if (entry->type != SB_FILE || entry->size <= 0 || !(entry->has & SB_HAS_MTIME))
         return SB_NOENT;
     TRY(foresee_for(unmet, entry));
-    if (!unmet->knows_moved && know_moved(unmet))
-        return sb_error()->code;
+    if (!unmet->knows_moved)
+        TRY(know_moved(unmet));
     *old = (struct sb_entry){.size = entry->size};
     SB_BIND(unmet->find_moved, entry->size, entry->mtime_ns);
     if (sb_database_row(unmet->find_moved, &code)) {
@@ -311,20 +304,16 @@ bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t si
 
 enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may)
 {
-    struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code = SB_OK;
 
     *may = unmet->options.removes;
     if (!*may || (!unmet->options.filter && !unmet->protected))
         return SB_OK;
-    code = open_names(unmet, &cursor, dir->path, true, true);
-    while (!code && *may) {
-        code = sb_cursor_next(cursor, &entry);
-        if (!code)
-            code = may_go(unmet, &entry, may);
-    }
-    sb_cursor_free(cursor);
+    TRY(open_names(unmet, &cursor, dir->path, true, true));
+    while (*may && !(code = sb_cursor_next(cursor, &entry)))
+        TRY(may_go(unmet, &entry, may));
     return code == SB_END ? SB_OK : code;
 }
 
@@ -377,53 +366,31 @@ static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entr
 /* Directories first, so that all are there which something that stays may keep. */
 static enum sb_code find(struct sb_unmet *unmet, bool dirs)
 {
-    struct sb_cursor *cursor = NULL;
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
-    enum sb_code code = open_names(unmet, &cursor, unmet->options.under, dirs, !dirs);
+    enum sb_code code;
 
     unmet->kept_any = false;
-    while (!code) {
-        code = sb_cursor_next(cursor, &entry);
-        if (!code)
-            code = consider(unmet, &entry);
-    }
-    sb_cursor_free(cursor);
+    TRY(open_names(unmet, &cursor, unmet->options.under, dirs, !dirs));
+    while (!(code = sb_cursor_next(cursor, &entry)))
+        TRY(consider(unmet, &entry));
     return code == SB_END ? SB_OK : code;
 }
 
-/* Was every file of the index met? */
-static enum sb_code met_all_files(struct sb_unmet *unmet, bool *all)
-{
-    int64_t count = 0;
-    enum sb_code code = sb_database_integer(sb_archive_database(unmet->archive),
-                                            "SELECT count(*) FROM main.files", 0, &count);
-
-    *all = !code && count == unmet->files.count;
-    return code;
-}
-
+/* Files are looked for unless no directory goes, and every file of the index was met. */
 static enum sb_code find_going(struct sb_unmet *unmet)
 {
-    int64_t dirs = 0;
-    bool none = false;
-    enum sb_code code = find(unmet, true);
+    int64_t dirs, files;
 
-    if (!code)
-        code = sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs);
-    if (!code && dirs == 0)
-        code = met_all_files(unmet, &none);
-    return code || none ? code : find(unmet, false);
-}
-
-static enum sb_code check_number(const struct sb_unmet *unmet)
-{
-    int64_t count;
-
-    if (unmet->files.partial || unmet->dirs.partial)
-        return sb_fail(SB_LIMIT, "%s: has too many rows to know what is to be removed",
-                       unmet->options.archive);
-    TRY(sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &count));
-    return sb_change_check_removals(unmet->options.archive, count, unmet->options.most);
+    TRY(find(unmet, true));
+    TRY(sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs));
+    if (dirs == 0) {
+        TRY(sb_database_integer(sb_archive_database(unmet->archive),
+                                "SELECT count(*) FROM main.files", 0, &files));
+        if (files == unmet->files.count)
+            return SB_OK;
+    }
+    return find(unmet, false);
 }
 
 static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,
@@ -442,9 +409,9 @@ static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,
 static enum sb_code drop_all(struct sb_unmet *unmet, struct sb_writer *writer,
                              const struct sb_change_report *report, struct sb_unmet_counts *counts)
 {
-    struct sqlite3_stmt *rows = NULL;
-    enum sb_code code =
-        SB_PREPARE(unmet->db, {&rows, "SELECT name, type, size FROM going ORDER BY name DESC"});
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *rows = NULL;
+    enum sb_code code = sb_database_prepare(
+        unmet->db, &rows, "SELECT name, type, size FROM going ORDER BY name DESC");
 
     while (sb_database_row(rows, &code)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
@@ -456,21 +423,22 @@ static enum sb_code drop_all(struct sb_unmet *unmet, struct sb_writer *writer,
         sb_change_report(report, &entry, SB_CHANGE_REMOVED);
         code = drop(&entry, writer, counts);
     }
-    sqlite3_finalize(rows);
     return code;
 }
 
 enum sb_code sb_unmet_remove(struct sb_unmet *unmet, struct sb_writer *writer,
                              const struct sb_change_report *report, struct sb_unmet_counts *counts)
 {
-    enum sb_code code = open_archive(unmet);
+    int64_t going;
 
     *counts = (struct sb_unmet_counts){0};
-    if (!code)
-        code = sb_database_run(sb_archive_database(unmet->archive), SMALL_CACHE);
-    if (!code)
-        code = find_going(unmet);
-    if (!code)
-        code = check_number(unmet);
-    return code ? code : drop_all(unmet, writer, report, counts);
+    TRY(open_archive(unmet));
+    TRY(sb_database_run(sb_archive_database(unmet->archive), SMALL_CACHE));
+    TRY(find_going(unmet));
+    if (unmet->files.partial || unmet->dirs.partial)
+        return sb_fail(SB_LIMIT, "%s: has too many rows to know what is to be removed",
+                       unmet->options.archive);
+    TRY(sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &going));
+    TRY(sb_change_check_removals(unmet->options.archive, going, unmet->options.most));
+    return drop_all(unmet, writer, report, counts);
 }

@@ -30,8 +30,7 @@ void sb_cache_free(struct sb_cache *cache)
 enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_t count,
                            const struct sb_notify *notify)
 {
-    struct sb_cache *cache = calloc(1, sizeof(*cache));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_cache_freep) struct sb_cache *cache = calloc(1, sizeof(*cache));
 
     *out = NULL;
     if (!cache)
@@ -40,19 +39,14 @@ enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->dirs = calloc(count + 1, sizeof(*cache->dirs));
     if (!cache->dirs)
-        code = sb_fail_memory();
-    for (size_t i = 0; !code && i < count; i++) {
+        return sb_fail_memory();
+    for (size_t i = 0; i < count; i++) {
         cache->dirs[i] = strdup(dirs[i]);
         if (!cache->dirs[i])
-            code = sb_fail_memory();
-        else
-            code = sb_cache_list_segments(cache, cache->dir_count++);
+            return sb_fail_memory();
+        TRY(sb_cache_list_segments(cache, cache->dir_count++));
     }
-    if (code) {
-        sb_cache_free(cache);
-        return code;
-    }
-    *out = cache;
+    *out = TAKE(cache);
     return SB_OK;
 }
 

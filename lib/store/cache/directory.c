@@ -1,6 +1,7 @@
 #include "store/cache/impl.h"
 
 #include "core/array.h"
+#include "core/io.h"
 #include "store/cache/names.h"
 
 #include <dirent.h>
@@ -38,37 +39,31 @@ enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir)
 {
     uint32_t first = cache->segment_count;
     size_t capacity = cache->segment_count;
+    CLEANUP(sb_freep) char *path = NULL;
+    CLEANUP(closedirp) DIR *stream = NULL;
     struct dirent *entry;
-    enum sb_code code = SB_OK;
     int64_t number;
-    char *path;
-    DIR *stream;
 
     if (asprintf(&path, "%s/segments", cache->dirs[dir]) < 0)
         return sb_fail_memory();
     stream = opendir(path);
     if (!stream && errno == ENOENT && access(cache->dirs[dir], F_OK))
-        code = sb_fail_errno(ENOENT, "%s", cache->dirs[dir]);
-    else if (!stream && (errno == ENOENT || errno == ENOTDIR))
-        code = sb_fail(SB_FORMAT,
-                       "%s: is no cache of torchcachex: it has no directory "
-                       "segments",
+        return sb_fail_errno(ENOENT, "%s", cache->dirs[dir]);
+    if (!stream && (errno == ENOENT || errno == ENOTDIR))
+        return sb_fail(SB_FORMAT, "%s: is no cache of torchcachex: it has no directory segments",
                        cache->dirs[dir]);
-    else if (!stream)
-        code = sb_fail_errno(errno, "%s", path);
-    while (!code && (errno = 0, entry = readdir(stream))) {
+    if (!stream)
+        return sb_fail_errno(errno, "%s", path);
+    while (errno = 0, (entry = readdir(stream))) {
         if (sb_cache_segment_number(entry->d_name, &number))
-            code = add(cache, &capacity, dir, path, entry->d_name, number);
+            TRY(add(cache, &capacity, dir, path, entry->d_name, number));
     }
-    if (!code && errno)
-        code = sb_fail_errno(errno, "%s", path);
-    if (stream)
-        closedir(stream);
-    free(path);
-    if (!code && cache->segment_count > first)
+    if (errno)
+        return sb_fail_errno(errno, "%s", path);
+    if (cache->segment_count > first)
         qsort(cache->segments + first, cache->segment_count - first, sizeof(*cache->segments),
               compare);
-    return code;
+    return SB_OK;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -76,71 +71,68 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the name of a cache to those that were found. */
-static enum sb_code note_cache(const char *parent, const char *name, char ***names, size_t *count)
+struct names {
+    char **all;
+    size_t count;
+};
+
+static void release_names(struct names *names)
 {
-    char **grown, *path;
-    bool found;
+    for (size_t i = 0; i < names->count; i++)
+        free(names->all[i]);
+    free(names->all);
+}
+
+/* Adds the name, if it is that of a cache. */
+static enum sb_code note_cache(const char *parent, const char *name, struct names *names)
+{
+    CLEANUP(sb_freep) char *path = NULL;
+    char **grown;
 
     if (name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2])))
         return SB_OK;
     if (asprintf(&path, "%s/%s", parent, name) < 0)
         return sb_fail_memory();
-    found = sb_is_cache(path);
-    free(path);
-    if (!found)
+    if (!sb_is_cache(path))
         return SB_OK;
-    grown = reallocarray(*names, *count + 1, sizeof(**names));
+    grown = reallocarray(names->all, names->count + 1, sizeof(*grown));
     if (!grown)
         return sb_fail_memory();
-    *names = grown;
-    grown[*count] = strdup(name);
-    if (!grown[*count])
+    names->all = grown;
+    grown[names->count] = strdup(name);
+    if (!grown[names->count])
         return sb_fail_memory();
-    ++*count;
+    names->count++;
     return SB_OK;
-}
-
-static enum sb_code find_caches(const char *parent, char ***names, size_t *count)
-{
-    DIR *stream = opendir(parent);
-    struct dirent *entry;
-    enum sb_code code = SB_OK;
-
-    if (!stream)
-        return sb_fail_errno(errno, "%s", parent);
-    while (!code && (errno = 0, entry = readdir(stream))) {
-        if (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)
-            code = note_cache(parent, entry->d_name, names, count);
-    }
-    if (!code && errno)
-        code = sb_fail_errno(errno, "%s", parent);
-    closedir(stream);
-    if (!code && *count > 0)
-        qsort(*names, *count, sizeof(**names), compare_names);
-    return code;
 }
 
 enum sb_code sb_cache_list(const char *path,
                            enum sb_code (*each)(void *context, const char *path, const char *name),
                            void *context)
 {
-    char **names = NULL, *full;
-    size_t count = 0;
-    enum sb_code code = find_caches(path, &names, &count);
+    CLEANUP(release_names) struct names names = {0};
+    CLEANUP(closedirp) DIR *stream = opendir(path);
+    struct dirent *entry;
 
-    for (size_t i = 0; !code && i < count; i++) {
-        if (asprintf(&full, "%s/%s", path, names[i]) < 0) {
-            code = sb_fail_memory();
-            break;
-        }
-        code = each(context, full, names[i]);
-        free(full);
+    if (!stream)
+        return sb_fail_errno(errno, "%s", path);
+    while (errno = 0, (entry = readdir(stream))) {
+        if (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)
+            TRY(note_cache(path, entry->d_name, &names));
     }
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    return code ? code : count > 0 ? SB_OK : SB_END;
+    if (errno)
+        return sb_fail_errno(errno, "%s", path);
+    closedir(TAKE(stream));
+    if (names.count > 0)
+        qsort(names.all, names.count, sizeof(*names.all), compare_names);
+    for (size_t i = 0; i < names.count; i++) {
+        CLEANUP(sb_freep) char *full = NULL;
+
+        if (asprintf(&full, "%s/%s", path, names.all[i]) < 0)
+            return sb_fail_memory();
+        TRY(each(context, full, names.all[i]));
+    }
+    return names.count > 0 ? SB_OK : SB_END;
 }
 
 /* Is it a cache? */
@@ -172,18 +164,15 @@ static enum content look_into(int fd)
 
 bool sb_is_cache(const char *path)
 {
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), segments;
-    enum content content = OTHERS;
-    bool found;
+    CLEANUP(sb_closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    enum content content;
+    int segments;
 
     if (dir < 0)
         return false;
     segments = openat(dir, "segments", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (segments >= 0)
-        content = look_into(segments);
-    found = content == SEGMENTS ||
-            (content == NOTHING && (faccessat(dir, "index.pkl", F_OK, 0) == 0 ||
-                                    faccessat(dir, "schema.json", F_OK, 0) == 0));
-    close(dir);
-    return found;
+    content = segments < 0 ? OTHERS : look_into(segments);
+    return content == SEGMENTS ||
+           (content == NOTHING && (faccessat(dir, "index.pkl", F_OK, 0) == 0 ||
+                                   faccessat(dir, "schema.json", F_OK, 0) == 0));
 }

@@ -125,11 +125,6 @@ static void release_search(struct search *search)
     free(search->indexed);
 }
 
-static bool is_indexed(const struct search *search, uint32_t segment)
-{
-    return search->indexed[segment / 64] >> (segment % 64) & 1;
-}
-
 /* The segment of that number in the directory. */
 static bool find_segment(struct indexed_dir *dir, int64_t number)
 {
@@ -173,31 +168,26 @@ static void forget_index(const struct indexed_dir *dir)
     }
 }
 
-/* One that cannot be opened is as none. */
-static enum sb_code read_mapped(struct indexed_dir *dir, const char *name)
-{
-    struct sb_mapping *mapping;
-    enum sb_code code = IGNORED(sb_file_map_path(&mapping, name));
-
-    if (!code) {
-        code = IGNORED(sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, dir));
-        if (!code)
-            code = IGNORED(sb_mapping_check(mapping));
-        sb_mapping_free(mapping);
-    }
-    if (code)
-        forget_index(dir);
-    return code == SB_NOMEM ? sb_fail_memory() : SB_OK;
-}
-
-static enum sb_code read_index(struct search *search, size_t number, uint32_t first, uint32_t end)
+/* Of the segments from `first` to `end`. One that cannot be opened is as none. */
+static enum sb_code read_index(struct search *search, const char *cache, uint32_t first,
+                               uint32_t end)
 {
     struct indexed_dir dir = {.search = search, .first = first, .end = end, .last = first};
     CLEANUP(sb_freep) char *name = NULL;
+    CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
+    enum sb_code code;
 
-    if (asprintf(&name, "%s/index.pkl", search->cache->dirs[number]) < 0)
+    if (asprintf(&name, "%s/index.pkl", cache) < 0)
         return sb_fail_memory();
-    return read_mapped(&dir, name);
+    code = IGNORED(sb_file_map_path(&mapping, name));
+    if (!code)
+        code =
+            IGNORED(sb_pickle_index_read(mapping->data, (size_t)mapping->size, take_entry, &dir));
+    if (!code)
+        code = IGNORED(sb_mapping_check(mapping));
+    if (code)
+        forget_index(&dir);
+    return code == SB_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
 static enum sb_code read_indexes(struct search *search)
@@ -208,7 +198,7 @@ static enum sb_code read_indexes(struct search *search)
     for (size_t i = 0; i < cache->dir_count; i++, first = end) {
         while (end < cache->segment_count && cache->segments[end].dir == i)
             end++;
-        TRY(read_index(search, i, first, end));
+        TRY(read_index(search, cache->dirs[i], first, end));
     }
     return SB_OK;
 }
@@ -301,17 +291,6 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
     return sb_mapping_check(map->mapping);
 }
 
-/* Keys that were found in a segment that is then given up are nowhere again. */
-static void forget_segment(struct search *search, uint32_t segment)
-{
-    for (size_t i = 0; i < search->count; i++) {
-        if (search->places[i].segment == segment) {
-            search->places[i] = nowhere;
-            search->open++;
-        }
-    }
-}
-
 static enum sb_code scan_segment(struct search *search, uint32_t segment)
 {
     struct sb_cache_map *map;
@@ -323,7 +302,13 @@ static enum sb_code scan_segment(struct search *search, uint32_t segment)
     sb_cache_leave(search->cache, map);
     if (!code)
         return SB_OK;
-    forget_segment(search, segment);
+    /* Keys that were found in it are nowhere again. */
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->places[i].segment == segment) {
+            search->places[i] = nowhere;
+            search->open++;
+        }
+    }
     code = sb_cache_give_up(search->cache, segment);
     return code == SB_END ? SB_OK : code;
 }
@@ -347,23 +332,12 @@ static enum sb_code scan(struct search *search)
                  wanted_find(&search->wanted, key->text, key->size) == i)
             search->open++;
     }
-    for (uint32_t i = search->cache->segment_count; i > 0; i--) {
+    for (uint32_t i = search->cache->segment_count; i-- > 0;) {
+        bool indexed = search->indexed[i / 64] >> (i % 64) & 1;
+
         TRY(sb_heed_interrupt());
-        if (search->open > 0 || (i - 1 > lowest && !is_indexed(search, i - 1)))
-            TRY(scan_segment(search, i - 1));
-    }
-    return SB_OK;
-}
-
-static enum sb_code look_everywhere(struct search *search)
-{
-    TRY(read_indexes(search));
-    TRY(check_hints(search));
-    TRY(scan(search));
-    for (size_t i = 0; i < search->count; i++) {
-        const struct sb_row_key *key = &search->keys[i];
-
-        search->places[i] = search->places[wanted_find(&search->wanted, key->text, key->size)];
+        if (search->open > 0 || (i > lowest && !indexed))
+            TRY(scan_segment(search, i));
     }
     return SB_OK;
 }
@@ -378,5 +352,12 @@ enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys
         places[i] = nowhere;
     TRY(wanted_make(&search.wanted, keys, count));
     search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
-    return search.indexed ? look_everywhere(&search) : sb_fail_memory();
+    if (!search.indexed)
+        return sb_fail_memory();
+    TRY(read_indexes(&search));
+    TRY(check_hints(&search));
+    TRY(scan(&search));
+    for (size_t i = 0; i < count; i++)
+        places[i] = places[wanted_find(&search.wanted, keys[i].text, keys[i].size)];
+    return SB_OK;
 }

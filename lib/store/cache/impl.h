@@ -1,7 +1,7 @@
 /*
  * What the parts of a cache's reader share: cache.c (opening, and what is said of segments),
  * cache/directory.c (which segments there are), cache/layout.c (what columns mean), cache/map.c
- * (segments mapped, some at a time), cache/rows.c (rows in order, and which of them count),
+ * (segments mapped, some at a time), cache/live.c (rows in order, and which of them count),
  * cache/find.c (rows by their keys), cache/reader.c (values).
  *
  * Internal to lib/store/cache*.c.

@@ -1,5 +1,6 @@
 #include "store/cache/index.h"
 
+#include "core/io.h"
 #include "store/cache/names.h"
 #include "store/out/out_file.h"
 
@@ -106,22 +107,6 @@ static enum sb_code changed(const struct index_writer *writer)
                    writer->dir);
 }
 
-/* Are there as many segments as the cache has? Their numbers only grow. */
-static enum sb_code count_segments(struct index_writer *writer, DIR *dir)
-{
-    struct dirent *entry;
-    uint32_t count = 0;
-    int64_t number;
-
-    while (errno = 0, (entry = readdir(dir)))
-        count += sb_cache_segment_number(entry->d_name, &number);
-    if (errno)
-        return sb_fail_errno(errno, "%s/segments", writer->dir);
-    return count == writer->segments ? SB_OK : changed(writer);
-}
-
-FREEP(closedir, DIR)
-
 /* What a job has written since the cache was opened is newer than what would replace it. */
 static enum sb_code look_again(struct index_writer *writer)
 {
@@ -130,16 +115,26 @@ static enum sb_code look_again(struct index_writer *writer)
     bool existing = stat(writer->index.path, &now) == 0;
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
     CLEANUP(closedirp) DIR *dir = NULL;
+    struct dirent *entry;
+    uint32_t count = 0;
+    int64_t number;
 
     if (existing != writer->index.existing ||
         (existing && (now.st_ino != before->st_ino || now.st_size != before->st_size ||
                       now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
                       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)))
         return changed(writer);
+    /* Are there as many segments as the cache has? Their numbers only grow. */
     if (sb_buf_add_format(&path, "%s/segments", writer->dir))
         return sb_fail_memory();
     dir = opendir(path.data);
-    return dir ? count_segments(writer, dir) : sb_fail_errno(errno, "%s", path.data);
+    if (!dir)
+        return sb_fail_errno(errno, "%s", path.data);
+    while (errno = 0, (entry = readdir(dir)))
+        count += sb_cache_segment_number(entry->d_name, &number);
+    if (errno)
+        return sb_fail_errno(errno, "%s", path.data);
+    return count == writer->segments ? SB_OK : changed(writer);
 }
 
 static void release_writer(struct index_writer *writer)

@@ -37,44 +37,28 @@ static void add(struct sb_key_table *table, const struct sb_cache_row *row)
                                         .row = (uint32_t)row->place.row};
 }
 
-/* Called before all keys are read to find how many rows count. SB_LIMIT: a table could not hold
- * them if all did. */
-static enum sb_code check_rows(struct sb_cache *cache)
+static enum sb_code fill(struct sb_key_table *table)
 {
     struct sb_cache_segment segment;
-    int64_t rows = 0;
+    int64_t rows = 0, left;
+    struct sb_cache_row row;
+    enum sb_code code;
 
-    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
-        TRY(sb_cache_segment(cache, i, &segment));
+    /* Before all keys are read to find how many rows count: a table could not hold more. */
+    for (uint32_t i = 0; i < sb_cache_segment_count(table->cache); i++) {
+        TRY(sb_cache_segment(table->cache, i, &segment));
         if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > SB_KEY_TABLE_ROWS)
             return sb_fail(SB_LIMIT, "there are too many rows for a table");
     }
-    return SB_OK;
-}
-
-static enum sb_code allocate(struct sb_key_table *table, int64_t keys)
-{
+    TRY(sb_cache_count(table->cache, &rows, &left));
     table->capacity = 16;
-    while (table->capacity - table->capacity / 3 <= (uint64_t)keys)
+    while (table->capacity - table->capacity / 3 <= (uint64_t)left)
         table->capacity *= 2;
     table->entries = reallocarray(NULL, table->capacity, sizeof(*table->entries));
     if (!table->entries)
         return sb_fail_memory();
     for (size_t i = 0; i < table->capacity; i++)
         table->entries[i].segment = SB_CACHE_NOWHERE;
-    return SB_OK;
-}
-
-static enum sb_code fill(struct sb_key_table *table)
-{
-    int64_t rows, keys, left;
-    struct sb_cache_row row;
-    enum sb_code code;
-
-    TRY(check_rows(table->cache));
-    TRY(sb_cache_count(table->cache, &rows, &keys));
-    TRY(allocate(table, keys));
-    left = keys;
     sb_cache_rewind(table->cache);
     while (!(code = sb_cache_next(table->cache, &row))) {
         if (!row.superseded && left-- > 0)
@@ -142,9 +126,9 @@ static bool find(struct sb_key_table *table, const struct sb_row_key *key,
 bool sb_key_table_find(struct sb_key_table *table, const struct sb_row_key *keys, size_t count,
                        struct sb_cache_place *places)
 {
-    bool readable = true;
-
-    for (size_t i = 0; readable && i < count; i++)
-        readable = find(table, &keys[i], &places[i]);
-    return readable;
+    for (size_t i = 0; i < count; i++) {
+        if (!find(table, &keys[i], &places[i]))
+            return false;
+    }
+    return true;
 }

@@ -92,26 +92,18 @@ static bool is_there(const struct columns *columns, const char *name)
     return false;
 }
 
-/* Does the name end so? *size: what is before. */
-static bool ends_in(const char *name, const char *end, size_t *size)
-{
-    size_t whole = strlen(name), of_end = strlen(end);
-
-    if (whole < of_end || strcmp(name + whole - of_end, end) != 0)
-        return false;
-    *size = whole - of_end;
-    return true;
-}
-
 /* Is it a column of values, or of blobs? *name_size: of the name before '_', which a single array
  * or blob (!named) lacks. */
 static bool has_values(const struct sb_arrow_column *column, bool named, size_t *name_size)
 {
-    const char *end = column->type == SB_ARROW_BINARY ? "_" BLOB : "_" DATA;
+    const char *end = (column->type == SB_ARROW_BINARY ? "_" BLOB : "_" DATA) + !named;
+    size_t size = strlen(column->name), end_size = strlen(end);
 
-    if (column->type == SB_ARROW_TEXT)
+    if (column->type == SB_ARROW_TEXT || size < end_size ||
+        strcmp(column->name + size - end_size, end) != 0)
         return false;
-    return ends_in(column->name, named ? end : end + 1, name_size) && (named || *name_size == 0);
+    *name_size = size - end_size;
+    return named || size == end_size;
 }
 
 static enum sb_code add_field(const struct columns *columns, size_t at, bool named,
@@ -166,22 +158,6 @@ static bool are_numbered(const struct sb_cache_layout *layout)
     return true;
 }
 
-/* JSON that is none says nothing. */
-static enum sb_code query_schema(sqlite3 *db, const struct sb_buf *text, bool *list)
-{
-    static const char query[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
-    sqlite3_stmt *statement = NULL;
-    int result;
-
-    TRY(sb_database_prepare(db, &statement, query));
-    result = sqlite3_bind_text(statement, 1, text->data, (int)text->size, SQLITE_STATIC);
-    if (result == SQLITE_OK)
-        result = sqlite3_step(statement);
-    *list = result == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
-    sqlite3_finalize(statement);
-    return result == SQLITE_NOMEM ? sb_fail_memory() : SB_OK;
-}
-
 enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out)
 {
     CLEANUP(sb_closep) int fd = -1;
@@ -207,18 +183,26 @@ enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out)
     return SB_OK;
 }
 
-/* What cannot be read says nothing, either. */
+/* What cannot be read says nothing; nor does JSON that is none. */
 static enum sb_code is_list(const char *dir, bool *list)
 {
+    static const char query[] = "SELECT json_extract(?1, '$.output_structure') = 'list'";
     CLEANUP(sb_buf_release) struct sb_buf text = {0};
     CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     enum sb_code code = sb_cache_load_schema(dir, &text);
+    int result;
 
     *list = false;
     if (code)
         return code == SB_NOMEM ? code : SB_OK;
     TRY(sb_database_open_private(&db, dir));
-    return query_schema(db, &text, list);
+    TRY(sb_database_prepare(db, &statement, query));
+    result = sqlite3_bind_text(statement, 1, text.data, (int)text.size, SQLITE_STATIC);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    *list = result == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    return result == SQLITE_NOMEM ? sb_fail_memory() : SB_OK;
 }
 
 static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir, bool named,

@@ -53,32 +53,6 @@ static bool add_key(struct pass *pass, const struct known_key *key)
     return false;
 }
 
-static enum sb_code supersede(struct pass *pass, struct sb_cache_file *file, int64_t row)
-{
-    if (!file->superseded)
-        file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
-    if (!file->superseded)
-        return sb_fail_memory();
-    file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
-    pass->superseded++;
-    return SB_OK;
-}
-
-static enum sb_code pass_row(struct pass *pass, struct sb_cache_file *file,
-                             const struct sb_cache_map *map, int64_t row, int64_t *touched)
-{
-    struct known_key hash;
-    struct sb_row_key key;
-
-    TRY(sb_cache_key(map, file, row, &key));
-    sb_cache_map_touch(map, touched, key.size);
-    hash = hash_key(pass, &key);
-    /* The table is entered by the low bits. */
-    if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
-        return SB_OK;
-    return add_key(pass, &hash) ? supersede(pass, file, row) : SB_OK;
-}
-
 /* Rows of a segment that is given up in the end must not have superseded others. */
 static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb_cache_map *map)
 {
@@ -94,8 +68,25 @@ static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
 {
     int64_t touched = 0;
 
-    for (int64_t row = file->rows - 1; row >= 0; row--)
-        TRY(pass_row(pass, file, map, row, &touched));
+    for (int64_t row = file->rows - 1; row >= 0; row--) {
+        struct known_key hash;
+        struct sb_row_key key;
+
+        TRY(sb_cache_key(map, file, row, &key));
+        sb_cache_map_touch(map, &touched, key.size);
+        hash = hash_key(pass, &key);
+        /* The table is entered by the low bits. */
+        if (pass->parts > 1 && (hash.second >> 32) * pass->parts >> 32 != pass->part)
+            continue;
+        if (!add_key(pass, &hash))
+            continue;
+        if (!file->superseded)
+            file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
+        if (!file->superseded)
+            return sb_fail_memory();
+        file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
+        pass->superseded++;
+    }
     return sb_mapping_check(map->mapping);
 }
 
@@ -143,14 +134,6 @@ static enum sb_code count_rows(struct sb_cache *cache)
     return SB_OK;
 }
 
-static void forget_superseded(struct sb_cache *cache)
-{
-    for (uint32_t i = 0; i < cache->segment_count; i++) {
-        free(cache->segments[i].superseded);
-        cache->segments[i].superseded = NULL;
-    }
-}
-
 static enum sb_code make_table(struct pass *pass, struct known_key **table)
 {
     size_t most = TABLE_BYTES / sizeof(*pass->table);
@@ -173,7 +156,8 @@ static enum sb_code make_table(struct pass *pass, struct known_key **table)
 static enum sb_code pass_all(struct pass *pass)
 {
     pass->superseded = 0;
-    forget_superseded(pass->cache);
+    for (uint32_t i = 0; i < pass->cache->segment_count; i++)
+        free(TAKE(pass->cache->segments[i].superseded));
     for (pass->part = 0; pass->part < pass->parts; pass->part++) {
         memset(pass->table, 0, pass->slots * sizeof(*pass->table));
         for (uint32_t i = pass->cache->segment_count; i > 0; i--)
@@ -203,13 +187,6 @@ enum sb_code sb_cache_find_superseded(struct sb_cache *cache)
     return SB_OK;
 }
 
-static int64_t nth_bit(uint64_t bits, int64_t number)
-{
-    for (; number > 0; number--)
-        bits &= bits - 1;
-    return __builtin_ctzll(bits);
-}
-
 /* Looks on from where the last one was found; SB_END: it is in none of the segment's rows. */
 static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cache_file *file,
                               int64_t number, int64_t *row)
@@ -228,7 +205,9 @@ static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cach
         int64_t count = __builtin_popcountll(bits);
 
         if (number < found->live + count) {
-            *row = found->word * 64 + nth_bit(bits, number - found->live);
+            for (number -= found->live; number > 0; number--)
+                bits &= bits - 1;
+            *row = found->word * 64 + __builtin_ctzll(bits);
             return SB_OK;
         }
         found->live += count;

@@ -34,10 +34,9 @@ static enum sb_code name_segment(const struct sb_cache_file *file)
 /* Nobody else sees the map yet. */
 static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_map *map)
 {
-    enum sb_code code = sb_file_map_path(&map->mapping, file->path);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
+    TRY(sb_file_map_path(&map->mapping, file->path));
     if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size))
         code = name_segment(file);
     return sb_mapping_check(map->mapping) ? sb_error()->code : code;
@@ -65,7 +64,7 @@ static struct sb_cache_layout *find_layout(const struct sb_cache *cache, size_t 
 /* Takes the columns' description over. */
 static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_file *file,
                                const struct sb_cache_map *map, struct sb_buf *columns,
-                               struct sb_cache_layout **out)
+                               const struct sb_cache_layout **out)
 {
     struct sb_cache_layout *layout = calloc(1, sizeof(*layout));
 
@@ -84,30 +83,17 @@ static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_fil
     return SB_OK;
 }
 
-static enum sb_code settle_layout(struct sb_cache *cache, const struct sb_cache_file *file,
-                                  struct sb_cache_map *map)
-{
-    struct sb_cache_layout *layout;
-    struct sb_buf columns = {0};
-    enum sb_code code = SB_OK;
-
-    if (sb_cache_layout_describe(map->arrow, &columns)) {
-        sb_buf_release(&columns);
-        return sb_fail_memory();
-    }
-    layout = find_layout(cache, file->dir, &columns);
-    if (!layout)
-        code = add_layout(cache, file, map, &columns, &layout);
-    map->layout = layout;
-    sb_buf_release(&columns);
-    return code;
-}
-
 /* What the segment is by this map; or is it what it was by an earlier one? */
 static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
                            struct sb_cache_map *map)
 {
-    TRY(settle_layout(cache, file, map));
+    CLEANUP(sb_buf_release) struct sb_buf columns = {0};
+
+    if (sb_cache_layout_describe(map->arrow, &columns))
+        return sb_fail_memory();
+    map->layout = find_layout(cache, file->dir, &columns);
+    if (!map->layout)
+        TRY(add_layout(cache, file, map, &columns, &map->layout));
     if (file->state == CACHE_UNSEEN) {
         file->rows = sb_arrow_rows(map->arrow);
         file->bytes = map->mapping->size;

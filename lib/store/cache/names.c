@@ -33,23 +33,6 @@ static size_t digits_at(const char *text)
     return strspn(text, "0123456789abcdef");
 }
 
-static bool is_older(const char *name)
-{
-    size_t begin = strlen(OLDER);
-
-    return strncmp(name, OLDER, begin) == 0 && digits_at(name + begin) == OLDER_DIGITS &&
-           name[begin + OLDER_DIGITS] == '\0';
-}
-
-/* ".tmp", ".shardbox.tmp", or a number of 16 digits between the two dots. */
-static bool is_end(const char *end)
-{
-    if (strcmp(end, ".tmp") == 0 || strcmp(end, ".shardbox.tmp") == 0)
-        return true;
-    return *end == '.' && digits_at(end + 1) == OLDER_DIGITS &&
-           strcmp(end + 1 + OLDER_DIGITS, ".tmp") == 0;
-}
-
 /* The name of a file of a cache, and what follows it. NULL: it begins with none. */
 static const char *skip_own(const char *name)
 {
@@ -72,11 +55,19 @@ static const char *skip_own(const char *name)
 
 bool sb_cache_is_leftover(const char *name)
 {
+    static const size_t older = sizeof(OLDER) - 1;
     const char *end;
 
-    if (is_older(name) || strcmp(name, ".index.pkl" SB_OUT_SUFFIX) == 0 ||
-        strcmp(name, ".schema.json" SB_OUT_SUFFIX) == 0)
+    if (strcmp(name, ".index.pkl" SB_OUT_SUFFIX) == 0 ||
+        strcmp(name, ".schema.json" SB_OUT_SUFFIX) == 0 ||
+        (strncmp(name, OLDER, older) == 0 && digits_at(name + older) == OLDER_DIGITS &&
+         !name[older + OLDER_DIGITS]))
         return true;
     end = skip_own(name);
-    return end && is_end(end);
+    if (!end)
+        return false;
+    /* ".tmp", ".shardbox.tmp", or a number of 16 digits between the two dots. */
+    return strcmp(end, ".tmp") == 0 || strcmp(end, ".shardbox.tmp") == 0 ||
+           (*end == '.' && digits_at(end + 1) == OLDER_DIGITS &&
+            strcmp(end + 1 + OLDER_DIGITS, ".tmp") == 0);
 }

@@ -86,11 +86,6 @@ static inline enum sb_code next_opcode(struct pickle *pickle, int *opcode)
     }
 }
 
-static inline bool is_text(int opcode)
-{
-    return opcode == OP_SHORT_BINUNICODE || opcode == OP_BINUNICODE || opcode == OP_BINUNICODE8;
-}
-
 static inline enum sb_code read_text(struct pickle *pickle, int opcode,
                                      struct sb_pickle_entry *entry)
 {
@@ -161,7 +156,7 @@ static enum sb_code expect(struct pickle *pickle, int wanted)
 static inline enum sb_code read_entry(struct pickle *pickle, int opcode,
                                       struct sb_pickle_entry *entry)
 {
-    if (!is_text(opcode))
+    if (opcode != OP_SHORT_BINUNICODE && opcode != OP_BINUNICODE && opcode != OP_BINUNICODE8)
         return fail_opcode(pickle, opcode);
     TRY(read_text(pickle, opcode, entry));
     TRY(read_int(pickle, &entry->segment));
@@ -189,37 +184,28 @@ static enum sb_code read_items(struct pickle *pickle, each_entry *each, void *co
     }
 }
 
-static enum sb_code read_item(struct pickle *pickle, int opcode, each_entry *each, void *context)
+enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *each, void *context)
 {
+    struct pickle pickle = {.data = data, .at = data, .end = (const unsigned char *)data + size};
+    const unsigned char *head = take(&pickle, 2);
     struct sb_pickle_entry entry = {0};
-
-    TRY(read_entry(pickle, opcode, &entry));
-    TRY(expect(pickle, OP_SETITEM));
-    return each(context, &entry);
-}
-
-static enum sb_code read_beginning(struct pickle *pickle)
-{
-    const unsigned char *head = take(pickle, 2);
+    int opcode = 0;
 
     if (!head || head[0] != OP_PROTO || head[1] < PROTOCOL_FIRST || head[1] > PROTOCOL_LAST)
         return sb_fail(SB_FORMAT, "is no pickle of protocol %d to %d", PROTOCOL_FIRST,
                        PROTOCOL_LAST);
-    return expect(pickle, OP_EMPTY_DICT);
-}
-
-enum sb_code sb_pickle_index_read(const void *data, size_t size, each_entry *each, void *context)
-{
-    struct pickle pickle = {.data = data, .at = data, .end = (const unsigned char *)data + size};
-    int opcode = 0;
-
-    TRY(read_beginning(&pickle));
+    TRY(expect(&pickle, OP_EMPTY_DICT));
     for (;;) {
         TRY(next_opcode(&pickle, &opcode));
         if (opcode == OP_STOP)
             return SB_OK;
-        TRY(opcode == OP_MARK ? read_items(&pickle, each, context)
-                              : read_item(&pickle, opcode, each, context));
+        if (opcode == OP_MARK) {
+            TRY(read_items(&pickle, each, context));
+        } else {
+            TRY(read_entry(&pickle, opcode, &entry));
+            TRY(expect(&pickle, OP_SETITEM));
+            TRY(each(context, &entry));
+        }
     }
 }
 

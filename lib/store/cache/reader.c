@@ -96,34 +96,28 @@ static enum sb_code read_shape(const struct sb_cache_reader *reader,
     return SB_OK;
 }
 
-static enum sb_code take_array(struct sb_cache_reader *reader, const struct sb_cache_field *field,
+static enum sb_code take_value(struct sb_cache_reader *reader, const struct sb_cache_field *field,
                                int64_t row, struct sb_cache_value *out)
 {
     struct sb_arrow_value value, shape;
 
-    out->array.dtype = field->dtype;
+    out->array = (struct sb_npy){.dtype = field->blob ? SB_DTYPE_NONE : field->dtype};
     TRY(take(reader, field->data, row, &value));
+    out->data = value.data;
+    out->offset = value.offset;
+    out->shape_offset = -1;
+    if (field->blob) {
+        out->array.data_size = value.count;
+        return SB_OK;
+    }
     TRY(take(reader, field->shape, row, &shape));
     TRY(read_shape(reader, &shape, &out->array));
     /* The format bounds the number of values, so that this cannot overflow. */
     if (value.count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
         return fail_value(reader, "a shape does not fit the number of values");
-    out->data = value.data;
-    out->offset = field->dtype == SB_DTYPE_BOOL ? -1 : value.offset;
+    if (field->dtype == SB_DTYPE_BOOL)
+        out->offset = -1;
     out->shape_offset = shape.offset;
-    return SB_OK;
-}
-
-static enum sb_code take_blob(struct sb_cache_reader *reader, const struct sb_cache_field *field,
-                              int64_t row, struct sb_cache_value *out)
-{
-    struct sb_arrow_value value;
-
-    TRY(take(reader, field->data, row, &value));
-    out->array.data_size = value.count;
-    out->data = value.data;
-    out->offset = value.offset;
-    out->shape_offset = -1;
     return SB_OK;
 }
 
@@ -152,16 +146,12 @@ static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_p
                                size_t number, bool made, struct sb_cache_value *out)
 {
     const struct sb_cache_field *field;
-    enum sb_code code;
 
     TRY(go_to(reader, place));
-    out->array = (struct sb_npy){.dtype = SB_DTYPE_NONE};
     if (number >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array");
     field = &reader->map->layout->fields[number];
-    code = field->blob ? take_blob(reader, field, place.row, out)
-                       : take_array(reader, field, place.row, out);
-    if (code)
+    if (take_value(reader, field, place.row, out))
         return judge(reader);
     if (made && field->dtype == SB_DTYPE_BOOL && !field->blob)
         return unpack_bools(reader, place.row, field->data, out);
@@ -184,16 +174,6 @@ enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_p
     return sb_cache_reader_check(reader);
 }
 
-static void copy_bits(const struct sb_arrow_value *value, int64_t at, size_t size, void *out)
-{
-    const unsigned char *data = value->data;
-    int64_t first = value->bit + at;
-    struct sb_arrow_value part = {
-        .data = data + first / 8, .bit = (unsigned)(first % 8), .count = (int64_t)size};
-
-    sb_arrow_unpack_bits(&part, out);
-}
-
 enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
                            size_t field, int64_t at, size_t size, void *out)
 {
@@ -212,10 +192,16 @@ enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place
         (void)fail_value(reader, "a value has become shorter");
         return judge(reader);
     }
-    if (of->dtype == SB_DTYPE_BOOL)
-        copy_bits(&value, at, size, out);
-    else if (size > 0)
+    if (of->dtype == SB_DTYPE_BOOL) {
+        int64_t first = value.bit + at;
+        struct sb_arrow_value part = {.data = (const unsigned char *)value.data + first / 8,
+                                      .bit = (unsigned)(first % 8),
+                                      .count = (int64_t)size};
+
+        sb_arrow_unpack_bits(&part, out);
+    } else if (size > 0) {
         memcpy(out, (const unsigned char *)value.data + at, size);
+    }
     reader->touched += (int64_t)size;
     return sb_cache_reader_check(reader);
 }

@@ -1,15 +1,40 @@
 /*
  * A torchcachex cache: members become fields of keys.
  *
- * In their turn the batches' members are put together to rows, one at a time; a row is written when
- * the next key begins.
+ * In their turn the batches' members, .npy files and pickles, are put together to rows, one at a
+ * time; a row is written when the next key begins. Its bytes are kept as core/spool.h says.
  */
+#include "core/number.h"
+#include "core/spool.h"
 #include "store/array/file.h"
-#include "store/cache/row_parts.h"
+#include "store/array/name.h"
+#include "store/cache/writer.h"
 #include "store/sinks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ITEM "item"
+
+/* A member of the row. */
+struct part {
+    size_t name_at; /* in names */
+    bool blob;
+    struct sb_npy array;
+    int64_t at; /* of its values in the spool */
+};
+
+struct row {
+    struct sb_spool bytes;
+    int64_t begin; /* of the present member in them */
+    struct sb_buf names;
+    struct part *parts;
+    size_t count, capacity;
+    struct sb_cache_field *fields; /* of the form, */
+    size_t *numbers;               /* and which parts they are */
+    struct sb_buf head;            /* of a .npy */
+};
 
 struct cache_sink {
     struct sb_sink sink;
@@ -22,7 +47,7 @@ struct cache_sink {
     bool spoiled;       /* something of it cannot be read */
     int64_t dropped;    /* rows that were left out for that */
     struct sb_buf item; /* its key without the prefix */
-    struct sb_row_parts row;
+    struct row row;
     struct sb_buf key;
 };
 
@@ -34,9 +59,15 @@ static struct cache_sink *to_cache(struct sb_sink *sink)
 static void free_sink(struct sb_sink *sink)
 {
     struct cache_sink *cache = to_cache(sink);
+    struct row *row = &cache->row;
 
     sb_cache_writer_free(cache->writer);
-    sb_row_parts_release(&cache->row);
+    sb_spool_release(&row->bytes);
+    sb_buf_release(&row->names);
+    sb_buf_release(&row->head);
+    free(row->parts);
+    free(row->fields);
+    free(row->numbers);
     sb_buf_release(&cache->item);
     sb_buf_release(&cache->key);
     free(cache);
@@ -78,25 +109,89 @@ static enum sb_code report_spoiled(const struct cache_sink *cache, struct sb_bat
 
 /* The row */
 
-static enum sb_code make_key(struct cache_sink *cache)
+/* SIZE_MAX: it is not the name of a tuple's field. */
+static size_t sequence_number(const char *name)
 {
-    const char *prefix = cache->options.key_prefix ? cache->options.key_prefix : "";
+    const char *digits = name + strlen(ITEM);
+    int64_t number;
 
-    if (sb_buf_set(&cache->key, prefix, strlen(prefix)) ||
-        sb_buf_add(&cache->key, cache->item.data, cache->item.size))
-        return sb_fail_memory();
-    return SB_OK;
+    if (strncmp(name, ITEM, strlen(ITEM)) != 0 || *digits < '0' || *digits > '9' ||
+        (*digits == '0' && digits[1]) || !sb_parse_integer(digits, 0, INT32_MAX, &number))
+        return SIZE_MAX;
+    return (size_t)number;
+}
+
+static void place(struct row *row, size_t field, size_t number, bool alone)
+{
+    const struct part *part = &row->parts[number];
+
+    row->fields[field] = (struct sb_cache_field){
+        .name = alone ? "" : row->names.data + part->name_at,
+        .blob = part->blob,
+        .dtype = part->array.dtype,
+    };
+    row->numbers[field] = number;
+}
+
+/* By their numbers, where they are those of a tuple, without gaps. */
+static bool place_sequence(struct row *row)
+{
+    for (size_t i = 0; i < row->count; i++)
+        row->numbers[i] = SIZE_MAX;
+    for (size_t i = 0; i < row->count; i++) {
+        size_t number = sequence_number(row->names.data + row->parts[i].name_at);
+
+        if (number >= row->count || row->numbers[number] != SIZE_MAX)
+            return false;
+        place(row, number, i, false);
+    }
+    return true;
+}
+
+static struct sb_cache_form make_form(struct row *row, bool alone, bool list)
+{
+    struct sb_cache_form form = {.fields = row->fields, .field_count = row->count};
+
+    if (!alone && place_sequence(row)) {
+        form.structure = list ? SB_CACHE_LIST : SB_CACHE_TUPLE;
+        return form;
+    }
+    for (size_t i = 0; i < row->count; i++)
+        place(row, i, i, alone);
+    form.structure = !alone ? SB_CACHE_DICT : row->parts[0].blob ? SB_CACHE_BLOB : SB_CACHE_TENSOR;
+    return form;
+}
+
+/* A sb_each_block. */
+static enum sb_code write_block(void *context, const void *data, size_t size)
+{
+    return sb_cache_writer_write(context, data, size);
 }
 
 static enum sb_code write_row(struct cache_sink *cache)
 {
+    const char *prefix = cache->options.key_prefix ? cache->options.key_prefix : "";
+    struct row *row = &cache->row;
+    struct sb_cache_form form = make_form(row, cache->alone, cache->options.list);
+    const size_t *order = NULL;
     struct sb_row_key key;
-    enum sb_code code = make_key(cache);
+    int64_t bytes = 0;
 
+    if (sb_buf_set(&cache->key, prefix, strlen(prefix)) ||
+        sb_buf_add(&cache->key, cache->item.data, cache->item.size))
+        return sb_fail_memory();
     key = (struct sb_row_key){cache->key.data, cache->key.size};
-    return code ? code
-                : sb_row_parts_write(&cache->row, cache->alone, cache->options.list, &key,
-                                     cache->writer);
+    for (size_t i = 0; i < row->count; i++)
+        bytes += row->parts[i].array.data_size;
+    TRY(sb_cache_writer_begin_row(cache->writer, &form, &key, bytes, &order));
+    for (size_t i = 0; i < row->count; i++) {
+        const struct part *part = &row->parts[row->numbers[order[i]]];
+
+        TRY(sb_cache_writer_value(cache->writer, &part->array));
+        TRY(sb_spool_feed(&row->bytes, part->at, part->array.data_size, write_block,
+                          cache->writer));
+    }
+    return sb_cache_writer_end_row(cache->writer);
 }
 
 static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch)
@@ -109,18 +204,13 @@ static enum sb_code end_row(struct cache_sink *cache, struct sb_batch *batch)
         code = write_row(cache);
     cache->dropped += cache->open && cache->spoiled;
     cache->open = cache->spoiled = false;
-    sb_row_parts_clear(&cache->row);
+    sb_spool_clear(&cache->row.bytes);
+    sb_buf_clear(&cache->row.names);
+    cache->row.count = 0;
     return code;
 }
 
 /* Members */
-
-static bool is_same_row(const struct cache_sink *cache, const struct sb_array_name *name,
-                        bool alone)
-{
-    return cache->open && !alone && !cache->alone && cache->item.size == name->item_size &&
-           memcmp(cache->item.data, name->item, name->item_size) == 0;
-}
 
 /* Its row is the present one, or begins with it. */
 static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
@@ -128,7 +218,8 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
 {
     bool alone = name->item_size == 0;
 
-    if (is_same_row(cache, name, alone))
+    if (cache->open && !alone && !cache->alone && cache->item.size == name->item_size &&
+        memcmp(cache->item.data, name->item, name->item_size) == 0)
         return SB_OK;
     TRY(end_row(cache, batch));
     cache->open = true;
@@ -139,13 +230,50 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
     return SB_OK;
 }
 
-static void take_as_key(struct sb_array_name *name)
+/* SB_INVALID: there are too many. */
+static enum sb_code begin_part(struct row *row, const struct sb_array_name *name)
 {
-    if (name->item_size == 0)
-        return;
-    name->array = name->item;
-    name->array_size += name->item_size + 1;
-    name->item_size = 0;
+    size_t capacity = row->capacity, same = capacity;
+
+    if (row->count == SB_CACHE_FIELDS_MOST)
+        return sb_fail(SB_INVALID,
+                       "%.*s: has more than %d arrays, which is all that a key "
+                       "can have; put them into directories of their own",
+                       (int)name->item_size, name->item, SB_CACHE_FIELDS_MOST);
+    TRY(sb_grow(&row->parts, &capacity, row->count, sizeof(*row->parts)));
+    TRY(sb_grow(&row->fields, &same, row->count, sizeof(*row->fields)));
+    TRY(sb_grow(&row->numbers, &row->capacity, row->count, sizeof(*row->numbers)));
+    row->begin = sb_spool_size(&row->bytes);
+    row->parts[row->count] = (struct part){
+        .name_at = row->names.size, .blob = name->form == SB_FORM_PICKLE, .at = row->begin};
+    if (sb_buf_add(&row->names, name->array, name->array_size) || sb_buf_add(&row->names, "", 1))
+        return sb_fail_memory();
+    return SB_OK;
+}
+
+/* SB_FORMAT: it is no .npy, or its bytes are not as many as it says; SB_INVALID: of a type that is
+ * not held here. The text does not name it. */
+static enum sb_code end_part(struct row *row)
+{
+    struct part *part = &row->parts[row->count++];
+    int64_t size = sb_spool_size(&row->bytes) - row->begin, values;
+    size_t head = size < (int64_t)SB_NPY_HEADER_MOST ? (size_t)size : SB_NPY_HEADER_MOST;
+
+    if (part->blob) {
+        part->array.data_size = size;
+        return SB_OK;
+    }
+    sb_buf_clear(&row->head);
+    if (sb_buf_reserve(&row->head, head + 1))
+        return sb_fail_memory();
+    TRY(sb_spool_get(&row->bytes, row->begin, row->head.data, head));
+    TRY(sb_npy_parse(&part->array, row->head.data, head));
+    values = size - (int64_t)part->array.header_size;
+    if (part->array.data_size != values)
+        return sb_fail(SB_FORMAT, "has %" PRId64 " bytes of values, where its shape says %" PRId64,
+                       values, part->array.data_size);
+    part->at = row->begin + (int64_t)part->array.header_size;
+    return SB_OK;
 }
 
 static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batch,
@@ -156,17 +284,20 @@ static enum sb_code begin_member(struct cache_sink *cache, struct sb_batch *batc
 
     if (!sb_array_name_parse(&name, entry->path, entry->path_size))
         return sb_fail(SB_INVALID, "%s: is no array", entry->path);
-    if (cache->options.single)
-        take_as_key(&name);
+    if (cache->options.single && name.item_size > 0) {
+        name.array = name.item;
+        name.array_size += name.item_size + 1;
+        name.item_size = 0;
+    }
     TRY(take_row(cache, batch, &name));
-    return sb_row_parts_begin(&cache->row, &name);
+    return begin_part(&cache->row, &name);
 }
 
 static enum sb_code end_member(struct cache_sink *cache, struct sb_batch *batch,
                                struct sb_item *item)
 {
     struct sb_error why = {0};
-    enum sb_code code = INTO(&why, sb_row_parts_end(&cache->row));
+    enum sb_code code = INTO(&why, end_part(&cache->row));
 
     if (sb_concerns_array(code)) {
         cache->spoiled = true;
@@ -199,26 +330,17 @@ static enum sb_code store_large(struct cache_sink *cache, struct sb_batch *batch
     return SB_OK;
 }
 
-static enum sb_code store_bytes(struct cache_sink *cache, struct sb_batch *batch,
-                                struct sb_item *item)
-{
-    bool last = item->state == SB_ITEM_READ || item->part_last;
-    enum sb_code code = add_block(cache, batch->data + item->data_at, item->data_size);
-
-    return code || !last ? code : end_member(cache, batch, item);
-}
-
 static enum sb_code store_item(struct cache_sink *cache, struct sb_batch *batch,
                                struct sb_item *item)
 {
-    bool begins = item->state != SB_ITEM_PART || item->part_offset == 0;
-
-    if (begins)
+    if (item->state != SB_ITEM_PART || item->part_offset == 0)
         TRY(begin_member(cache, batch, item));
     switch (item->state) {
     case SB_ITEM_READ:
     case SB_ITEM_PART:
-        return store_bytes(cache, batch, item);
+        TRY(add_block(cache, batch->data + item->data_at, item->data_size));
+        return item->state == SB_ITEM_PART && !item->part_last ? SB_OK
+                                                               : end_member(cache, batch, item);
     case SB_ITEM_LARGE:
         return store_large(cache, batch, item);
     default:
@@ -260,19 +382,16 @@ static const struct sb_sink_ops cache_ops = {
 enum sb_code sb_sink_open_cache(struct sb_sink **out, const struct sb_cache_sink_options *options)
 {
     struct cache_sink *cache = calloc(1, sizeof(*cache));
-    enum sb_code code;
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
 
     *out = NULL;
     if (!cache)
         return sb_fail_memory();
     cache->options = *options;
-    cache->row = (struct sb_row_parts){.bytes = {.beside = options->writer.path, .fd = -1}};
-    cache->sink =
-        (struct sb_sink){.ops = &cache_ops, .name = options->writer.path, .any_names = true};
-    code = sb_cache_writer_open(&cache->writer, &options->writer);
-    if (code)
-        free_sink(&cache->sink);
-    else
-        *out = &cache->sink;
-    return code;
+    cache->row = (struct row){.bytes = {.beside = options->writer.path, .fd = -1}};
+    sink = &cache->sink;
+    *sink = (struct sb_sink){.ops = &cache_ops, .name = options->writer.path, .any_names = true};
+    TRY(sb_cache_writer_open(&cache->writer, &options->writer));
+    *out = TAKE(sink);
+    return SB_OK;
 }

@@ -1,14 +1,14 @@
 #include "store/cache/source.h"
-#include "store/kind.h"
-#include <sys/stat.h>
 
 #include "core/little_endian.h"
 #include "core/number.h"
 #include "store/array/name.h"
 #include "store/array/npy.h"
+#include "store/kind.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BLOCK ((size_t)1 << 20)
 
@@ -152,28 +152,10 @@ static enum sb_code make_member(struct cache_source *source, struct part *part,
     return SB_OK;
 }
 
-static enum sb_code enter_segment(struct cache_source *source)
-{
-    if (source->entered == source->row.place.segment)
-        return SB_OK;
-    if (source->entered != SB_CACHE_NOWHERE)
-        sb_count_up(&source->bytes_before, source->segment.bytes);
-    source->entered = source->row.place.segment;
-    return sb_cache_segment(source->cache, source->entered, &source->segment);
-}
-
-static void note_progress(struct cache_source *source)
-{
-    double share = (double)source->row.place.row / (double)(source->segment.rows + 1);
-
-    if (source->base.total > 0)
-        source->base.done = source->bytes_before + (int64_t)(share * (double)source->segment.bytes);
-}
-
 static enum sb_code next_live_row(struct cache_source *source)
 {
     struct sb_cache_row *row = &source->row;
-    enum sb_code code = SB_OK;
+    double share;
 
     do {
         TRY(sb_cache_next(source->cache, row));
@@ -182,10 +164,17 @@ static enum sb_code next_live_row(struct cache_source *source)
     } while (row->superseded);
     if (sb_buf_set(&source->key, row->key.text, row->key.size))
         return sb_fail_memory();
-    code = enter_segment(source);
     source->next_part = 0;
-    note_progress(source);
-    return code;
+    if (source->entered != row->place.segment) {
+        if (source->entered != SB_CACHE_NOWHERE)
+            sb_count_up(&source->bytes_before, source->segment.bytes);
+        source->entered = row->place.segment;
+        TRY(sb_cache_segment(source->cache, source->entered, &source->segment));
+    }
+    share = (double)row->place.row / (double)(source->segment.rows + 1);
+    if (source->base.total > 0)
+        source->base.done = source->bytes_before + (int64_t)(share * (double)source->segment.bytes);
+    return SB_OK;
 }
 
 static void report_left_out(const struct cache_source *source, const char *why)
@@ -196,27 +185,19 @@ static void report_left_out(const struct cache_source *source, const char *why)
               (int)size, source->key.data, why);
 }
 
-/* SB_DAMAGED: types and shapes of what is wanted of the row cannot all be read. */
-static enum sb_code check_row(const struct cache_source *source)
-{
-    struct part part = {0};
-
-    for (size_t i = 0; i < part_count(source); i++) {
-        if (choose_part(source, i, &part))
-            TRY(read_part(source->reader, source->row.place, &part));
-    }
-    return SB_OK;
-}
-
 /* The next row that counts, and has members. */
 static enum sb_code next_row(struct cache_source *source)
 {
+    struct part part = {0};
     enum sb_code code;
 
     for (;;) {
         code = next_live_row(source);
-        if (!code && source->whole_rows)
-            code = check_row(source);
+        /* Types and shapes of all that is wanted of it. */
+        for (size_t i = 0; !code && source->whole_rows && i < part_count(source); i++) {
+            if (choose_part(source, i, &part))
+                code = read_part(source->reader, source->row.place, &part);
+        }
         if (code && code != SB_DAMAGED)
             return code;
         if (code)
@@ -231,16 +212,13 @@ static enum sb_code next_row(struct cache_source *source)
 
 static enum sb_code next_part(struct cache_source *source, struct part *part)
 {
-    enum sb_code code = SB_OK;
-
-    while (!code) {
+    for (;;) {
         while (source->next_part < part_count(source)) {
             if (choose_part(source, source->next_part++, part))
                 return SB_OK;
         }
-        code = next_row(source);
+        TRY(next_row(source));
     }
-    return code;
 }
 
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
@@ -276,16 +254,13 @@ static void free_loader(struct sb_loader *base)
 static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     struct cache_source *source = (struct cache_source *)base;
-    struct cache_loader *loader = calloc(1, sizeof(*loader));
+    CLEANUP(sb_freep) struct cache_loader *loader = calloc(1, sizeof(*loader));
 
     *out = NULL;
     if (!loader)
         return sb_fail_memory();
-    if (sb_cache_reader_new(&loader->reader, source->cache)) {
-        free(loader);
-        return sb_error()->code;
-    }
-    *out = &loader->base;
+    TRY(sb_cache_reader_new(&loader->reader, source->cache));
+    *out = &TAKE(loader)->base;
     return SB_OK;
 }
 
@@ -388,43 +363,43 @@ static const struct sb_source_ops cache_ops = {
     .stream = stream,
 };
 
-static enum sb_code begin(struct cache_source *source)
+/* own: it is the source's, which closes it. */
+static enum sb_code open_source(struct sb_source **out, struct sb_cache *cache, bool own,
+                                uint32_t only, const char *name,
+                                const struct sb_source_options *options,
+                                const struct sb_notify *notify)
 {
+    CLEANUP(sb_cache_freep) struct sb_cache *own_cache = own ? cache : NULL;
+    CLEANUP(sb_source_freep) struct sb_source *base = NULL;
+    struct cache_source *source = calloc(1, sizeof(*source));
     struct sb_cache_segment segment;
     int64_t rows, live;
 
-    TRY(sb_cache_reader_new(&source->reader, source->cache));
-    TRY(sb_cache_count(source->cache, &rows, &live));
-    for (size_t i = 0; i < source->array_count; i++) {
-        TRY(sb_cache_need_array(source->cache, source->arrays[i], source->base.name));
+    if (!source)
+        return sb_fail_memory();
+    *source = (struct cache_source){
+        .base = {.ops = &cache_ops, .name = name, .loads = true},
+        .notify = notify,
+        .cache = cache,
+        .own_cache = TAKE(own_cache),
+        .arrays = options->arrays,
+        .array_count = options->array_count,
+        .raw = options->raw_arrays,
+        .whole_rows = options->whole_items,
+        .only = only,
+        .entered = SB_CACHE_NOWHERE,
+    };
+    base = &source->base;
+    TRY(sb_cache_reader_new(&source->reader, cache));
+    TRY(sb_cache_count(cache, &rows, &live));
+    for (size_t i = 0; i < source->array_count; i++)
+        TRY(sb_cache_need_array(cache, source->arrays[i], name));
+    sb_cache_seek(cache, only == SB_CACHE_NOWHERE ? 0 : only);
+    for (uint32_t i = 0; only == SB_CACHE_NOWHERE && i < sb_cache_segment_count(cache); i++) {
+        TRY(sb_cache_segment(cache, i, &segment));
+        sb_count_up(&base->total, segment.bytes);
     }
-    if (source->only != SB_CACHE_NOWHERE) {
-        sb_cache_seek(source->cache, source->only);
-        return SB_OK;
-    }
-    sb_cache_rewind(source->cache);
-    for (uint32_t i = 0; i < sb_cache_segment_count(source->cache); i++) {
-        TRY(sb_cache_segment(source->cache, i, &segment));
-        sb_count_up(&source->base.total, segment.bytes);
-    }
-    return SB_OK;
-}
-
-static enum sb_code open_source(struct sb_source **out, struct cache_source *source,
-                                const struct sb_source_options *options)
-{
-    source->base.ops = &cache_ops;
-    source->base.loads = true;
-    source->arrays = options->arrays;
-    source->array_count = options->array_count;
-    source->raw = options->raw_arrays;
-    source->whole_rows = options->whole_items;
-    source->entered = SB_CACHE_NOWHERE;
-    if (begin(source)) {
-        free_source(&source->base);
-        return sb_error()->code;
-    }
-    *out = &source->base;
+    *out = TAKE(base);
     return SB_OK;
 }
 
@@ -432,36 +407,19 @@ enum sb_code sb_source_over_cache(struct sb_source **out, struct sb_cache *cache
                                   const char *name, const struct sb_source_options *options,
                                   const struct sb_notify *notify)
 {
-    struct cache_source *source = calloc(1, sizeof(*source));
-
     *out = NULL;
-    if (!source)
-        return sb_fail_memory();
-    source->base.name = name;
-    source->notify = notify;
-    source->cache = cache;
-    source->only = segment;
-    return open_source(out, source, options);
+    return open_source(out, cache, false, segment, name, options, notify);
 }
 
 enum sb_code sb_source_open_cache(struct sb_source **out, struct sb_input *input,
                                   const struct sb_source_options *options,
                                   const struct sb_notify *notify)
 {
-    struct cache_source *source = calloc(1, sizeof(*source));
+    struct sb_cache *cache;
 
     *out = NULL;
-    if (!source)
-        return sb_fail_memory();
-    source->base.name = input->name;
-    source->notify = notify;
-    source->only = SB_CACHE_NOWHERE;
-    if (sb_cache_open(&source->own_cache, &input->path, 1, notify)) {
-        free_source(&source->base);
-        return sb_error()->code;
-    }
-    source->cache = source->own_cache;
-    return open_source(out, source, options);
+    TRY(sb_cache_open(&cache, &input->path, 1, notify));
+    return open_source(out, cache, true, SB_CACHE_NOWHERE, input->name, options, notify);
 }
 
 static enum sb_sure is_cache(const struct sb_input *input)

@@ -137,20 +137,6 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
     return SB_OK;
 }
 
-static enum sb_code need_places(struct cache_table *table, size_t count)
-{
-    struct sb_cache_place *places;
-
-    if (count <= table->capacity)
-        return SB_OK;
-    places = reallocarray(table->places, count, sizeof(*places));
-    if (!places)
-        return sb_fail_memory();
-    table->places = places;
-    table->capacity = count;
-    return SB_OK;
-}
-
 /* One look-up goes through all of the index, or of the keys. Making a table of them takes several
  * times as long, and a look-up in it hardly any time: a caller that looks up again and again wants
  * quick answers. Where no table can be made, look-ups go on as before. */
@@ -178,7 +164,7 @@ static enum sb_code find_rows(struct sb_table *base, const struct sb_row_key *ke
     *bytes = 0;
     if (number == 0)
         return SB_OK;
-    TRY(need_places(table, number));
+    TRY(sb_grow(&table->places, &table->capacity, number - 1, sizeof(*table->places)));
     TRY(look_up(table, keys, number));
     for (size_t i = 0; i < number; i++) {
         rows[i] = SB_NO_ROW;
@@ -265,22 +251,6 @@ static void reader_free(void *context)
     free(reader);
 }
 
-static bool same_shape(const struct sb_npy *a, const struct sb_npy *b)
-{
-    return a->dtype == b->dtype && a->dims == b->dims &&
-           memcmp(a->shape, b->shape, a->dims * sizeof(*a->shape)) == 0;
-}
-
-/* Neighbours are often of one shape: their header is the same. */
-static enum sb_code make_head(struct cache_reader *reader, const struct sb_npy *array)
-{
-    if (reader->head.size > 0 && same_shape(&reader->shape, array))
-        return SB_OK;
-    reader->shape = *array;
-    sb_buf_clear(&reader->head);
-    return sb_npy_add_header(&reader->head, array);
-}
-
 /* The value, and how much of `head` comes before it. Of a blob, which has no type, nothing does. */
 static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell, bool values,
                          struct sb_cache_value *out, size_t *head)
@@ -289,10 +259,18 @@ static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell
     enum sb_code code = values ? sb_cache_value(reader->reader, place, cell->column, out)
                                : sb_cache_describe(reader->reader, place, cell->column, out);
 
+    const struct sb_npy *array = &out->array, *last = &reader->shape;
+
     *head = 0;
-    if (code || !cell->npy || out->array.dtype == SB_DTYPE_NONE)
+    if (code || !cell->npy || array->dtype == SB_DTYPE_NONE)
         return code;
-    code = make_head(reader, &out->array);
+    /* Neighbours are often of one shape: their header is the same. */
+    if (reader->head.size == 0 || array->dtype != last->dtype || array->dims != last->dims ||
+        memcmp(array->shape, last->shape, array->dims * sizeof(*array->shape)) != 0) {
+        reader->shape = *array;
+        sb_buf_clear(&reader->head);
+        code = sb_npy_add_header(&reader->head, array);
+    }
     *head = reader->head.size;
     return code;
 }
@@ -446,7 +424,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     struct sb_cache *cache = of(table)->cache;
     const struct measuring measuring = {.options = options, .usage = usage};
     uint32_t count = sb_cache_segment_count(cache);
-    struct sb_cache_reader *reader;
+    CLEANUP(sb_cache_reader_freep) struct sb_cache_reader *reader = NULL;
     enum sb_code code;
 
     TRY(sb_usage_begin(usage, of_keys, ARRAY_SIZE(of_keys), count));
@@ -459,7 +437,6 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     }
     TRY(sb_cache_reader_new(&reader, cache));
     code = measure_rows(&measuring, cache, reader);
-    sb_cache_reader_free(reader);
     sb_usage_sum_up(usage);
     return code;
 }
@@ -500,31 +477,24 @@ static const struct sb_table_ops cache_ops = {
     .subject = subject,
 };
 
-/* Of a cache that has segments, one can be read. */
-static enum sb_code need_segment(struct sb_cache *cache, const char *path)
-{
-    uint32_t segments = sb_cache_segment_count(cache);
-    struct sb_cache_segment segment;
-
-    for (uint32_t i = 0; i < segments; i++) {
-        TRY(sb_cache_segment(cache, i, &segment));
-        if (!segment.damaged)
-            return SB_OK;
-    }
-    return segments == 0 ? SB_OK
-                         : sb_fail(SB_FORMAT, "%s: no segment of this cache can be read", path);
-}
-
 enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
                                  const struct sb_bag_options *none, const struct sb_notify *notify)
 {
     CLEANUP(sb_cache_freep) struct sb_cache *cache = NULL;
+    struct sb_cache_segment segment = {.damaged = false};
     struct cache_table *table;
 
     (void)none;
     *out = NULL;
     TRY(sb_cache_open(&cache, &input->path, 1, notify));
-    TRY(need_segment(cache, input->path));
+    /* Of a cache that has segments, one can be read. */
+    for (uint32_t i = 0; i < sb_cache_segment_count(cache); i++) {
+        TRY(sb_cache_segment(cache, i, &segment));
+        if (!segment.damaged)
+            break;
+    }
+    if (segment.damaged)
+        return sb_fail(SB_FORMAT, "%s: no segment of this cache can be read", input->path);
     table = calloc(1, sizeof(*table));
     if (!table)
         return sb_fail_memory();

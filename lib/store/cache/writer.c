@@ -20,28 +20,22 @@ static enum sb_code put_block(void *context, const void *data, size_t size)
     return sb_outbuf_write(context, data, size);
 }
 
-static enum sb_code write_segment(struct sb_cache_writer *writer, const char *path)
-{
-    CLEANUP(sb_closep) int fd = -1;
-    CLEANUP(sb_outbuf_release) struct sb_outbuf out = {0};
-
-    TRY(sb_cache_create_file(&fd, path));
-    writer->written++;
-    writer->segment_bytes = 0;
-    TRY(sb_outbuf_begin(&out, fd, path, true, 0));
-    TRY(sb_arrow_writer_finish(writer->segment, put_block, &out));
-    TRY(sb_outbuf_flush(&out));
-    return sb_fsync(fd, path);
-}
-
 enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer)
 {
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
+    CLEANUP(sb_closep) int fd = -1;
+    CLEANUP(sb_outbuf_release) struct sb_outbuf out = {0};
 
     if (!writer->segment || sb_arrow_writer_rows(writer->segment) == 0)
         return SB_OK;
     TRY(sb_cache_new_segment_name(writer, writer->written, false, &path));
-    return write_segment(writer, path.data);
+    TRY(sb_cache_create_file(&fd, path.data));
+    writer->written++;
+    writer->segment_bytes = 0;
+    TRY(sb_outbuf_begin(&out, fd, path.data, true, 0));
+    TRY(sb_arrow_writer_finish(writer->segment, put_block, &out));
+    TRY(sb_outbuf_flush(&out));
+    return sb_fsync(fd, path.data);
 }
 
 static enum sb_code begin_segments(struct sb_cache_writer *writer)
@@ -71,33 +65,21 @@ static bool is_full(const struct sb_cache_writer *writer, int64_t bytes)
 
 /* Rows */
 
-static enum sb_code take_key(struct sb_cache_writer *writer, const struct sb_row_key *key)
+enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
+                                       const struct sb_cache_form *form,
+                                       const struct sb_row_key *key, int64_t bytes,
+                                       const size_t **order)
 {
     if (sb_buf_set(&writer->key, key->text, key->size))
         return sb_fail_memory();
     if (!sb_is_utf8(key->text, key->size))
         return sb_fail(SB_INVALID, "%s: is not UTF-8, which a key of a cache must be; rename it",
                        writer->key.data);
-    return SB_OK;
-}
-
-static enum sb_code fit_layout(struct sb_cache_writer *writer, const struct sb_cache_form *form)
-{
     if (!writer->columns.known)
         TRY(sb_cache_columns_set(&writer->columns, form, writer->key.data));
     TRY(sb_cache_columns_arrange(&writer->columns, form, writer->key.data));
     if (!writer->segment)
         TRY(begin_segments(writer));
-    return SB_OK;
-}
-
-enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
-                                       const struct sb_cache_form *form,
-                                       const struct sb_row_key *key, int64_t bytes,
-                                       const size_t **order)
-{
-    TRY(take_key(writer, key));
-    TRY(fit_layout(writer, form));
     if (is_full(writer, bytes + (int64_t)key->size))
         TRY(sb_cache_finish_segment(writer));
     writer->in_row = true;
@@ -133,14 +115,6 @@ static enum sb_code add_shape(struct sb_cache_writer *writer, size_t column,
     return sb_arrow_writer_end_value(writer->segment, column);
 }
 
-static enum sb_code fail_too_large(const struct sb_cache_writer *writer,
-                                   const struct sb_cache_field *field)
-{
-    return sb_fail(SB_LIMIT,
-                   "%s: '%s' has more than the %d %s that a cache can hold; cut it into pieces",
-                   writer->key.data, field->name, SEGMENT_MOST, field->blob ? "bytes" : "values");
-}
-
 enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct sb_npy *array)
 {
     const struct sb_cache_field *field;
@@ -150,7 +124,9 @@ enum sb_code sb_cache_writer_value(struct sb_cache_writer *writer, const struct 
     field = &writer->columns.fields[writer->value++];
     size = field->blob ? 1 : (int64_t)sb_dtype_size(field->dtype);
     if (array->data_size / size > SEGMENT_MOST)
-        return fail_too_large(writer, field);
+        return sb_fail(
+            SB_LIMIT, "%s: '%s' has more than the %d %s that a cache can hold; cut it into pieces",
+            writer->key.data, field->name, SEGMENT_MOST, field->blob ? "bytes" : "values");
     writer->in_value = true;
     writer->left = array->data_size;
     return field->blob ? SB_OK : add_shape(writer, field->shape, array);
@@ -201,23 +177,16 @@ void sb_cache_writer_drop_row(struct sb_cache_writer *writer)
 
 /* The whole */
 
-static enum sb_code begin_index(struct sb_cache_writer *writer)
+enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
+                                  const struct sb_cache_writer_options *options)
 {
+    CLEANUP(sb_cache_writer_freep) struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
-    if (writer->existing) {
-        TRY(sb_temp_file(&writer->index_fd, writer->path));
-    } else {
-        TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
-        TRY(sb_cache_create_file(&writer->index_fd, path.data));
-    }
-    TRY(sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0));
-    return sb_pickle_index_begin(&writer->index, put_block, &writer->index_out);
-}
-
-static void set_options(struct sb_cache_writer *writer,
-                        const struct sb_cache_writer_options *options)
-{
+    *out = NULL;
+    if (!writer)
+        return sb_fail_memory();
+    writer->index_fd = writer->lock.fd = -1;
     writer->options = *options;
     if (options->segment_size <= 0)
         writer->options.segment_size = SEGMENT_SIZE;
@@ -225,21 +194,16 @@ static void set_options(struct sb_cache_writer *writer,
         writer->options.segment_size = SEGMENT_MOST;
     if (options->segment_rows <= 0)
         writer->options.segment_rows = SEGMENT_ROWS;
-}
-
-enum sb_code sb_cache_writer_open(struct sb_cache_writer **out,
-                                  const struct sb_cache_writer_options *options)
-{
-    CLEANUP(sb_cache_writer_freep) struct sb_cache_writer *writer = calloc(1, sizeof(*writer));
-
-    *out = NULL;
-    if (!writer)
-        return sb_fail_memory();
-    writer->index_fd = writer->lock.fd = -1;
-    set_options(writer, options);
     writer->name = strdup(options->path);
     TRY(writer->name ? sb_cache_writer_prepare(writer) : sb_fail_memory());
-    TRY(begin_index(writer));
+    if (writer->existing) {
+        TRY(sb_temp_file(&writer->index_fd, writer->path));
+    } else {
+        TRY(sb_cache_join(&path, writer->work.data, "index.pkl"));
+        TRY(sb_cache_create_file(&writer->index_fd, path.data));
+    }
+    TRY(sb_outbuf_begin(&writer->index_out, writer->index_fd, writer->name, true, 0));
+    TRY(sb_pickle_index_begin(&writer->index, put_block, &writer->index_out));
     *out = TAKE(writer);
     return SB_OK;
 }
@@ -253,25 +217,19 @@ struct sb_cache_writer_counts sb_cache_writer_counts(const struct sb_cache_write
     return counts;
 }
 
-/* Segments that were to be added, by the names that they have. */
-static void remove_segments(const struct sb_cache_writer *writer)
+static void undo(struct sb_cache_writer *writer)
 {
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
-    for (int64_t i = writer->written; i > 0; i--) {
+    if (writer->done)
+        return;
+    if (!writer->existing && writer->made) /* What is left the next run removes. */
+        (void)!IGNORED(sb_cache_remove_all(writer->work.data));
+    /* Segments that were to be added, by the names that they have. */
+    for (int64_t i = writer->existing ? writer->written : 0; i > 0; i--) {
         if (IGNORED(sb_cache_new_segment_name(writer, i - 1, i <= writer->renamed, &path)) == SB_OK)
             unlink(path.data);
     }
-}
-
-static void undo(struct sb_cache_writer *writer)
-{
-    if (writer->done)
-        return;
-    if (writer->existing)
-        remove_segments(writer);
-    else if (writer->made) /* What is left the next run removes. */
-        (void)!IGNORED(sb_cache_remove_all(writer->work.data));
 }
 
 void sb_cache_writer_free(struct sb_cache_writer *writer)

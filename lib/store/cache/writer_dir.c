@@ -53,31 +53,19 @@ static enum sb_code each_name(const char *path, int flags,
                               void *context)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    enum sb_code code = SB_OK;
+    CLEANUP(closedirp) DIR *directory = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
 
     if (!directory) {
-        code = sb_fail_errno(errno, "%s", path);
-        if (fd >= 0)
-            close(fd);
-        return code;
+        sb_fail_errno(errno, "%s", path);
+        sb_closep(&fd);
+        return sb_error()->code;
     }
-    for (;;) {
-        errno = 0;
-        entry = readdir(directory);
-        if (!entry && errno)
-            code = sb_fail_errno(errno, "%s", path);
-        if (!entry || code)
-            break;
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        code = each(context, path, entry->d_name);
-        if (code)
-            break;
+    while (errno = 0, (entry = readdir(directory))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            TRY(each(context, path, entry->d_name));
     }
-    closedir(directory);
-    return code;
+    return errno ? sb_fail_errno(errno, "%s", path) : SB_OK;
 }
 
 static enum sb_code remove_name(void *context, const char *directory, const char *name)
@@ -313,25 +301,21 @@ static enum sb_code make_directory(const char *path, const struct sb_cache_write
     return SB_OK;
 }
 
-static enum sb_code make_work(struct sb_cache_writer *writer)
-{
-    CLEANUP(sb_buf_release) struct sb_buf path = {0};
-
-    TRY(sb_out_hide(writer->path, NEW_SUFFIX, &writer->work));
-    TRY(make_directory(writer->work.data, writer));
-    writer->made = true;
-    TRY(sb_cache_join(&path, writer->work.data, "segments"));
-    return make_directory(path.data, writer);
-}
-
 enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer)
 {
+    CLEANUP(sb_buf_release) struct sb_buf segments = {0};
+
     TRY(take_path(writer));
     TRY(sb_out_lock_take_beside(&writer->lock, writer->path, writer->name));
     TRY(recover(writer));
     TRY(look(writer));
-    if (!writer->existing)
-        return make_work(writer);
+    if (!writer->existing) {
+        TRY(sb_out_hide(writer->path, NEW_SUFFIX, &writer->work));
+        TRY(make_directory(writer->work.data, writer));
+        writer->made = true;
+        TRY(sb_cache_join(&segments, writer->work.data, "segments"));
+        return make_directory(segments.data, writer);
+    }
     if (sb_buf_add_text(&writer->work, writer->path))
         return sb_fail_memory();
     TRY(take_segments(writer));

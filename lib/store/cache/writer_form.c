@@ -48,37 +48,14 @@ static enum sb_code check_type(const struct sb_cache_field *field, const char *s
     }
 }
 
-static enum sb_code check_form(const struct sb_cache_form *form, const char *subject)
-{
-    if (form->field_count > SB_CACHE_FIELDS_MOST)
-        return sb_fail(SB_INVALID,
-                       "%s: has %zu arrays, and at most %d are held; put them into directories of "
-                       "their own",
-                       subject, form->field_count, SB_CACHE_FIELDS_MOST);
-    for (size_t i = 0; i < form->field_count; i++) {
-        TRY(check_name(form, i, subject));
-        TRY(check_type(&form->fields[i], subject));
-    }
-    return SB_OK;
-}
-
 /* Fields */
-
-static char *column_name(const char *field, const char *end)
-{
-    char *name;
-
-    if (!*field)
-        return strdup(end);
-    return asprintf(&name, "%s_%s", field, end) < 0 ? NULL : name;
-}
 
 static enum sb_code add_column(struct sb_cache_columns *layout, const char *field, const char *end,
                                enum sb_arrow_type type, enum sb_dtype dtype, size_t *number)
 {
-    char *name = column_name(field, end);
+    char *name;
 
-    if (!name)
+    if (asprintf(&name, "%s%s%s", field, *field ? "_" : "", end) < 0)
         return SB_NOMEM;
     *number = layout->column_count;
     layout->columns[layout->column_count++] =
@@ -121,12 +98,19 @@ static enum sb_code copy_form(struct sb_cache_columns *layout, const struct sb_c
 enum sb_code sb_cache_columns_set(struct sb_cache_columns *layout, const struct sb_cache_form *form,
                                   const char *subject)
 {
-    enum sb_code code = check_form(form, subject);
-
-    if (!code)
-        code = copy_form(layout, form);
-    layout->known = code == SB_OK;
-    return code;
+    layout->known = false;
+    if (form->field_count > SB_CACHE_FIELDS_MOST)
+        return sb_fail(SB_INVALID,
+                       "%s: has %zu arrays, and at most %d are held; put them into directories of "
+                       "their own",
+                       subject, form->field_count, SB_CACHE_FIELDS_MOST);
+    for (size_t i = 0; i < form->field_count; i++) {
+        TRY(check_name(form, i, subject));
+        TRY(check_type(&form->fields[i], subject));
+    }
+    TRY(copy_form(layout, form));
+    layout->known = true;
+    return SB_OK;
 }
 
 void sb_cache_columns_release(struct sb_cache_columns *layout)
@@ -174,23 +158,17 @@ static const char *type_word(const struct sb_cache_field *field)
     return field->blob ? "a pickle" : sb_dtype_word(field->dtype);
 }
 
-static enum sb_code check_structure(const struct sb_cache_columns *layout,
-                                    const struct sb_cache_form *form, const char *subject)
-{
-    if (form->structure == layout->structure ||
-        (is_sequence(form->structure) && is_sequence(layout->structure)))
-        return SB_OK;
-    return sb_fail(SB_INVALID,
-                   "%s: is a %s, where the first key is a %s; all keys of a cache have the same "
-                   "arrays, which come one after the other",
-                   subject, sb_cache_structure_words[form->structure],
-                   sb_cache_structure_words[layout->structure]);
-}
-
 enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
                                       const struct sb_cache_form *form, const char *subject)
 {
-    TRY(check_structure(layout, form, subject));
+    if (form->structure != layout->structure &&
+        !(is_sequence(form->structure) && is_sequence(layout->structure)))
+        return sb_fail(
+            SB_INVALID,
+            "%s: is a %s, where the first key is a %s; all keys of a cache have the same "
+            "arrays, which come one after the other",
+            subject, sb_cache_structure_words[form->structure],
+            sb_cache_structure_words[layout->structure]);
     for (size_t i = 0; i < layout->count; i++) {
         const struct sb_cache_field *own = &layout->fields[i], *other;
 

@@ -89,15 +89,6 @@ enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct 
 enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout,
                                   struct sb_buf *out) SB_CHECKED;
 
-/* cache/writer_index.c */
-
-/* All entries have come: they are in the file. */
-enum sb_code sb_cache_end_index(struct sb_cache_writer *writer) SB_CHECKED;
-
-/* Of a cache that was added to: its index, and that of the new rows, become one, or it is made from
- * the segments where it does not suit them. Atomically: the writer is `done` at that moment. */
-enum sb_code sb_cache_extend_index(struct sb_cache_writer *writer) SB_CHECKED;
-
 /* cache/writer_dir.c */
 
 /* Takes path and lock, looks at what is there, and makes what is to be written in. */

@@ -95,19 +95,15 @@ static const char *value_word(enum sb_dtype dtype)
     }
 }
 
-static enum sb_code add_type(struct sb_buf *out, const struct sb_arrow_column *column)
-{
-    if (column->type == SB_ARROW_LIST)
-        return sb_buf_add_format(out, "\"list<%s>\"", value_word(column->dtype));
-    return sb_buf_add_text(out, column->type == SB_ARROW_TEXT ? "\"string\"" : "\"binary\"");
-}
-
 static enum sb_code add_column(struct sb_buf *out, const struct sb_arrow_column *column, bool last)
 {
     TRY(sb_buf_add_text(out, "    {\n      \"name\": "));
     TRY(add_json(out, column->name));
     TRY(sb_buf_add_text(out, ",\n      \"type\": "));
-    TRY(add_type(out, column));
+    if (column->type == SB_ARROW_LIST)
+        TRY(sb_buf_add_format(out, "\"list<%s>\"", value_word(column->dtype)));
+    else
+        TRY(sb_buf_add_text(out, column->type == SB_ARROW_TEXT ? "\"string\"" : "\"binary\""));
     return sb_buf_add_text(out, last ? "\n    }\n" : "\n    },\n");
 }
 
@@ -127,16 +123,11 @@ static enum sb_code add_metadata(struct sb_buf *out, const struct sb_cache_colum
 
 enum sb_code sb_cache_schema_text(const struct sb_cache_columns *layout, struct sb_buf *out)
 {
-    enum sb_code code = sb_buf_add_text(out, "{\n  \"fields\": [\n");
-
-    for (size_t i = 0; !code && i < layout->column_count; i++)
-        code = add_column(out, &layout->columns[i], i + 1 == layout->column_count);
-    if (!code)
-        code = sb_buf_add_text(out, "  ],\n");
-    if (!code)
-        code = add_metadata(out, layout);
-    if (!code)
-        code = sb_buf_add_format(out, "  \"output_structure\": \"%s\"\n}",
-                                 sb_cache_structure_words[layout->structure]);
-    return code ? sb_fail_memory() : SB_OK;
+    TRY(sb_buf_add_text(out, "{\n  \"fields\": [\n"));
+    for (size_t i = 0; i < layout->column_count; i++)
+        TRY(add_column(out, &layout->columns[i], i + 1 == layout->column_count));
+    TRY(sb_buf_add_text(out, "  ],\n"));
+    TRY(add_metadata(out, layout));
+    return sb_buf_add_format(out, "  \"output_structure\": \"%s\"\n}",
+                             sb_cache_structure_words[layout->structure]);
 }

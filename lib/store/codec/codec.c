@@ -335,19 +335,6 @@ static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size)
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
-/* The size of blocks, and so the bytes, follow from the level alone. */
-static lzma_ret begin_threads(struct sb_codec *codec, unsigned threads)
-{
-    lzma_mt options = {
-        .threads = threads,
-        .timeout = PATIENCE,
-        .preset = (uint32_t)codec->level,
-        .check = LZMA_CHECK_CRC64,
-    };
-
-    return lzma_stream_encoder_mt(&codec->as.xz, &options);
-}
-
 static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size)
 {
     lzma_options_lzma options;
@@ -365,6 +352,9 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size)
     lzma_options_lzma options;
     lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
     unsigned threads = codec->threads;
+    /* The size of blocks, and so the bytes, follow from the level alone. */
+    lzma_mt blocks = {
+        .timeout = PATIENCE, .preset = (uint32_t)codec->level, .check = LZMA_CHECK_CRC64};
     lzma_ret result;
 
     if (lzma_lzma_preset(&options, (uint32_t)codec->level))
@@ -373,8 +363,9 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size)
         options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
     if (threads > 0)
         codec->reserve = sb_threads_reserve(&threads);
+    blocks.threads = threads;
     /* Where none can be started it is one block. */
-    result = threads > 0 ? begin_threads(codec, threads)
+    result = threads > 0 ? lzma_stream_encoder_mt(&codec->as.xz, &blocks)
                          : lzma_stream_encoder(&codec->as.xz, filters, LZMA_CHECK_CRC64);
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }

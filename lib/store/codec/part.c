@@ -30,25 +30,16 @@ static int level_of(enum sb_filter_kind kind, int level)
 }
 
 /* At least twice the window of the level: less of it costs ratio, more of it memory. */
-static size_t frame_size(int level)
-{
-    size_t size = (size_t)4 << 20;
-
-    if (level >= 18)
-        return size * 4;
-    return level >= 9 ? size * 2 : size;
-}
-
 size_t sb_part_size(enum sb_filter_kind kind, int level)
 {
-    switch (kind) {
-    case SB_FILTER_GZIP:
+    size_t frame = (size_t)4 << 20;
+
+    if (kind == SB_FILTER_GZIP)
         return GZIP_PART;
-    case SB_FILTER_ZSTD:
-        return frame_size(level_of(kind, level));
-    default:
+    if (kind != SB_FILTER_ZSTD)
         return 0;
-    }
+    level = level_of(kind, level);
+    return level >= 18 ? 4 * frame : level >= 9 ? 2 * frame : frame;
 }
 
 size_t sb_part_capacity(enum sb_filter_kind kind, int level)
@@ -63,23 +54,6 @@ size_t sb_part_capacity(enum sb_filter_kind kind, int level)
     }
 }
 
-static enum sb_code begin_deflate(struct sb_part_codec *codec)
-{
-    codec->ready = deflateInit2(&codec->z, codec->level, Z_DEFLATED, GZIP_WINDOW, MAX_MEM_LEVEL - 1,
-                                Z_DEFAULT_STRATEGY) == Z_OK;
-    return codec->ready ? SB_OK : sb_fail_memory();
-}
-
-static enum sb_code begin_frames(struct sb_part_codec *codec)
-{
-    codec->zc = ZSTD_createCCtx();
-    if (!codec->zc ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_compressionLevel, codec->level)) ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_checksumFlag, 1)))
-        return sb_fail_memory();
-    return SB_OK;
-}
-
 enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level)
 {
     CLEANUP(sb_part_codec_freep) struct sb_part_codec *codec = calloc(1, sizeof(*codec));
@@ -90,7 +64,19 @@ enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind k
     codec->kind = kind;
     codec->level = level_of(kind, level);
     codec->capacity = sb_part_capacity(kind, level);
-    TRY(kind == SB_FILTER_GZIP ? begin_deflate(codec) : begin_frames(codec));
+    if (kind == SB_FILTER_GZIP) {
+        codec->ready = deflateInit2(&codec->z, codec->level, Z_DEFLATED, GZIP_WINDOW,
+                                    MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY) == Z_OK;
+        if (!codec->ready)
+            return sb_fail_memory();
+    } else {
+        codec->zc = ZSTD_createCCtx();
+        if (!codec->zc ||
+            ZSTD_isError(
+                ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_compressionLevel, codec->level)) ||
+            ZSTD_isError(ZSTD_CCtx_setParameter(codec->zc, ZSTD_c_checksumFlag, 1)))
+            return sb_fail_memory();
+    }
     *out = TAKE(codec);
     return SB_OK;
 }

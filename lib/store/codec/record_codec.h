@@ -35,6 +35,7 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data,
 /* One more holder, of it or of NULL; each frees it once. */
 struct sb_dictionary *sb_dictionary_ref(struct sb_dictionary *dictionary);
 void sb_dictionary_free(struct sb_dictionary *dictionary); /* NULL is allowed */
+FREEP(sb_dictionary_free, struct sb_dictionary)
 
 /* Are frames of the one frames of the other? NULL, that is none, is as itself only. */
 bool sb_dictionary_same(const struct sb_dictionary *a, const struct sb_dictionary *b);
@@ -70,6 +71,7 @@ enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dicti
                             int level) SB_CHECKED; /* dictionary: NULL, or kept;
       level 0: 3, as Bagz has it */
 void sb_encoder_free(struct sb_encoder *encoder);  /* NULL is allowed */
+FREEP(sb_encoder_free, struct sb_encoder)
 
 /* Appends the frame of a record; nothing for an empty one. */
 enum sb_code sb_encode(struct sb_encoder *encoder, const void *record, size_t size,

@@ -141,16 +141,6 @@ enum sb_code sb_frame_size(const void *frame, size_t size, int64_t stored, int64
     return SB_OK;
 }
 
-/* One frame, and nothing after it? The headers of its blocks show that. */
-static enum sb_code check_frame(const void *frame, size_t size)
-{
-    size_t length = ZSTD_findFrameCompressedSize(frame, size);
-
-    if (ZSTD_isError(length))
-        return decoding_failed(length, false);
-    return length < size ? has_junk() : SB_OK;
-}
-
 static enum sb_code too_large(void)
 {
     sb_error()->code = SB_LIMIT;
@@ -168,7 +158,12 @@ enum sb_code sb_decode(struct sb_decoder *decoder, const void *frame, size_t fra
     if (frame_size == 0)
         return SB_OK;
     TRY(sb_frame_size(frame, frame_size, (int64_t)frame_size, &content));
-    TRY(check_frame(frame, frame_size));
+    /* One frame, and nothing after it? The headers of its blocks show that. */
+    result = ZSTD_findFrameCompressedSize(frame, frame_size);
+    if (ZSTD_isError(result))
+        return decoding_failed(result, false);
+    if (result < frame_size)
+        return has_junk();
     if (content > 0 && (uint64_t)content > capacity)
         return too_large();
     result = ZSTD_decompressDCtx(decoder->zstd, data, capacity, frame, frame_size);

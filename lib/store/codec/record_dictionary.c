@@ -10,29 +10,21 @@
 #define DICTIONARY_MAX   ((size_t)128 << 20)
 #define DICTIONARY_BLOCK ((size_t)64 << 10)
 
-static enum sb_code digest(struct sb_dictionary *dictionary)
-{
-    const struct sb_buf *bytes = &dictionary->bytes;
-
-    dictionary->decoding = ZSTD_createDDict(bytes->data, bytes->size);
-    if (!dictionary->decoding)
-        return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
-    return SB_OK;
-}
-
 enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, size_t size)
 {
+    CLEANUP(sb_dictionary_freep)
     struct sb_dictionary *dictionary = calloc(1, sizeof(*dictionary));
 
     *out = NULL;
     if (!dictionary)
         return sb_fail_memory();
     atomic_init(&dictionary->holders, 1);
-    if (sb_buf_set(&dictionary->bytes, data, size) ? sb_fail_memory() : digest(dictionary)) {
-        sb_dictionary_free(dictionary);
-        return sb_error()->code;
-    }
-    *out = dictionary;
+    if (sb_buf_set(&dictionary->bytes, data, size))
+        return sb_fail_memory();
+    dictionary->decoding = ZSTD_createDDict(dictionary->bytes.data, size);
+    if (!dictionary->decoding)
+        return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
+    *out = TAKE(dictionary);
     return SB_OK;
 }
 

@@ -93,8 +93,8 @@ static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionar
     encoder->zstd = ZSTD_createCCtx();
     if (!encoder->zstd)
         return sb_fail_memory();
-    if (with_bytes && prepare(encoder, 0))
-        return sb_error()->code;
+    if (with_bytes)
+        TRY(prepare(encoder, 0));
     result = with_bytes
                  ? ZSTD_CCtx_refCDict(encoder->zstd, encoder->prepared[0].dictionary)
                  : ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->level);
@@ -103,7 +103,7 @@ static enum sb_code set_up(struct sb_encoder *encoder, const struct sb_dictionar
 
 enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dictionary, int level)
 {
-    struct sb_encoder *encoder;
+    CLEANUP(sb_encoder_freep) struct sb_encoder *encoder = NULL;
 
     *out = NULL;
     if (level == 0)
@@ -115,11 +115,8 @@ enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dicti
     if (!encoder)
         return sb_fail_memory();
     encoder->level = level;
-    if (set_up(encoder, dictionary)) {
-        sb_encoder_free(encoder);
-        return sb_error()->code;
-    }
-    *out = encoder;
+    TRY(set_up(encoder, dictionary));
+    *out = TAKE(encoder);
     return SB_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PEEK 512
 
@@ -115,18 +116,6 @@ void sb_feed_free(struct sb_feed *feed)
     }
 }
 
-static size_t take_held(struct sb_feed *feed, void *data, size_t capacity)
-{
-    size_t size = feed->held_size - feed->held_used;
-
-    if (size > capacity)
-        size = capacity;
-    if (size > 0)
-        memcpy(data, feed->held + feed->held_used, size);
-    feed->held_used += size;
-    return size;
-}
-
 /* What is within the limit comes before this. */
 static enum sb_code beyond_limit(const struct sb_feed *feed)
 {
@@ -141,7 +130,9 @@ enum sb_code sb_feed_fill(struct sb_feed *feed, void *data, size_t capacity, siz
     enum sb_code code;
 
     if (feed->held_used < feed->held_size) {
-        *got = take_held(feed, data, capacity);
+        *got = sb_feed_copy(data, capacity, feed->held + feed->held_used,
+                            feed->held_size - feed->held_used);
+        feed->held_used += *got;
         return SB_OK;
     }
     if (feed->over)
@@ -177,6 +168,17 @@ bool sb_feed_is_over(const struct sb_feed *feed)
     return atomic_load(&feed->watch->stop) || sb_interrupted();
 }
 
+void sb_feed_wait(pthread_cond_t *changed, pthread_mutex_t *lock)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += SB_FEED_WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_cond_timedwait(changed, lock, &until);
+}
+
 bool sb_feed_is_ready(struct sb_feed *feed, int milliseconds)
 {
     return feed->held || !feed->ops->is_ready || feed->ops->is_ready(feed, milliseconds);
@@ -201,7 +203,8 @@ static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size
         return sb_fail_memory();
     if (size > 0)
         memcpy(held, data, size);
-    (void)take_held(feed, held + size, rest);
+    if (rest > 0)
+        memcpy(held + size, feed->held + feed->held_used, rest);
     free(feed->held);
     feed->held = held;
     feed->held_size = size + rest;
@@ -232,22 +235,18 @@ static enum sb_code peek(struct sb_feed *feed)
 /* Reads to the end, or with past_zeros to the first byte that is no zero, which comes again. */
 static enum sb_code drain(struct sb_feed *feed, bool past_zeros)
 {
-    enum sb_code code = SB_OK;
-    char *buffer = malloc(SB_FEED_BUFFER);
+    CLEANUP(sb_freep) char *buffer = malloc(SB_FEED_BUFFER);
     size_t got = 0, zeros = 0;
 
     if (!buffer)
         return sb_fail_memory();
-    while (!code && zeros == got) {
-        code = sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got);
+    while (zeros == got) {
+        TRY(sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got));
         zeros = past_zeros ? 0 : got;
-        while (!code && zeros < got && buffer[zeros] == '\0')
+        while (zeros < got && buffer[zeros] == '\0')
             zeros++;
     }
-    if (!code)
-        code = put_back(feed, buffer + zeros, got - zeros);
-    free(buffer);
-    return code;
+    return put_back(feed, buffer + zeros, got - zeros);
 }
 
 /* Frames that are skipped are of either kind. */
@@ -273,30 +272,26 @@ enum sb_code sb_feed_another(struct sb_feed *feed, enum sb_filter_kind kind, con
         return SB_OK;
     code = put_back(from, left, *size);
     *size = 0;
-    if (!code)
-        code = drain(from, true);
+    TRY(code);
+    TRY(drain(from, true));
     /* More is waited for only where that may say something else. */
-    if (!code && holds(from, kind))
+    if (holds(from, kind))
         return SB_OK;
-    if (!code)
-        code = peek(from);
-    if (code || holds(from, kind))
-        return code;
+    TRY(peek(from));
+    if (holds(from, kind))
+        return SB_OK;
     atomic_store(&feed->watch->tail,
                  sb_tail_word(from->held + from->held_used, from->held_size - from->held_used));
     return drain(from, false);
 }
 
-/* lz4's format of before its frames, which libarchive reads. */
-static bool is_legacy(struct sb_feed *from)
-{
-    return IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2;
-}
-
 static enum sb_code make_filter(struct sb_feed **feed, enum sb_filter_kind kind, unsigned threads)
 {
+    struct sb_feed *from = *feed;
+
+    /* Of lz4 the format of before its frames. */
     if (kind == SB_FILTER_LZIP || kind == SB_FILTER_COMPRESS ||
-        (kind == SB_FILTER_LZ4 && is_legacy(*feed)))
+        (kind == SB_FILTER_LZ4 && IGNORED(peek(from)) == SB_OK && from->held[from->held_used] == 2))
         return sb_feed_filter(feed, *feed, kind);
     if (kind != SB_FILTER_GZIP && kind != SB_FILTER_ZSTD)
         return sb_feed_streams(feed, *feed, kind, threads);
@@ -325,15 +320,13 @@ static enum sb_code add_filters(struct sb_feed **feed, enum sb_filter_kind kind,
         if (depth == SB_FEED_FILTERS_MAX)
             return sb_fail(SB_FORMAT, "%s: is compressed more than twice; decompress it first",
                            (*feed)->name);
-        code = add_filter(feed, kind, options, depth == 0 ? options->threads : 1);
-        if (!code)
-            code = peek(*feed);
+        TRY(add_filter(feed, kind, options, depth == 0 ? options->threads : 1));
+        code = peek(*feed);
         (*feed)->out = 0;
         if (code == SB_END)
             return sb_fail(SB_FORMAT, "%s: there is nothing in it, once it is decompressed",
                            (*feed)->name);
-        if (code)
-            return code;
+        TRY(code);
         kind = sb_filter_by_content((*feed)->held, (*feed)->held_size);
     }
     return SB_OK;
@@ -348,41 +341,27 @@ static enum sb_code outermost(const struct sb_input *input, enum sb_filter_kind 
     *kind = input->type.filter;
     if (*kind != SB_FILTER_NONE || input->section)
         return SB_OK;
-    if (input->pipe)
-        *kind = sb_filter_by_content(input->head.data, input->head.size);
-    else if (sb_file_read(input->file, head, sizeof(head), 0, &size))
-        return sb_error()->code;
-    else
-        *kind = sb_filter_by_content(head, size);
+    if (!input->pipe)
+        TRY(sb_file_read(input->file, head, sizeof(head), 0, &size));
+    *kind = input->pipe ? sb_filter_by_content(input->head.data, input->head.size)
+                        : sb_filter_by_content(head, size);
     return SB_OK;
-}
-
-static enum sb_code find_filters(struct sb_feed **feed, const struct sb_input *input,
-                                 const struct sb_feed_options *options)
-{
-    enum sb_filter_kind kind;
-
-    TRY(outermost(input, &kind));
-    return add_filters(feed, kind, options);
 }
 
 enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
                           const struct sb_feed_options *options, struct sb_feed_watch *watch)
 {
-    struct sb_feed *feed;
-    enum sb_code code = sb_feed_input(&feed, input, watch);
+    CLEANUP(sb_feed_freep) struct sb_feed *feed = NULL;
+    enum sb_filter_kind kind;
 
     *out = NULL;
-    if (code)
-        return code;
-    if (input->type.kind != SB_FRAMES)
-        code = find_filters(&feed, input, options);
-    else if (input->type.filter != SB_FILTER_NONE)
-        code = add_filter(&feed, input->type.filter, options, options->threads);
-    if (code) {
-        sb_feed_free(feed);
-        return code;
+    TRY(sb_feed_input(&feed, input, watch));
+    if (input->type.kind != SB_FRAMES) {
+        TRY(outermost(input, &kind));
+        TRY(add_filters(&feed, kind, options));
+    } else if (input->type.filter != SB_FILTER_NONE) {
+        TRY(add_filter(&feed, input->type.filter, options, options->threads));
     }
-    *out = feed;
+    *out = TAKE(feed);
     return SB_OK;
 }

@@ -44,6 +44,7 @@ enum sb_code sb_feed_open(struct sb_feed **out, const struct sb_input *input,
                           const struct sb_feed_options *options,
                           struct sb_feed_watch *watch) SB_CHECKED;
 void sb_feed_free(struct sb_feed *feed); /* NULL is allowed */
+FREEP(sb_feed_free, struct sb_feed)
 
 /*
  * Some of the next bytes, at most `capacity`, never none; SB_END after the last. SB_DAMAGED:

@@ -75,17 +75,6 @@ static enum sb_code refuse(struct filter_feed *feed)
 }
 
 /*
- * The filter is chosen by its number: otherwise libarchive would go on looking for further filters
- * in what comes out of it. That of compress reads while it is made, and needs its input then.
- */
-static int choose_filter(struct archive *archive, int code)
-{
-    if (code == ARCHIVE_FILTER_COMPRESS)
-        return archive_read_support_filter_compress(archive);
-    return archive_read_append_filter(archive, code);
-}
-
-/*
  * The format "empty" takes what nothing comes out of, so that libarchive does not complain of an
  * unknown format when it was the filter that failed. SB_END: there is nothing.
  */
@@ -144,8 +133,7 @@ static enum sb_code fill_filter(struct sb_feed *base, void *data, size_t capacit
     if (!feed->opened)
         TRY(open_filter(feed));
     TRY(next_block(feed));
-    *got = feed->block_size < capacity ? feed->block_size : capacity;
-    memcpy(data, feed->block, *got);
+    *got = sb_feed_copy(data, capacity, feed->block, feed->block_size);
     feed->block += *got;
     feed->block_size -= *got;
     return SB_OK;
@@ -164,7 +152,7 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
 {
     static const struct sb_feed_ops ops = {.fill = fill_filter, .free = free_filter};
     struct filter_feed *feed = calloc(1, sizeof(*feed));
-    int code = ARCHIVE_FILTER_NONE;
+    int code = ARCHIVE_FILTER_NONE, result = ARCHIVE_FATAL;
 
     if (!feed)
         return sb_fail_memory();
@@ -176,11 +164,18 @@ enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_
         }
     }
     feed->archive = archive_read_new();
-    if (!feed->archive || choose_filter(feed->archive, code) != ARCHIVE_OK ||
-        archive_read_support_format_raw(feed->archive) != ARCHIVE_OK ||
+    /*
+     * The filter is chosen by its number: otherwise libarchive would go on looking for further
+     * filters in what comes out of it. That of compress reads while it is made, and needs its input
+     * then.
+     */
+    if (feed->archive)
+        result = code == ARCHIVE_FILTER_COMPRESS
+                     ? archive_read_support_filter_compress(feed->archive)
+                     : archive_read_append_filter(feed->archive, code);
+    if (result != ARCHIVE_OK || archive_read_support_format_raw(feed->archive) != ARCHIVE_OK ||
         archive_read_support_format_empty(feed->archive) != ARCHIVE_OK) {
-        archive_read_free(feed->archive);
-        free(feed);
+        free_filter(&feed->base);
         return sb_fail_memory();
     }
     *out = &feed->base;

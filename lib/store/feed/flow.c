@@ -2,13 +2,12 @@
 
 #include "core/interrupt.h"
 #include "core/thread.h"
+#include "store/feed/impl.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BLOCKS_AHEAD 8
-#define WAIT_MS      100 /* how soon a wait for the thread sees an interrupt */
 
 struct block {
     char *data;
@@ -83,37 +82,22 @@ static void *run_ahead(void *context)
     return NULL;
 }
 
-/* Its bytes stay until all other blocks were filled, so also when nothing more comes. */
-static void release_held(struct sb_flow *flow)
-{
-    if (!flow->holds)
-        return;
-    flow->holds = false;
-    flow->first = (flow->first + 1) % BLOCKS_AHEAD;
-    flow->full--;
-    pthread_cond_signal(&flow->emptied);
-}
-
-static void wait_for_full(struct sb_flow *flow)
-{
-    struct timespec until = {0};
-
-    while (flow->full == 0 && !flow->code && !sb_interrupted()) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&flow->filled, &flow->lock, &until);
-    }
-}
-
 static enum sb_code next_ahead(struct sb_flow *flow, const void **data, size_t *size)
 {
     enum sb_code code = SB_OK;
 
     pthread_mutex_lock(&flow->lock);
-    release_held(flow);
-    wait_for_full(flow);
+    /* The last one's bytes stay until all other blocks were filled, so also when nothing more
+     * comes.
+     */
+    if (flow->holds) {
+        flow->holds = false;
+        flow->first = (flow->first + 1) % BLOCKS_AHEAD;
+        flow->full--;
+        pthread_cond_signal(&flow->emptied);
+    }
+    while (flow->full == 0 && !flow->code && !sb_interrupted())
+        sb_feed_wait(&flow->filled, &flow->lock);
     if (flow->full > 0) {
         flow->holds = true;
         *data = flow->blocks[flow->first].data;
@@ -183,57 +167,30 @@ static void destroy_lock(struct sb_flow *flow)
     pthread_mutex_destroy(&flow->lock);
 }
 
-/* Where none can be started, the consumer decompresses. */
-static void start_thread(struct sb_flow *flow)
-{
-    pthread_mutex_init(&flow->lock, NULL);
-    pthread_cond_init(&flow->filled, NULL);
-    pthread_cond_init(&flow->emptied, NULL);
-    flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
-    if (!flow->threaded)
-        destroy_lock(flow);
-}
-
-static void end_thread(struct sb_flow *flow)
-{
-    pthread_mutex_lock(&flow->lock);
-    atomic_store(&flow->watch.stop, true);
-    pthread_cond_signal(&flow->emptied);
-    pthread_mutex_unlock(&flow->lock);
-    pthread_join(flow->thread, NULL);
-    destroy_lock(flow);
-}
-
-static enum sb_code make_blocks(struct sb_flow *flow, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
-        if (!flow->blocks[i].data)
-            return sb_fail_memory();
-    }
-    return SB_OK;
-}
-
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options)
 {
-    struct sb_flow *flow = calloc(1, sizeof(*flow));
-    enum sb_code code;
+    CLEANUP(sb_flow_freep) struct sb_flow *flow = calloc(1, sizeof(*flow));
 
     *out = NULL;
     if (!flow)
         return sb_fail_memory();
-    code = sb_feed_open(&flow->feed, input, options, &flow->watch);
-    if (!code)
-        code = make_blocks(flow, sb_flow_filters(flow) ? BLOCKS_AHEAD : 1);
-    if (!code && sb_flow_filters(flow))
-        start_thread(flow);
+    TRY(sb_feed_open(&flow->feed, input, options, &flow->watch));
     flow->more_threads = options->threads > 1;
-    if (code) {
-        sb_flow_free(flow);
-        return code;
+    for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++) {
+        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
+        if (!flow->blocks[i].data)
+            return sb_fail_memory();
     }
-    *out = flow;
+    if (sb_flow_filters(flow)) {
+        pthread_mutex_init(&flow->lock, NULL);
+        pthread_cond_init(&flow->filled, NULL);
+        pthread_cond_init(&flow->emptied, NULL);
+        flow->threaded = sb_thread_start(&flow->thread, run_ahead, flow);
+        if (!flow->threaded) /* the consumer decompresses */
+            destroy_lock(flow);
+    }
+    *out = TAKE(flow);
     return SB_OK;
 }
 
@@ -241,8 +198,14 @@ void sb_flow_free(struct sb_flow *flow)
 {
     if (!flow)
         return;
-    if (flow->threaded)
-        end_thread(flow);
+    if (flow->threaded) {
+        pthread_mutex_lock(&flow->lock);
+        atomic_store(&flow->watch.stop, true);
+        pthread_cond_signal(&flow->emptied);
+        pthread_mutex_unlock(&flow->lock);
+        pthread_join(flow->thread, NULL);
+        destroy_lock(flow);
+    }
     for (size_t i = 0; i < BLOCKS_AHEAD; i++)
         free(flow->blocks[i].data);
     sb_feed_free(flow->feed);

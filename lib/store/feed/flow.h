@@ -16,6 +16,7 @@ struct sb_flow;
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options) SB_CHECKED;
 void sb_flow_free(struct sb_flow *flow); /* NULL is allowed */
+FREEP(sb_flow_free, struct sb_flow)
 
 /* The next block, which lives until the next call; SB_END after the last block, which then
  * stays. */

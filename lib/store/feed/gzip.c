@@ -38,8 +38,7 @@ static enum sb_code take_input(struct gzip_feed *feed)
     code = sb_feed_fill(feed->base.from, feed->buffer, sizeof(feed->buffer), &got);
     if (code == SB_END && feed->begun)
         return sb_fail(SB_DAMAGED, "%s: its gzip data is cut short", feed->base.name);
-    if (code)
-        return code;
+    TRY(code);
     feed->stream.next_in = (Bytef *)feed->buffer;
     feed->stream.avail_in = (uInt)got;
     return SB_OK;
@@ -316,20 +315,11 @@ static bool decode(void *decoder, struct sb_part_run *run)
     return sound;
 }
 
-static void keep_window(struct sb_part_past *past, const char *data, size_t size)
-{
-    size_t fresh = size < SB_PAST_WINDOW ? size : SB_PAST_WINDOW;
-    size_t kept = SB_PAST_WINDOW - fresh;
-
-    if (kept > past->window_size)
-        kept = past->window_size;
-    memmove(past->window, past->window + past->window_size - kept, kept);
-    memcpy(past->window + kept, data + size - fresh, fresh);
-    past->window_size = kept + fresh;
-}
-
 static void pass(struct sb_part_past *past, const struct sb_part_run *run)
 {
+    size_t fresh = run->made < SB_PAST_WINDOW ? run->made : SB_PAST_WINDOW;
+    size_t kept = SB_PAST_WINDOW - fresh;
+
     past->inside = run->to_inside;
     if (!run->from_inside) {
         past->sum = 0;
@@ -339,7 +329,11 @@ static void pass(struct sb_part_past *past, const struct sb_part_run *run)
         return;
     past->sum = (uint32_t)crc32_combine(past->sum, run->sum, (z_off_t)run->made);
     past->size += run->made;
-    keep_window(past, run->out, run->made);
+    if (kept > past->window_size)
+        kept = past->window_size;
+    memmove(past->window, past->window + past->window_size - kept, kept);
+    memcpy(past->window + kept, run->out + run->made - fresh, fresh);
+    past->window_size = kept + fresh;
 }
 
 const struct sb_parts_format sb_gzip_parts = {

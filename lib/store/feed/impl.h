@@ -6,7 +6,11 @@
 
 #include "store/feed/feed.h"
 
-#define SB_FEED_BUFFER ((size_t)256 << 10) /* what a filter takes from below at once */
+#include <pthread.h>
+#include <string.h>
+
+#define SB_FEED_BUFFER  ((size_t)256 << 10) /* what a filter takes from below at once */
+#define SB_FEED_WAIT_MS 100                 /* how soon whoever waits sees that it has to end */
 
 struct sb_feed_ops {
     enum sb_code (*fill)(struct sb_feed *feed, void *data, size_t capacity, size_t *got);
@@ -34,6 +38,19 @@ static inline struct sb_feed sb_feed_on(const struct sb_feed_ops *ops, struct sb
 {
     return (struct sb_feed){.ops = ops, .name = from->name, .from = from, .watch = from->watch};
 }
+
+/* Copies as much of `from` as fits, and returns how much that is. */
+static inline size_t sb_feed_copy(void *data, size_t capacity, const char *from, size_t size)
+{
+    size_t some = size < capacity ? size : capacity;
+
+    if (some > 0)
+        memcpy(data, from, some);
+    return some;
+}
+
+/* Waits for a change, with the lock, but no longer than SB_FEED_WAIT_MS. */
+void sb_feed_wait(pthread_cond_t *changed, pthread_mutex_t *lock);
 
 /* Is nobody going to want what comes out? Then whoever waits ends with SB_INTERRUPT. */
 bool sb_feed_is_over(const struct sb_feed *feed);

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WAIT_MS 100 /* how soon a wait for a pipe sees that it has to end */
-
 /*
  * A file: less than this is read rather than passed over. Where something was passed over, the next
  * reading may only be for a header: it begins small, and doubles.
@@ -39,7 +37,7 @@ static enum sb_code wait_for_bytes(struct input_feed *feed, unsigned *tries)
     while (ready == 0 || (ready < 0 && errno == EINTR && sb_may_try_again(tries))) {
         if (sb_feed_is_over(&feed->base))
             return sb_fail_interrupt();
-        ready = poll(&wanted, 1, WAIT_MS);
+        ready = poll(&wanted, 1, SB_FEED_WAIT_MS);
     }
     return ready > 0 ? SB_OK : sb_fail_errno(errno, "%s", feed->base.name);
 }
@@ -49,11 +47,9 @@ static enum sb_code read_stream(struct input_feed *feed, void *data, size_t capa
     unsigned tries = 0;
 
     for (;;) {
-        enum sb_code code = wait_for_bytes(feed, &tries);
         ssize_t size;
 
-        if (code)
-            return code;
+        TRY(wait_for_bytes(feed, &tries));
         size = read(feed->input->pipe->fd, data, sb_throttle_piece(capacity));
         if (size >= 0) {
             sb_throttle_read(size);
@@ -84,36 +80,28 @@ static enum sb_code read_member(struct input_feed *feed, void *data, size_t capa
 
     if (feed->block_size == 0)
         TRY(sb_source_block(feed->from, &block, &feed->block_size));
-    *got = feed->block_size < capacity ? feed->block_size : capacity;
-    memcpy(data, block, *got);
+    *got = sb_feed_copy(data, capacity, block, feed->block_size);
     feed->block = (const char *)block + *got;
     feed->block_size -= *got;
     return SB_OK;
 }
 
-static size_t take_head(struct input_feed *feed, void *data, size_t capacity)
-{
-    size_t size = feed->input->head.size - feed->head_used;
-
-    if (size > capacity)
-        size = capacity;
-    memcpy(data, feed->input->head.data + feed->head_used, size);
-    feed->head_used += size;
-    return size;
-}
-
 static enum sb_code fill_input(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct input_feed *feed = (struct input_feed *)base;
+    const struct sb_buf *head = &feed->input->head;
 
-    if (feed->head_used < feed->input->head.size)
-        *got = take_head(feed, data, capacity);
-    else if (feed->from)
+    if (feed->head_used < head->size) {
+        *got = sb_feed_copy(data, capacity, head->data + feed->head_used,
+                            head->size - feed->head_used);
+        feed->head_used += *got;
+    } else if (feed->from) {
         TRY(read_member(feed, data, capacity, got));
-    else if (!feed->input->pipe)
+    } else if (!feed->input->pipe) {
         TRY(read_file(feed, data, capacity, got));
-    else
+    } else {
         TRY(read_stream(feed, data, capacity, got));
+    }
     atomic_fetch_add_explicit(&base->watch->taken, (int64_t)*got, memory_order_relaxed);
     return SB_OK;
 }

@@ -7,12 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define UNIT        ((size_t)1 << 20)  /* small parts are decompressed together, about so many */
 #define BUDGET      ((size_t)76 << 20) /* bytes, compressed and not, of all that is in flight */
 #define THREADS_MAX 64
-#define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
 #define PATIENCE_MS 200 /* for what may have parts */
 
 enum unit_state { UNIT_WAITS, UNIT_SOUND, UNIT_UNSOUND };
@@ -165,24 +163,19 @@ static enum sb_split gather_more(struct parts_feed *feed)
     return SB_SPLIT_PART;
 }
 
-/* Where there may be no parts, only what comes at once is waited for. */
-static bool is_coming(struct parts_feed *feed)
-{
-    int64_t now = sb_clock_ns() / (SB_SECOND / 1000);
-
-    if (feed->patience == 0)
-        feed->patience = now + PATIENCE_MS;
-    return sb_feed_is_ready(feed->base.from,
-                            now < feed->patience ? (int)(feed->patience - now) : 0);
-}
-
 static enum sb_split gather(struct parts_feed *feed)
 {
     enum sb_split split = gather_more(feed);
+    int64_t now, left;
 
     if (split != SB_SPLIT_MAYBE)
         return split;
-    return is_coming(feed) ? SB_SPLIT_MORE : SB_SPLIT_NONE;
+    /* Where there may be no parts, only what comes at once is waited for. */
+    now = sb_clock_ns() / (SB_SECOND / 1000);
+    if (feed->patience == 0)
+        feed->patience = now + PATIENCE_MS;
+    left = now < feed->patience ? feed->patience - now : 0;
+    return sb_feed_is_ready(feed->base.from, (int)left) ? SB_SPLIT_MORE : SB_SPLIT_NONE;
 }
 
 /* Queues the gathered parts; what follows them in raw stays there. False: they stay, too. */
@@ -359,10 +352,9 @@ static void pass_unit(struct parts_feed *feed, struct unit *unit)
 static enum sb_code rest_of_units(struct parts_feed *feed, void *data, size_t capacity, size_t *got)
 {
     struct unit *unit = &feed->units[feed->passed % feed->unit_count];
-    size_t size = unit->run.in_size - feed->rest_used;
 
-    *got = size < capacity ? size : capacity;
-    memcpy(data, unit->in + feed->rest_used, *got);
+    *got = sb_feed_copy(data, capacity, unit->in + feed->rest_used,
+                        unit->run.in_size - feed->rest_used);
     feed->rest_used += *got;
     if (feed->rest_used == unit->run.in_size) {
         release_unit(feed, unit);
@@ -376,15 +368,13 @@ static enum sb_code fill_rest(struct sb_feed *rest, void *data, size_t capacity,
 {
     struct parts_feed *feed =
         (struct parts_feed *)((char *)rest - offsetof(struct parts_feed, rest));
-    size_t size;
 
     if (feed->passed < feed->queued)
         return rest_of_units(feed, data, capacity, got);
     join_reader(feed);
-    size = feed->raw_size - feed->rest_used;
-    if (size > 0) {
-        *got = size < capacity ? size : capacity;
-        memcpy(data, feed->raw + feed->rest_used, *got);
+    if (feed->raw_size > feed->rest_used) {
+        *got = sb_feed_copy(data, capacity, feed->raw + feed->rest_used,
+                            feed->raw_size - feed->rest_used);
         feed->rest_used += *got;
         return SB_OK;
     }
@@ -411,17 +401,11 @@ static enum sb_code begin_stream(struct parts_feed *feed)
 static struct unit *wait_for_unit(struct parts_feed *feed)
 {
     struct unit *unit = &feed->units[feed->passed % feed->unit_count];
-    struct timespec until;
 
     pthread_mutex_lock(&feed->lock);
     while (!sb_feed_is_over(&feed->base) &&
-           (feed->passed == feed->queued ? !feed->ended : unit->state == UNIT_WAITS)) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
-    }
+           (feed->passed == feed->queued ? !feed->ended : unit->state == UNIT_WAITS))
+        sb_feed_wait(&feed->changed, &feed->lock);
     if (feed->passed == feed->queued || unit->state != UNIT_SOUND)
         unit = NULL;
     pthread_mutex_unlock(&feed->lock);
@@ -452,15 +436,13 @@ static enum sb_code next_unit(struct parts_feed *feed)
 static enum sb_code fill_parts(struct sb_feed *base, void *data, size_t capacity, size_t *got)
 {
     struct parts_feed *feed = (struct parts_feed *)base;
-    size_t size;
 
-    if (!feed->stream && next_unit(feed))
-        return sb_error()->code;
+    if (!feed->stream)
+        TRY(next_unit(feed));
     if (feed->stream)
         return sb_feed_fill(feed->stream, data, capacity, got);
-    size = feed->unit->run.made - feed->unit_used;
-    *got = size < capacity ? size : capacity;
-    memcpy(data, feed->unit->run.out + feed->unit_used, *got);
+    *got = sb_feed_copy(data, capacity, feed->unit->run.out + feed->unit_used,
+                        feed->unit->run.made - feed->unit_used);
     feed->unit_used += *got;
     return SB_OK;
 }

@@ -18,7 +18,6 @@
 #define MEMORY_USUAL_THREADS ((uint64_t)96 << 20)
 
 #define THREADS_MAX 64
-#define WAIT_MS     100 /* how soon a wait for a thread sees that it has to end */
 
 /* Of a stream's beginning: how long its header is, and the bits of a block's flags which say that
  * its sizes follow. Blocks without them can only be read one after the other. */
@@ -84,7 +83,7 @@ static bool begin_xz(struct stream_feed *feed)
     uint64_t given = (uint64_t)sb_context_now->decoder_memory;
     lzma_mt options = {
         .threads = feed->threads < THREADS_MAX ? feed->threads : THREADS_MAX,
-        .timeout = WAIT_MS,
+        .timeout = SB_FEED_WAIT_MS,
         .memlimit_threading = given ? given : MEMORY_USUAL_THREADS,
         .memlimit_stop = given ? given : MEMORY_USUAL,
     };
@@ -120,21 +119,16 @@ static enum sb_code refuse_xz(const struct stream_feed *feed, lzma_ret result)
     }
 }
 
-static void look_at_block(struct stream_feed *feed)
-{
-    if (!feed->looked)
-        atomic_store(&feed->base.watch->in_one,
-                     feed->in_size < STREAM_HEADER + 2 ||
-                         (feed->in[STREAM_HEADER + 1] & SIZES_FOLLOW) != SIZES_FOLLOW);
-    feed->looked = true;
-}
-
 static enum sb_code step_xz(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
     lzma_stream *stream = &feed->as.xz;
     lzma_ret result;
 
-    look_at_block(feed);
+    if (!feed->looked)
+        atomic_store(&feed->base.watch->in_one,
+                     feed->in_size < STREAM_HEADER + 2 ||
+                         (feed->in[STREAM_HEADER + 1] & SIZES_FOLLOW) != SIZES_FOLLOW);
+    feed->looked = true;
     stream->next_in = (const uint8_t *)feed->in;
     stream->avail_in = feed->in_size;
     stream->next_out = (uint8_t *)out;
@@ -229,13 +223,6 @@ static const struct format formats[] = {
 
 /* All of them */
 
-static enum sb_code find_stream(struct stream_feed *feed)
-{
-    TRY(sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size));
-    feed->ended = false;
-    return feed->format->begin(feed) ? SB_OK : sb_fail_memory();
-}
-
 static enum sb_code take_input(struct stream_feed *feed)
 {
     size_t got = 0;
@@ -253,12 +240,15 @@ static enum sb_code take_input(struct stream_feed *feed)
 
 static enum sb_code step(struct stream_feed *feed, char *out, size_t capacity, size_t *made)
 {
-    enum sb_code code = feed->ended ? find_stream(feed) : SB_OK;
+    enum sb_code code;
 
-    if (!code)
-        code = take_input(feed);
-    if (code)
-        return code;
+    if (feed->ended) {
+        TRY(sb_feed_another(&feed->base, feed->format->kind, feed->in, &feed->in_size));
+        feed->ended = false;
+        if (!feed->format->begin(feed))
+            return sb_fail_memory();
+    }
+    TRY(take_input(feed));
     if (sb_feed_is_over(&feed->base))
         return sb_fail_interrupt();
     code = feed->format->step(feed, out, capacity, made);

@@ -119,22 +119,13 @@ static void free_zstd(struct sb_feed *base)
     free(feed);
 }
 
-/* The largest window that fits into so much memory. */
-static int window_log(uint64_t memory)
-{
-    const ZSTD_bounds bounds = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
-    int log = bounds.lowerBound;
-
-    while (log < bounds.upperBound && memory >> (log + 1) > 0)
-        log++;
-    return log;
-}
-
 enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
                           const struct sb_part_past *past)
 {
     static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
+    const ZSTD_bounds logs = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
     struct zstd_feed *feed = calloc(1, sizeof(*feed));
+    int log = logs.lowerBound;
 
     if (!feed)
         return sb_fail_memory();
@@ -144,8 +135,11 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
     feed->memory = WINDOW_MAX;
     if (sb_context_now->decoder_memory > 0)
         feed->memory = (uint64_t)sb_context_now->decoder_memory;
-    if (!feed->context || ZSTD_isError(ZSTD_DCtx_setParameter(feed->context, ZSTD_d_windowLogMax,
-                                                              window_log(feed->memory)))) {
+    /* The largest window that fits into so much memory. */
+    while (log < logs.upperBound && feed->memory >> (log + 1) > 0)
+        log++;
+    if (!feed->context ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(feed->context, ZSTD_d_windowLogMax, log))) {
         free_zstd(&feed->base);
         return sb_fail_memory();
     }

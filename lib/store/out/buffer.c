@@ -58,9 +58,8 @@ enum sb_code sb_outbuf_flush(struct sb_outbuf *out)
 
 enum sb_code sb_outbuf_write(struct sb_outbuf *out, const void *data, size_t size)
 {
-    if (size > BUFFER_BYTES - out->held) {
+    if (size > BUFFER_BYTES - out->held)
         TRY(sb_outbuf_flush(out));
-    }
     if (size >= BUFFER_BYTES)
         return write_out(out, data, size);
     if (size == 0)
@@ -90,16 +89,15 @@ static enum sb_code write_vector(struct sb_outbuf *out, const struct iovec *piec
 
 enum sb_code sb_outbuf_write_pieces(struct sb_outbuf *out, const struct iovec *pieces, size_t count)
 {
-    enum sb_code code = sb_outbuf_flush(out);
-
-    while (code == SB_OK && count > 0) {
+    TRY(sb_outbuf_flush(out));
+    while (count > 0) {
         size_t part = count < IOV_MAX ? count : IOV_MAX;
 
-        code = write_vector(out, pieces, part);
+        TRY(write_vector(out, pieces, part));
         pieces += part;
         count -= part;
     }
-    return code;
+    return SB_OK;
 }
 
 enum sb_code sb_outbuf_cut(struct sb_outbuf *out, int64_t size)

@@ -54,18 +54,6 @@ static void note_failure(struct sb_outfilter *filter)
     pthread_mutex_unlock(&filter->mutex);
 }
 
-static enum sb_code step(struct sb_outfilter *filter, struct sb_codec_io *io)
-{
-    enum sb_code code;
-
-    if (sb_interrupted())
-        return sb_fail_interrupt();
-    code = sb_codec_step(filter->codec, io);
-    if (code || io->made == 0)
-        return code;
-    return filter->each(filter->context, io->out, io->made);
-}
-
 static void run_codec(struct sb_outfilter *filter, const struct block *block, bool end)
 {
     struct sb_codec_io io = {.in = block->data,
@@ -76,7 +64,11 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
     enum sb_code code;
 
     do {
-        code = step(filter, &io);
+        code = sb_heed_interrupt();
+        if (!code)
+            code = sb_codec_step(filter->codec, &io);
+        if (!code && io.made > 0)
+            code = filter->each(filter->context, io.out, io.made);
     } while (code == SB_OK && (io.in_size > 0 || io.more));
     if (code)
         note_failure(filter);
@@ -85,6 +77,7 @@ static void run_codec(struct sb_outfilter *filter, const struct block *block, bo
 static void compress_next(struct sb_outfilter *filter)
 {
     const struct block *block = &filter->blocks[filter->taken % BLOCKS];
+
     if (!filter->parts)
         run_codec(filter, block, false);
     else if (sb_parts_write(filter->parts, block->data, block->size))
@@ -144,22 +137,18 @@ static enum sb_code take_bytes(void *context, char *data, size_t capacity, size_
     return code == SB_INTERRUPT ? code : SB_OK;
 }
 
-static enum sb_code run_parts(struct sb_outfilter *filter)
-{
-    enum sb_code code = sb_parts_run(filter->parts, take_bytes, filter);
-
-    if (code)
-        note_failure(filter);
-    return code ? code : SB_END;
-}
-
 static void *run_thread(void *argument)
 {
     struct sb_outfilter *filter = argument;
     enum sb_code code;
 
-    if (filter->parts)
-        code = run_parts(filter);
+    if (filter->parts) {
+        code = sb_parts_run(filter->parts, take_bytes, filter);
+        if (code)
+            note_failure(filter);
+        else
+            code = SB_END;
+    }
     while (!filter->parts && (code = wait_for_block(filter)) == SB_OK) {
         compress_next(filter);
         free_block(filter);
@@ -167,16 +156,6 @@ static void *run_thread(void *argument)
     if (code == SB_END && !filter->code)
         end_stream(filter);
     return NULL;
-}
-
-static enum sb_code make_blocks(struct sb_outfilter *filter)
-{
-    for (size_t i = 0; i < BLOCKS; i++) {
-        filter->blocks[i].data = malloc(BLOCK_BYTES);
-        if (!filter->blocks[i].data)
-            return sb_fail_memory();
-    }
-    return SB_OK;
 }
 
 static enum sb_code make_codec(struct sb_outfilter *filter,
@@ -194,27 +173,13 @@ static enum sb_code make_codec(struct sb_outfilter *filter,
     return sb_codec_begin(filter->codec, -1);
 }
 
-static enum sb_code make_parts(struct sb_outfilter *filter,
-                               const struct sb_outfilter_options *options)
-{
-    struct sb_parts_options parts = {.kind = options->kind,
-                                     .level = options->level,
-                                     .threads = options->threads ? options->threads : 1,
-                                     .each = options->each,
-                                     .context = options->context};
-
-    return sb_parts_new(&filter->parts, &parts);
-}
-
 enum sb_code sb_outfilter_open(struct sb_outfilter **out,
                                const struct sb_outfilter_options *options)
 {
-    enum sb_code code = sb_codec_check_level(options->kind, options->level);
-    struct sb_outfilter *filter;
+    CLEANUP(sb_outfilter_freep) struct sb_outfilter *filter = NULL;
 
     *out = NULL;
-    if (code)
-        return code;
+    TRY(sb_codec_check_level(options->kind, options->level));
     filter = calloc(1, sizeof(*filter));
     if (!filter)
         return sb_fail_memory();
@@ -222,16 +187,15 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
     filter->context = options->context;
     pthread_mutex_init(&filter->mutex, NULL);
     pthread_cond_init(&filter->changed, NULL);
-    code = make_blocks(filter);
-    if (code == SB_OK)
-        code = sb_part_size(options->kind, options->level) > 0 ? make_parts(filter, options)
-                                                               : make_codec(filter, options);
-    if (code) {
-        sb_outfilter_free(filter);
-        return code;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        filter->blocks[i].data = malloc(BLOCK_BYTES);
+        if (!filter->blocks[i].data)
+            return sb_fail_memory();
     }
+    TRY(sb_part_size(options->kind, options->level) > 0 ? sb_parts_new(&filter->parts, options)
+                                                        : make_codec(filter, options));
     filter->threaded = sb_thread_start(&filter->thread, run_thread, filter);
-    *out = filter;
+    *out = TAKE(filter);
     return SB_OK;
 }
 

@@ -19,7 +19,7 @@ struct sb_outfilter;
 struct sb_outfilter_options {
     enum sb_filter_kind kind; /* not SB_FILTER_NONE */
     int level;                /* 0: the usual one */
-    unsigned threads;         /* of gzip, bzip2, xz and zstd */
+    unsigned threads;         /* of gzip, bzip2, xz and zstd; 0: 1 */
     sb_each_block *each;      /* takes what comes out */
     void *context;
 };
@@ -37,5 +37,6 @@ enum sb_code sb_outfilter_finish(struct sb_outfilter *filter) SB_CHECKED;
 
 /* NULL is allowed. Without finish, the stream that came out is left without its end. */
 void sb_outfilter_free(struct sb_outfilter *filter);
+FREEP(sb_outfilter_free, struct sb_outfilter)
 
 #endif

@@ -32,11 +32,6 @@ struct sb_outfile {
     struct sb_outbuf out; /* after the filter; with one, its thread owns it */
 };
 
-static bool is_written_directly(const struct stat *st)
-{
-    return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
-}
-
 static enum sb_code refuse_remote(const char *path)
 {
     const char *suffix = path + sb_container_base_size(path);
@@ -56,7 +51,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     if (!*path)
         return sb_fail(SB_INVALID, "the output has an empty name");
     if (stat(path, &st) == 0) {
-        *direct = is_written_directly(&st);
+        *direct = S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode);
         if (*direct)
             return SB_OK;
         file->path = realpath(path, NULL);
@@ -76,16 +71,6 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     return file->path ? SB_OK : sb_fail_memory();
 }
 
-/* Who may not give it away keeps it. */
-static enum sb_code make_like(struct sb_outfile *file, const struct stat *st)
-{
-    if (st && st->st_uid != geteuid())
-        (void)!fchown(file->fd, st->st_uid, st->st_gid);
-    if (st && fchmod(file->fd, st->st_mode & 0777))
-        return sb_fail_errno(errno, "%s: cannot set the mode", file->name);
-    return SB_OK;
-}
-
 static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like)
 {
     enum sb_code code = sb_out_temporary_make(&file->temporary, file->path, file->name);
@@ -93,39 +78,34 @@ static enum sb_code create_temporary(struct sb_outfile *file, const struct stat 
     file->fd = file->temporary.fd;
     if (code == SB_SYSTEM || code == SB_NOENT)
         return sb_fail_errno(sb_error()->sys_errno, "%s: cannot be created", file->name);
-    return code ? code : make_like(file, like);
-}
-
-/* What a real run would refuse is refused. */
-static enum sb_code open_nothing(struct sb_outfile *file, const char *path)
-{
-    bool direct;
-
-    if (strcmp(path, "-") != 0)
-        TRY(look_at_target(file, path, &direct));
-    file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
+    TRY(code);
+    /* Who may not give it away keeps it. */
+    if (like && like->st_uid != geteuid())
+        (void)!fchown(file->fd, like->st_uid, like->st_gid);
+    if (like && fchmod(file->fd, like->st_mode & 0777))
+        return sb_fail_errno(errno, "%s: cannot set the mode", file->name);
+    return SB_OK;
 }
 
 static enum sb_code open_target(struct sb_outfile *file,
                                 const struct sb_stream_sink_options *options)
 {
     const char *path = options->path;
-    bool direct;
+    bool standard = strcmp(path, "-") == 0, direct = false;
 
-    if (file->dry_run)
-        return open_nothing(file, path);
-    if (strcmp(path, "-") == 0) {
-        file->fd = STDOUT_FILENO;
-        file->borrowed = true;
-    } else {
+    /* What a real run would refuse is refused in a dry one. */
+    if (!standard)
         TRY(look_at_target(file, path, &direct));
-        if (!direct)
-            return create_temporary(file, options->like);
-        file->fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-        if (file->fd < 0)
-            return sb_fail_errno(errno, "%s", path);
+    if (file->dry_run) {
+        file->fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        return file->fd < 0 ? sb_fail_errno(errno, "/dev/null") : SB_OK;
     }
+    if (!standard && !direct)
+        return create_temporary(file, options->like);
+    file->fd = standard ? STDOUT_FILENO : open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    file->borrowed = standard;
+    if (file->fd < 0)
+        return sb_fail_errno(errno, "%s", path);
     if (isatty(file->fd))
         return sb_fail(SB_INVALID, "%s: is a terminal; give it a file or a pipe", file->name);
     /* Best effort: what is no pipe, or has reached the user's limit, stays as it is. */
@@ -141,26 +121,17 @@ static enum sb_code put(void *context, const void *data, size_t size)
     return sb_outbuf_write(&file->out, data, size);
 }
 
-static enum sb_code open_filter(struct sb_outfile *file,
-                                const struct sb_stream_sink_options *options)
+enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
 {
-    struct sb_outfilter_options filter = {
+    bool standard = strcmp(options->path, "-") == 0;
+    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
+    const struct sb_outfilter_options filter = {
         .kind = options->filter,
         .level = options->level,
         .threads = options->threads,
         .each = put,
         .context = file,
     };
-
-    if (options->filter == SB_FILTER_NONE)
-        return SB_OK;
-    return sb_outfilter_open(&file->filter, &filter);
-}
-
-enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sink_options *options)
-{
-    bool standard = strcmp(options->path, "-") == 0;
-    CLEANUP(sb_outfile_freep) struct sb_outfile *file = calloc(1, sizeof(*file));
 
     *out = NULL;
     if (!file)
@@ -173,7 +144,8 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
         return sb_fail_memory();
     TRY(open_target(file, options));
     TRY(sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0));
-    TRY(open_filter(file, options));
+    if (options->filter != SB_FILTER_NONE)
+        TRY(sb_outfilter_open(&file->filter, &filter));
     *out = TAKE(file);
     return SB_OK;
 }
@@ -274,21 +246,15 @@ static enum sb_code close_temporary(struct sb_outfile *file)
     return close_file(file);
 }
 
-/* Where locks do not work, a user may have taken it for what a killed run left. */
-static enum sb_code refuse_other(const struct sb_outfile *file)
-{
-    bool named;
-    enum sb_code code = sb_is_named(file->temporary.fd, file->temporary.path, &named);
-
-    if (code || named)
-        return code;
-    return sb_fail(SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
-                   file->name, file->temporary.path);
-}
-
 static enum sb_code give_name(struct sb_outfile *file)
 {
-    TRY(refuse_other(file));
+    bool named;
+
+    /* Where locks do not work, a user may have taken it for what a killed run left. */
+    TRY(sb_is_named(file->temporary.fd, file->temporary.path, &named));
+    if (!named)
+        return sb_fail(SB_CHANGED, "%s: somebody removed %s, in which it was made; run again",
+                       file->name, file->temporary.path);
     TRY(file->force ? sb_rename(file->temporary.path, file->path)
                     : sb_rename_new(file->temporary.path, file->path));
     sb_out_lock_leave(&file->temporary);

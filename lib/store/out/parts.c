@@ -28,7 +28,7 @@ struct worker {
 };
 
 struct sb_parts {
-    struct sb_parts_options options;
+    struct sb_outfilter_options options; /* threads: at least 1 */
     size_t part_size;
     struct part *ring;
     unsigned count;
@@ -174,19 +174,6 @@ enum sb_code sb_parts_finish(struct sb_parts *parts)
     return pass_on(parts, end, sb_part_end(parts->options.kind, parts->sum, parts->size, end));
 }
 
-static enum sb_code make_ring(struct sb_parts *parts, size_t capacity)
-{
-    parts->ring = calloc(parts->count, sizeof(*parts->ring));
-    if (!parts->ring)
-        return sb_fail_memory();
-    for (unsigned i = 0; i < parts->count; i++) {
-        parts->ring[i].data = malloc(capacity);
-        if (!parts->ring[i].data)
-            return sb_fail_memory();
-    }
-    return SB_OK;
-}
-
 static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
 {
     parts->workers = calloc(parts->options.threads, sizeof(*parts->workers));
@@ -203,16 +190,10 @@ static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
     return SB_OK;
 }
 
-static unsigned worth_threads(const struct sb_parts_options *options, size_t part_size)
-{
-    bool fast = options->kind == SB_FILTER_ZSTD && part_size == sb_part_size(SB_FILTER_ZSTD, 0);
-
-    return fast && options->threads > FAST_THREADS ? FAST_THREADS : options->threads;
-}
-
-enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options)
+enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_outfilter_options *options)
 {
     CLEANUP(sb_parts_freep) struct sb_parts *parts = calloc(1, sizeof(*parts));
+    unsigned threads = options->threads ? options->threads : 1;
     size_t capacity;
 
     *out = NULL;
@@ -221,10 +202,20 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *
     pthread_mutex_init(&parts->mutex, NULL);
     parts->options = *options;
     parts->part_size = sb_part_size(options->kind, options->level);
-    parts->options.threads = worth_threads(options, parts->part_size);
-    parts->count = parts->options.threads > 1 ? parts->options.threads + 1 : 1;
+    if (options->kind == SB_FILTER_ZSTD && parts->part_size == sb_part_size(SB_FILTER_ZSTD, 0) &&
+        threads > FAST_THREADS)
+        threads = FAST_THREADS;
+    parts->options.threads = threads;
+    parts->count = threads > 1 ? threads + 1 : 1;
     capacity = sb_part_capacity(options->kind, options->level);
-    TRY(make_ring(parts, capacity));
+    parts->ring = calloc(parts->count, sizeof(*parts->ring));
+    if (!parts->ring)
+        return sb_fail_memory();
+    for (unsigned i = 0; i < parts->count; i++) {
+        parts->ring[i].data = malloc(capacity);
+        if (!parts->ring[i].data)
+            return sb_fail_memory();
+    }
     TRY(make_workers(parts, capacity));
     *out = TAKE(parts);
     return SB_OK;

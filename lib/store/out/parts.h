@@ -9,25 +9,18 @@
 #ifndef SB_STORE_OUT_PARTS_H
 #define SB_STORE_OUT_PARTS_H
 
-#include "core/error.h"
-#include "store/container.h"
-#include "store/source.h"
+#include "store/out/filter.h"
 
 struct sb_parts;
-
-struct sb_parts_options {
-    enum sb_filter_kind kind; /* one that sb_part_size knows */
-    int level;
-    unsigned threads;    /* at least 1 */
-    sb_each_block *each; /* takes what comes out, on the thread that runs or writes */
-    void *context;
-};
 
 /* The next bytes of the stream: as many as there is space for, fewer only at its end, none after.
  */
 typedef enum sb_code sb_take_bytes(void *context, char *data, size_t capacity, size_t *got);
 
-enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_parts_options *options) SB_CHECKED;
+/* The kind must be one that sb_part_size knows; `each` is called on the thread that runs or writes.
+ */
+enum sb_code sb_parts_new(struct sb_parts **out,
+                          const struct sb_outfilter_options *options) SB_CHECKED;
 void sb_parts_free(struct sb_parts *parts); /* NULL is allowed */
 FREEP(sb_parts_free, struct sb_parts)
 

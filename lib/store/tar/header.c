@@ -288,16 +288,6 @@ static void put_number(struct header *header, char *field, size_t size, int64_t 
     *field = (char)(*field | 0x80);
 }
 
-static void put_numbers(struct header *header)
-{
-    struct ustar *block = &header->block;
-
-    put_number(header, block->size, sizeof(block->size), header->size, "its size");
-    put_number(header, block->uid, sizeof(block->uid), header->uid, "the number of its owner");
-    put_number(header, block->gid, sizeof(block->gid), header->gid, "the number of its group");
-    put_number(header, block->mtime, sizeof(block->mtime), header->seconds, "its time");
-}
-
 static void add_numbers(struct header *header)
 {
     struct ustar *block = &header->block;
@@ -307,7 +297,10 @@ static void add_numbers(struct header *header)
     put_short(block->gid, header->gid);
     put_long(block->mtime, header->seconds);
     if (header->format != SB_TAR_PAX) {
-        put_numbers(header);
+        put_number(header, block->size, sizeof(block->size), header->size, "its size");
+        put_number(header, block->uid, sizeof(block->uid), header->uid, "the number of its owner");
+        put_number(header, block->gid, sizeof(block->gid), header->gid, "the number of its group");
+        put_number(header, block->mtime, sizeof(block->mtime), header->seconds, "its time");
         return;
     }
     if (header->size > LONG_MAX_OCTAL)

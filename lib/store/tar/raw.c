@@ -73,11 +73,6 @@ size_t sb_tar_zero_blocks(const char *header, size_t size)
     return count;
 }
 
-static bool is_extension(char type)
-{
-    return type != 0 && strchr("xXgLKAV", type) != NULL;
-}
-
 /*
  * Goes to the next extension block from *at on; *body and *length are what follows it. False at the
  * end.
@@ -92,7 +87,7 @@ static bool next_extension(const char *header, size_t size, size_t *at, char *ty
 
         *at += SB_TAR_BLOCK;
         *type = block[TYPE];
-        if (!is_extension(*type))
+        if (*type == 0 || !strchr("xXgLKAV", *type))
             continue;
         body_size = sb_tar_octal(block + SIZE, SIZE_SIZE);
         *body = block + SB_TAR_BLOCK;
@@ -146,18 +141,6 @@ static bool key_is(const struct record *record, const char *text)
     return record->key_size == strlen(text) && key_begins(record, text);
 }
 
-static bool records_change_size(const char *data, size_t size)
-{
-    struct record record;
-
-    while (next_record(&data, &size, &record)) {
-        if (key_begins(&record, "GNU.sparse.") || key_is(&record, "SCHILY.realsize") ||
-            key_is(&record, "SUN.holesdata"))
-            return true;
-    }
-    return false;
-}
-
 bool sb_tar_size_is_other(const char *header, size_t size)
 {
     size_t at = 0, length;
@@ -167,8 +150,13 @@ bool sb_tar_size_is_other(const char *header, size_t size)
     if (size < SB_TAR_BLOCK)
         return true;
     while (next_extension(header, size, &at, &type, &body, &length)) {
-        if ((type == 'x' || type == 'X') && records_change_size(body, length))
-            return true;
+        struct record record;
+
+        while ((type == 'x' || type == 'X') && next_record(&body, &length, &record)) {
+            if (key_begins(&record, "GNU.sparse.") || key_is(&record, "SCHILY.realsize") ||
+                key_is(&record, "SUN.holesdata"))
+                return true;
+        }
     }
     last = header + size - SB_TAR_BLOCK;
     return memcmp(last + GNU_MAGIC, "ustar  ", 8) == 0 && last[GNU_REAL_SIZE] != 0;

@@ -153,20 +153,19 @@ static enum sb_code check_end(struct scan *scan)
 {
     int64_t left = scan->end - scan->at;
     const char *data;
-    enum sb_code code = SB_OK;
 
     if (left < 2 * SB_TAR_BLOCK || left > TAIL_MAX)
         return SB_INVALID;
     scan->small_gap = true;
-    while (!code && left > 0) {
+    while (left > 0) {
         size_t part = left < (int64_t)WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
 
-        code = look(scan, scan->end - left, part, &data);
-        if (!code && !sb_tar_all_zeros(data, part))
-            code = SB_INVALID;
+        TRY(look(scan, scan->end - left, part, &data));
+        if (!sb_tar_all_zeros(data, part))
+            return SB_INVALID;
         left -= (int64_t)part;
     }
-    return code ? code : SB_END;
+    return SB_END;
 }
 
 /* Fills in a wanted member; SB_INVALID where more would have to be known. */
@@ -239,10 +238,9 @@ static enum sb_code step(struct scan *scan, struct sb_member *member, bool *foun
     struct header header;
     const char *data;
     int64_t size;
-    enum sb_code code = look(scan, scan->at, SB_TAR_BLOCK, &data);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(look(scan, scan->at, SB_TAR_BLOCK, &data));
     memcpy(&header, data, sizeof(header));
     if (header.name[0] == '\0' && sb_tar_all_zeros(data, SB_TAR_BLOCK))
         return scan->named || scan->linked ? SB_INVALID : check_end(scan);
@@ -263,9 +261,8 @@ static enum sb_code next_wanted(struct sb_source *base, struct sb_member *member
     bool found = false;
     enum sb_code code = SB_OK;
 
-    while (!code && !found) {
+    while (!code && !found)
         code = sb_interrupted() ? sb_fail_interrupt() : step(scan, member, &found);
-    }
     base->done = scan->at;
     if (code == SB_INVALID)
         return sb_fail(code, "%s: is not a plain tar throughout", base->name);
@@ -288,21 +285,19 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
                                      void *context)
 {
     static const struct sb_source_ops ops = {.free = free_scan, .next = next_wanted};
-    struct scan *scan = calloc(1, sizeof(*scan));
+    CLEANUP(sb_freep) struct scan *scan = calloc(1, sizeof(*scan));
 
     *out = NULL;
     if (!scan)
         return sb_fail_memory();
     scan->window = malloc((size_t)EXTENSION_MAX);
-    if (!scan->window) {
-        free(scan);
+    if (!scan->window)
         return sb_fail_memory();
-    }
     scan->base = (struct sb_source){.ops = &ops, .name = input->name};
     scan->file = input->file;
     scan->wanted = wanted;
     scan->context = context;
     scan->end = scan->base.total = input->file->st.st_size;
-    *out = &scan->base;
+    *out = &TAKE(scan)->base;
     return SB_OK;
 }

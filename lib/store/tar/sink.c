@@ -44,14 +44,12 @@ static void free_sink(struct sb_sink *sink)
 static enum sb_code refuse_misfit(struct tar_sink *tar, const struct sb_member *member)
 {
     bool link = member->entry.type == SB_LINK;
+    CLEANUP(sb_buf_release) struct sb_buf header = {0};
     struct sb_member known = *member;
-    struct sb_buf header = {0};
     enum sb_code code;
 
     known.entry.size = known.entry.size < 0 ? 0 : known.entry.size;
     code = sb_tar_add_header(&header, &known, link ? "x" : NULL, link);
-
-    sb_buf_release(&header);
     if (code != SB_INVALID)
         return code;
     sb_report(tar->notify, SB_PROBLEM, "unsupported", member->entry.path, "%s; left out",
@@ -89,20 +87,12 @@ static enum sb_code add_header(struct sb_buf *out, struct sb_batch *batch, struc
     return code;
 }
 
-static enum sb_code add_padding(struct sb_buf *out, int64_t body)
-{
-    if (sb_buf_add(out, zeros, sb_tar_padding(body)))
-        return sb_fail_memory();
-    return SB_OK;
-}
-
 /* A large one gets its header when its turn has come, for it may yet turn out to be damaged. */
 static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item)
 {
     struct sb_buf *out = &batch->output;
     bool part = item->state == SB_ITEM_PART;
     int64_t body = sb_tar_body(&item->member);
-    enum sb_code code = SB_OK;
 
     item->mark = (unsigned)out->size;
     if (item->state != SB_ITEM_READ && item->state != SB_ITEM_BARE && !part)
@@ -111,11 +101,12 @@ static enum sb_code render_item(struct sb_batch *batch, struct sb_item *item)
         return sb_fail(SB_DAMAGED, "%s: its bytes are not as many as its size",
                        item->member.entry.path);
     if (!part || item->part_offset == 0)
-        code = add_header(out, batch, item);
+        TRY(add_header(out, batch, item));
     item->mark = (unsigned)out->size;
-    if (code == SB_OK && item->state != SB_ITEM_FAILED && (!part || item->part_last))
-        code = add_padding(out, body);
-    return code;
+    if (item->state != SB_ITEM_FAILED && (!part || item->part_last) &&
+        sb_buf_add(out, zeros, sb_tar_padding(body)))
+        return sb_fail_memory();
+    return SB_OK;
 }
 
 /* What goes out at once; output up to `done` is in it, or was written. */
@@ -172,15 +163,11 @@ static enum sb_code begin_large(struct large *large)
 
 static enum sb_code write_zeros(struct sb_outfile *file, int64_t count)
 {
-    enum sb_code code = SB_OK;
-
-    while (code == SB_OK && count > 0) {
-        size_t part = count < SB_TAR_RECORD ? (size_t)count : SB_TAR_RECORD;
-
-        code = sb_outfile_write(file, zeros, part);
-        count -= (int64_t)part;
+    for (int64_t part; count > 0; count -= part) {
+        part = count < SB_TAR_RECORD ? count : SB_TAR_RECORD;
+        TRY(sb_outfile_write(file, zeros, (size_t)part));
     }
-    return code;
+    return SB_OK;
 }
 
 /* data: NULL for zeros. */
@@ -207,65 +194,50 @@ static enum sb_code write_mapped(void *context, const void *data, size_t size)
 {
     struct large *large = context;
     const char *bytes = data;
-    enum sb_code code = begin_large(large);
     int64_t left, part;
     bool stored;
 
-    for (left = (int64_t)size; !code && left > 0; left -= part) {
+    TRY(begin_large(large));
+    for (left = (int64_t)size; left > 0; left -= part) {
         part = sb_tar_map_run(&large->map, &large->next, large->at, left, &stored);
         if (stored)
-            code = write_bytes(large, bytes, part);
+            TRY(write_bytes(large, bytes, part));
         large->changed = large->changed || (bytes && !stored);
         large->at += part;
         bytes = bytes ? bytes + part : NULL;
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code end_large(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
     const char *name = item->member.entry.path;
     int64_t missing = large->size - large->done;
-    enum sb_code code = begin_large(large);
 
-    if (code == SB_OK && missing > 0)
-        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
-                             "has become shorter; zeros stand for what is missing");
-    if (code == SB_OK && large->changed)
-        code = sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
-                             "was written to meanwhile; where it had holes it has them still");
-    if (code == SB_OK)
-        code = write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size));
     item->state = SB_ITEM_STORED;
-    return code;
-}
-
-/* Its events say why it must be left out, but some of it has gone out. */
-static enum sb_code take_back(struct large *large, const struct sb_item *item, int64_t start)
-{
-    if (!large->begun || sb_outfile_cut(large->tar->file, start) == SB_OK)
-        return SB_OK;
-    return sb_fail(SB_DAMAGED,
-                   "%s: is damaged, and the output has its beginning already; leave it out",
-                   item->member.entry.path);
+    TRY(begin_large(large));
+    if (missing > 0)
+        TRY(sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
+                          "has become shorter; zeros stand for what is missing"));
+    if (large->changed)
+        TRY(sb_events_add(&batch->events, SB_PROBLEM, "changed", name,
+                          "was written to meanwhile; where it had holes it has them still"));
+    return write_zeros(large->tar->file, missing + (int64_t)sb_tar_padding(large->size));
 }
 
 /* The header of one with holes, which are looked for first, and the map. */
 static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct sb_item *item)
 {
-    struct sb_buf *header = &large->tar->header, text = {0};
+    struct sb_buf *header = &large->tar->header;
+    CLEANUP(sb_buf_release) struct sb_buf text = {0};
     enum sb_code code = sb_item_stream_sparse(batch, item, sb_tar_map_add, &large->map);
 
     item->member.entry.size = large->map.size;
-    if (!code)
-        code = sb_tar_map_write(&large->map, &text);
+    TRY(code);
+    TRY(sb_tar_map_write(&large->map, &text));
     large->size = large->map.stored;
-    if (!code)
-        code = sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size);
-    if (!code && sb_buf_add(header, text.data, text.size))
-        code = sb_fail_memory();
-    sb_buf_release(&text);
-    return code;
+    TRY(sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size));
+    return sb_buf_add(header, text.data, text.size) ? sb_fail_memory() : SB_OK;
 }
 
 static enum sb_code stream_large(struct large *large, struct sb_batch *batch, struct sb_item *item)
@@ -289,8 +261,13 @@ static enum sb_code write_large(struct tar_sink *tar, struct sb_batch *batch, st
     enum sb_code code = stream_large(&large, batch, item);
 
     if (code == SB_END) {
+        /* Its events say why it must be left out, but some of it may have gone out. */
         item->state = SB_ITEM_FAILED;
-        code = take_back(&large, item, start);
+        code = SB_OK;
+        if (large.begun && sb_outfile_cut(tar->file, start))
+            code = sb_fail(SB_DAMAGED,
+                           "%s: is damaged, and the output has its beginning already; leave it out",
+                           item->member.entry.path);
     } else if (!code && item->state != SB_ITEM_FAILED) {
         code = end_large(&large, batch, item);
     }
@@ -334,27 +311,23 @@ static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
 {
     struct tar_sink *tar = (struct tar_sink *)sink;
     struct pieces pieces = {.count = 0};
-    enum sb_code code = check_parts(tar, batch);
 
-    for (size_t i = 0; code == SB_OK && i < batch->count; i++) {
+    TRY(check_parts(tar, batch));
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
 
         if (item->state == SB_ITEM_LARGE) {
             add_output(&pieces, batch, item->mark);
-            code = write_pieces(tar, &pieces);
-            if (code == SB_OK)
-                code = write_large(tar, batch, item);
-            continue;
-        }
-        if (item->state != SB_ITEM_READ && item->state != SB_ITEM_PART)
-            continue;
-        if (sb_tar_body(&item->member) > 0) {
+            TRY(write_pieces(tar, &pieces));
+            TRY(write_large(tar, batch, item));
+        } else if ((item->state == SB_ITEM_READ || item->state == SB_ITEM_PART) &&
+                   sb_tar_body(&item->member) > 0) {
             add_output(&pieces, batch, item->mark);
             add_piece(&pieces, batch->data + item->data_at, item->data_size);
         }
     }
     add_output(&pieces, batch, batch->output.size);
-    return code ? code : write_pieces(tar, &pieces);
+    return write_pieces(tar, &pieces);
 }
 
 static void count_item(struct sb_sink *sink, const struct sb_item *item)
@@ -400,17 +373,12 @@ static const struct sb_sink_ops tar_ops = {
 
 enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
-    struct tar_sink *tar = calloc(1, sizeof(*tar));
-    enum sb_code code;
+    CLEANUP(sb_freep) struct tar_sink *tar = calloc(1, sizeof(*tar));
 
     *out = NULL;
     if (!tar)
         return sb_fail_memory();
-    code = sb_outfile_open(&tar->file, options);
-    if (code) {
-        free(tar);
-        return code;
-    }
+    TRY(sb_outfile_open(&tar->file, options));
     tar->notify = options->notify;
     tar->sink = (struct sb_sink){
         .ops = &tar_ops,
@@ -424,6 +392,6 @@ enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_
         tar->sink.holds &= ~(unsigned)SB_KEEPS_NANOSECONDS;
     if (options->sparse)
         tar->sink.holds |= SB_KEEPS_SPARSE;
-    *out = &tar->sink;
+    *out = &TAKE(tar)->sink;
     return SB_OK;
 }

@@ -125,24 +125,25 @@ static bool is_cpio(const struct tar_source *source)
 
 /* libarchive's callbacks */
 
-/* Keeps what the present block has of the header, before the next one takes its place. */
-static enum sb_code keep_header(struct tar_source *source)
-{
-    int64_t end = source->block_at + (int64_t)source->block_size;
-    int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
-
-    if (!source->tapping || from >= end || source->tap.size > TAP_MAX)
-        return SB_OK;
-    if (sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
-        return sb_fail_memory();
-    return SB_OK;
-}
-
 static enum sb_code refuse_header(const struct tar_source *source)
 {
     return sb_fail(SB_DAMAGED,
                    "%s: damaged at byte %" PRId64 ": a header of %" PRId64 " MiB or more",
                    source->base.name, source->header_at, HEADER_MAX >> 20);
+}
+
+/* Keeps what the present block has of the header, before the next one takes its place. */
+static enum sb_code next_block(struct tar_source *source, const void **block, size_t *size)
+{
+    int64_t end = source->block_at + (int64_t)source->block_size;
+    int64_t from = source->header_at > source->block_at ? source->header_at : source->block_at;
+
+    if (source->tapping && from < end && source->tap.size <= TAP_MAX &&
+        sb_buf_add(&source->tap, source->block + (from - source->block_at), (size_t)(end - from)))
+        return sb_fail_memory();
+    if (source->tapping && source->block_at - source->header_at > HEADER_MAX)
+        return refuse_header(source);
+    return sb_flow_next(source->flow, block, size);
 }
 
 static la_ssize_t read_block(struct archive *archive, void *context, const void **data)
@@ -156,11 +157,7 @@ static la_ssize_t read_block(struct archive *archive, void *context, const void 
         *data = source->block;
         return (la_ssize_t)source->block_size;
     }
-    source->in_code = INTO(&source->in_err, keep_header(source));
-    if (!source->in_code && source->tapping && source->block_at - source->header_at > HEADER_MAX)
-        source->in_code = INTO(&source->in_err, refuse_header(source));
-    if (!source->in_code)
-        source->in_code = INTO(&source->in_err, sb_flow_next(source->flow, &block, &size));
+    source->in_code = INTO(&source->in_err, next_block(source, &block, &size));
     if (source->in_code == SB_END) {
         /* The last block stays, and what was kept of it is there twice. */
         sb_buf_cut(&source->tap, tapped);
@@ -222,17 +219,12 @@ static enum sb_code refuse(struct tar_source *source)
     return break_off(source);
 }
 
-/* Is a warning only about names that libarchive could not convert, which is what we want? */
-static bool is_about_charsets(const char *text)
-{
-    return text && (strstr(text, "can't be converted from") || strstr(text, "SCHILY.acl"));
-}
-
 static void warn(struct tar_source *source)
 {
     const char *text = archive_error_string(source->archive);
 
-    if (!is_about_charsets(text))
+    /* That it could not convert names is what we want. */
+    if (!text || (!strstr(text, "can't be converted from") && !strstr(text, "SCHILY.acl")))
         sb_report(source->notify, SB_PROBLEM, "damaged", present_name(source),
                   "its header is damaged: %s", text ? text : "a part of it cannot be understood");
 }
@@ -313,14 +305,11 @@ static enum sb_code more_of_rest(struct tar_source *source)
         char left[SB_TAR_BLOCK];
         size_t left_size = source->block_size, size;
         const void *data;
-        enum sb_code code = sb_heed_interrupt();
 
+        TRY(sb_heed_interrupt());
         if (left_size > 0)
             memcpy(left, source->block, left_size);
-        if (!code)
-            code = sb_flow_next(source->flow, &data, &size);
-        if (code)
-            return code;
+        TRY(sb_flow_next(source->flow, &data, &size));
         source->block = data;
         source->block_size = left_size + size;
         if (left_size == 0)
@@ -358,9 +347,10 @@ static bool look_at_block(struct tar_source *source, struct rest *rest)
 /* Looks through it to the first that is neither zeros nor junk, where block is then. */
 static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest)
 {
-    enum sb_code code = begin_rest(source);
+    enum sb_code code = SB_OK;
 
     *rest = (struct rest){0};
+    TRY(begin_rest(source));
     while (!code) {
         code = more_of_rest(source);
         if (code && code != SB_END)
@@ -371,18 +361,6 @@ static enum sb_code look_at_rest(struct tar_source *source, struct rest *rest)
             pass_rest(source,
                       source->block_size < SB_TAR_BLOCK ? source->block_size : SB_TAR_BLOCK);
     }
-    return code == SB_END ? SB_OK : code;
-}
-
-/* Whoever writes a pipe can end, and compressed data is checked. */
-static enum sb_code read_to_end(struct tar_source *source)
-{
-    enum sb_code code = SB_OK;
-    const void *data;
-    size_t size;
-
-    while (!code && !in_file(source))
-        code = sb_flow_next(source->flow, &data, &size);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -452,7 +430,9 @@ static enum sb_code finish(struct tar_source *source)
 {
     int64_t end = position(source);
     const char *tail = raw_bytes(source, source->header_at, end);
-    size_t zero_blocks = 0;
+    size_t zero_blocks = 0, size;
+    enum sb_code code = SB_OK;
+    const void *data;
     struct rest rest;
 
     if (tail)
@@ -462,7 +442,11 @@ static enum sb_code finish(struct tar_source *source)
     if (rest.word == sb_tail_tar && !is_cpio(source) && sb_context_now->ignore_zeros)
         return go_on(source, &rest);
     source->ended = true;
-    TRY(read_to_end(source));
+    /* Whoever writes a pipe can end, and compressed data is checked. */
+    while (!code && !in_file(source))
+        code = sb_flow_next(source->flow, &data, &size);
+    if (code && code != SB_END)
+        return code;
     if (rest.word == sb_tail_junk && end == (int64_t)zero_blocks * SB_TAR_BLOCK)
         return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
     check_end_blocks(source, zero_blocks, rest.word != NULL);
@@ -523,25 +507,19 @@ static const char *global(struct tar_source *source, enum global which)
                                                                       : source->globals[which].data;
 }
 
-static bool global_time(struct tar_source *source, struct timespec *time)
-{
-    const char *text = global(source, GLOBAL_MTIME);
-    int64_t ns;
-
-    if (!text || !sb_tar_pax_time(text, strlen(text), &ns))
-        return false;
-    *time = sb_time_split(ns);
-    return true;
-}
-
 static void fill_time(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
     struct timespec time = {.tv_sec = archive_entry_mtime(entry),
                             .tv_nsec = archive_entry_mtime_nsec(entry)};
-    bool everywhere = global_time(source, &time);
-    const char *header;
+    const char *text = global(source, GLOBAL_MTIME), *header;
+    bool everywhere;
     size_t size;
+    int64_t ns;
+
+    everywhere = text && sb_tar_pax_time(text, strlen(text), &ns);
+    if (everywhere)
+        time = sb_time_split(ns);
 
     if (!archive_entry_mtime_is_set(entry) && !everywhere)
         return;
@@ -566,11 +544,13 @@ static bool is_id(int64_t id)
 }
 
 /* No system has owners beyond 32 bits, but a header can hold them. */
-static void fill_ids(struct tar_source *source, struct sb_member *member)
+static void fill_owner(struct tar_source *source, struct sb_member *member)
 {
-    const char *user = global(source, GLOBAL_UID), *group = global(source, GLOBAL_GID);
-    int64_t uid = user ? strtoll(user, NULL, 10) : archive_entry_uid(source->entry);
-    int64_t gid = group ? strtoll(group, NULL, 10) : archive_entry_gid(source->entry);
+    struct archive_entry *entry = source->entry;
+    const char *uid_text = global(source, GLOBAL_UID), *gid_text = global(source, GLOBAL_GID);
+    int64_t uid = uid_text ? strtoll(uid_text, NULL, 10) : archive_entry_uid(entry);
+    int64_t gid = gid_text ? strtoll(gid_text, NULL, 10) : archive_entry_gid(entry);
+    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
 
     if (!is_id(uid) || !is_id(gid))
         sb_report(source->notify, SB_LOSS, "owner", present_name(source), SB_NO_OWNER, uid, gid);
@@ -580,14 +560,6 @@ static void fill_ids(struct tar_source *source, struct sb_member *member)
         member->entry.has |= SB_HAS_GID;
     member->entry.uid = is_id(uid) ? uid : 0;
     member->entry.gid = is_id(gid) ? gid : 0;
-}
-
-static void fill_owner(struct tar_source *source, struct sb_member *member)
-{
-    struct archive_entry *entry = source->entry;
-    const char *user = global(source, GLOBAL_USER), *group = global(source, GLOBAL_GROUP);
-
-    fill_ids(source, member);
     member->user = user ? user : archive_entry_uname(entry);
     member->group = group ? group : archive_entry_gname(entry);
     member->has |= SB_KEEPS_OWNER;
@@ -610,14 +582,6 @@ static void fill_extras(struct archive_entry *entry, struct sb_member *member)
         member->has |= SB_KEEPS_SPARSE;
 }
 
-static void fill_special(struct archive_entry *entry, struct sb_member *member)
-{
-    member->has |= SB_KEEPS_SPECIAL;
-    member->special_mode = archive_entry_filetype(entry);
-    member->device_major = (uint32_t)archive_entry_rdevmajor(entry);
-    member->device_minor = (uint32_t)archive_entry_rdevminor(entry);
-}
-
 static void fill_type(struct archive_entry *entry, struct sb_member *member)
 {
     mode_t type = archive_entry_filetype(entry);
@@ -634,7 +598,10 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
         member->entry.type = SB_LINK;
         member->entry.size = target ? (int64_t)strlen(target) : 0;
     } else if (member->special) {
-        fill_special(entry, member);
+        member->has |= SB_KEEPS_SPECIAL;
+        member->special_mode = type;
+        member->device_major = (uint32_t)archive_entry_rdevmajor(entry);
+        member->device_minor = (uint32_t)archive_entry_rdevminor(entry);
     } else if (hard_link && size == 0) {
         member->hard_link = hard_link;
         member->has |= SB_KEEPS_HARD_LINKS;
@@ -647,17 +614,12 @@ static void fill_type(struct archive_entry *entry, struct sb_member *member)
     member->entry.mode |= type ? type : S_IFREG;
 }
 
-/* A name of nothing but "." and "/" is the root's. */
-static bool names_root(const char *name)
-{
-    return name[0] != 0 && name[strspn(name, "./")] == 0 && !strstr(name, "..");
-}
-
 static void fill_name(struct archive_entry *entry, struct sb_member *member)
 {
     const char *name = archive_entry_pathname(entry);
 
-    if (member->entry.type == SB_DIR && names_root(name))
+    /* A name of nothing but "." and "/" is the root's. */
+    if (member->entry.type == SB_DIR && name[0] && !name[strspn(name, "./")] && !strstr(name, ".."))
         name = "";
     member->entry.path = name;
     member->entry.path_size = strlen(name);
@@ -702,16 +664,6 @@ static void locate(struct tar_source *source, struct sb_member *member)
         member->at = first + source->header_at + (found - header);
 }
 
-static void expect_sum(struct tar_source *source)
-{
-    const char *header = raw_bytes(source, source->header_at, source->data_at);
-
-    source->sum = 0;
-    source->summed =
-        header && is_cpio(source) &&
-        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
-}
-
 static bool says_utf8(struct tar_source *source, const char *key, const char *sparse_key)
 {
     size_t size;
@@ -742,9 +694,8 @@ static enum sb_code decode_names(struct tar_source *source, struct sb_member *me
 
     if (!source->charset)
         return SB_OK;
-    if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name") &&
-        decode(source, &member->entry.path, &source->name))
-        return sb_error()->code;
+    if (member->entry.path_size > 0 && !says_utf8(source, "path", "GNU.sparse.name"))
+        TRY(decode(source, &member->entry.path, &source->name));
     member->entry.path_size = strlen(member->entry.path);
     if (!*target || says_utf8(source, "linkpath", "linkpath"))
         return SB_OK;
@@ -760,6 +711,7 @@ static enum sb_code decode_names(struct tar_source *source, struct sb_member *me
 static void fill_member(struct tar_source *source, struct sb_member *member)
 {
     struct archive_entry *entry = source->entry;
+    const char *header;
 
     *member = (struct sb_member){.dir_fd = -1};
     fill_type(entry, member);
@@ -772,7 +724,11 @@ static void fill_member(struct tar_source *source, struct sb_member *member)
     source->given = 0;
     source->data_size = 0;
     source->data_offset = 0;
-    expect_sum(source);
+    header = raw_bytes(source, source->header_at, source->data_at);
+    source->sum = 0;
+    source->summed =
+        header && is_cpio(source) &&
+        sb_cpio_sum(header, (size_t)(source->data_at - source->header_at), &source->wanted_sum);
     locate(source, member);
 }
 
@@ -963,39 +919,41 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     report_strayed(source);
     if (result == ARCHIVE_WARN)
         warn(source);
-    code = take_globals(source);
-    if (code || !is_usable(source))
-        return code;
+    TRY(take_globals(source));
+    if (!is_usable(source))
+        return SB_OK;
     fill_member(source, member);
     if (is_cut_short(source, member)) {
         archive_clear_error(source->archive);
         return refuse(source);
     }
-    code = decode_names(source, member);
-    if (!code)
-        code = sort_links(source, member, &held);
-    if (!code && source->dumps)
-        code = take_dump(source, member);
-    *found = !code && !held;
-    return code;
+    TRY(decode_names(source, member));
+    TRY(sort_links(source, member, &held));
+    if (source->dumps)
+        TRY(take_dump(source, member));
+    *found = !held;
+    return SB_OK;
 }
 
 static enum sb_code find_next(struct tar_source *source, struct sb_member *member)
 {
     bool found = false;
-    enum sb_code code = source->broken;
+    enum sb_code code;
 
-    if (code)
+    if (source->broken) {
         *sb_error() = source->broken_err;
-    while (!code && !found) {
+        return source->broken;
+    }
+    while (!found) {
         code = give_link(source, member);
         if (code != SB_END)
             return code;
         if (source->ended)
             return SB_END;
-        code = sb_interrupted() ? sb_fail_interrupt() : step(source, member, &found);
+        TRY(sb_heed_interrupt());
+        TRY(step(source, member, &found));
     }
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member)
@@ -1012,12 +970,6 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 }
 
 /* Bytes */
-
-static enum sb_code damaged_map(struct tar_source *source)
-{
-    return sb_fail(SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
-                   present_name(source));
-}
 
 /* Volumes that were joined: the header of the next one is among the member's bytes. */
 static bool meets_volume(const struct tar_source *source)
@@ -1060,7 +1012,8 @@ static enum sb_code read_data(struct tar_source *source)
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
-        return damaged_map(source);
+        return sb_fail(SB_DAMAGED, "%s: the map of holes of %s is damaged", source->base.name,
+                       present_name(source));
     return SB_OK;
 }
 
@@ -1164,50 +1117,35 @@ static enum sb_code open_reader(struct tar_source *source)
     return sb_fail(SB_FORMAT, "%s: %s", source->base.name, foreign(source));
 }
 
-static enum sb_code open_flow(struct tar_source *source, const struct sb_source_options *options)
-{
-    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
-
-    TRY(sb_flow_open(&source->flow, source->input, &how));
-    if (sb_flow_in_one(source->flow) && (source->input->pipe || source->base.total >= SMALL_INPUT))
-        sb_report(source->notify, SB_NOTE, "one-piece", NULL,
-                  "%s: is compressed in one piece, which one thread decompresses",
-                  source->base.name);
-    return SB_OK;
-}
-
 enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify)
 {
     static const struct sb_source_ops ops = {
         .free = free_tar, .next = next_in_tar, .block = block_of_tar};
+    const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
     struct tar_source *source = calloc(1, sizeof(*source));
-    enum sb_code code;
+    CLEANUP(sb_source_freep) struct sb_source *base = NULL;
 
     *out = NULL;
     if (!source)
         return sb_fail_memory();
-    source->base = (struct sb_source){.ops = &ops, .name = input->name};
+    base = &source->base;
+    *base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;
     source->notify = notify;
     source->dumps = options->dumps;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    source->base.total = input->section ? input->section->size
-                         : input->pipe  ? 0
-                                        : input->file->st.st_size;
-    code = source->locale ? SB_OK : sb_fail_memory();
-    if (!code)
-        code = sb_charset_open(&source->charset, sb_context_now->charset);
-    if (!code)
-        code = open_flow(source, options);
-    if (!code)
-        code = open_reader(source);
-    if (code) {
-        free_tar(&source->base);
-        return code;
-    }
-    *out = &source->base;
+    base->total = input->section ? input->section->size : input->pipe ? 0 : input->file->st.st_size;
+    if (!source->locale)
+        return sb_fail_memory();
+    TRY(sb_charset_open(&source->charset, sb_context_now->charset));
+    TRY(sb_flow_open(&source->flow, input, &how));
+    if (sb_flow_in_one(source->flow) && (input->pipe || base->total >= SMALL_INPUT))
+        sb_report(notify, SB_NOTE, "one-piece", NULL,
+                  "%s: is compressed in one piece, which one thread decompresses", base->name);
+    TRY(open_reader(source));
+    *out = TAKE(base);
     return sb_context_now->nested ? sb_tar_nest(out, input, options, notify) : SB_OK;
 }
 
@@ -1219,15 +1157,13 @@ static bool begins_with_zeros(const struct sb_input *input)
 /* Does a header follow the zeros? */
 static bool goes_on_as_tar(const struct sb_input *input)
 {
+    CLEANUP(sb_freep)
     unsigned char *head = begins_with_zeros(input) ? malloc(SB_AHEAD_BYTES) : NULL;
     size_t got = head ? sb_input_ahead(input, head, SB_AHEAD_BYTES) : 0, at = SB_TAR_BLOCK;
-    bool found;
 
     while (at + SB_TAR_BLOCK <= got && memcmp(head + at, zeros, SB_TAR_BLOCK) == 0)
         at += SB_TAR_BLOCK;
-    found = at + SB_TAR_BLOCK <= got && sb_tar_is_header(head + at);
-    free(head);
-    return found;
+    return at + SB_TAR_BLOCK <= got && sb_tar_is_header(head + at);
 }
 
 /* A tar begins with a name, and that may be like anything: its header is surer than a few bytes. */

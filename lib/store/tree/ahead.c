@@ -1,9 +1,10 @@
-#include "store/tree/ahead.h"
+#include "store/tree/impl.h"
 
 #include "core/glob.h"
 #include "core/thread.h"
 #include "core/time.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -19,6 +20,85 @@
 #define DESCRIPTORS_MIN  256               /* fewer are left to others */
 #define OUTLIER          2                 /* times ahead_from: more says nothing of the next */
 #define LATEST           4                 /* directories that make the pace, about */
+
+struct sb_tree_dir {
+    atomic_uint references;
+    int fd;
+};
+
+unsigned sb_tree_dirs_each(unsigned batches)
+{
+    struct rlimit limit;
+    unsigned most = 16;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= 128)
+        most = limit.rlim_cur < 2048 ? (unsigned)limit.rlim_cur / 8 : 256;
+    return batches < most ? most / batches : 1;
+}
+
+struct sb_tree_dir *sb_tree_dir_ref(struct sb_tree_dir *dir)
+{
+    atomic_fetch_add_explicit(&dir->references, 1, memory_order_relaxed);
+    return dir;
+}
+
+void sb_tree_dir_unref(struct sb_tree_dir *dir)
+{
+    if (!dir || atomic_fetch_sub_explicit(&dir->references, 1, memory_order_acq_rel) > 1)
+        return;
+    close(dir->fd);
+    free(dir);
+}
+
+int sb_tree_dir_fd(const struct sb_tree_dir *dir)
+{
+    return dir->fd;
+}
+
+struct sb_tree_dir *sb_tree_dir_new(int fd)
+{
+    struct sb_tree_dir *dir = malloc(sizeof(*dir));
+
+    if (!dir) {
+        close(fd);
+        return NULL;
+    }
+    atomic_init(&dir->references, 1);
+    dir->fd = fd;
+    return dir;
+}
+
+int sb_tree_open_directory(int at, const char *path, bool follow)
+{
+    return openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+}
+
+struct sb_tree_level *sb_tree_level_new(struct sb_tree_level *parent, const char *name,
+                                        size_t name_size)
+{
+    struct sb_tree_level *level = calloc(1, sizeof(*level));
+
+    if (!level || sb_buf_set(&level->name, name, name_size)) {
+        free(level);
+        return NULL;
+    }
+    level->parent = parent;
+    level->depth = parent ? parent->depth + 1 : 0;
+    return level;
+}
+
+void sb_tree_level_free(struct sb_tree_level *level)
+{
+    if (!level)
+        return;
+    sb_tree_dir_unref(level->dir);
+    sb_tree_dir_unref(level->at);
+    sb_names_release(&level->names);
+    sb_buf_release(&level->name);
+    free(level);
+}
+
+/* Ahead */
 
 struct sb_tree_ahead {
     const struct sb_tree_options *options;
@@ -79,11 +159,6 @@ void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began)
     /* Of two threads at once one may be forgotten. */
     pace += ((took < most ? took : most) - pace) / LATEST;
     atomic_store_explicit(&ahead->pace, pace, memory_order_relaxed);
-}
-
-static bool is_worth_it(struct sb_tree_ahead *ahead)
-{
-    return atomic_load_explicit(&ahead->pace, memory_order_relaxed) >= ahead->options->ahead_from;
 }
 
 /* The threads */
@@ -156,14 +231,6 @@ static void *run(void *argument)
     }
     pthread_mutex_unlock(&ahead->mutex);
     return NULL;
-}
-
-static void start_threads(struct sb_tree_ahead *ahead)
-{
-    while (ahead->started < ahead->wanted &&
-           sb_thread_start(&ahead->threads[ahead->started], run, ahead))
-        ahead->started++;
-    ahead->wanted = ahead->started;
 }
 
 /* What is known */
@@ -266,14 +333,18 @@ static void look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost)
 void sb_tree_ahead_look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost, bool entered)
 {
     if ((!entered && !atomic_load_explicit(&ahead->news, memory_order_relaxed)) ||
-        !is_worth_it(ahead))
+        atomic_load_explicit(&ahead->pace, memory_order_relaxed) < ahead->options->ahead_from)
         return;
     pthread_mutex_lock(&ahead->mutex);
     look(ahead, innermost);
     pthread_mutex_unlock(&ahead->mutex);
     /* One directory is listed by the walk as soon as by a thread. */
-    if (ahead->started < ahead->wanted && ahead->count > 1)
-        start_threads(ahead);
+    if (ahead->started == ahead->wanted || ahead->count <= 1)
+        return;
+    while (ahead->started < ahead->wanted &&
+           sb_thread_start(&ahead->threads[ahead->started], run, ahead))
+        ahead->started++;
+    ahead->wanted = ahead->started;
 }
 
 struct sb_tree_level *sb_tree_ahead_take(struct sb_tree_ahead *ahead, struct sb_tree_level *parent,

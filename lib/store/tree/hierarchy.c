@@ -51,50 +51,28 @@ static void close_listing(struct sb_listing *listing)
     free(listing);
 }
 
-static enum sb_code read_names(int dir_fd, struct sb_names *names)
-{
-    CLEANUP(sb_closep) int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd < 0)
-        return sb_fail_errno(errno, "cannot be opened");
-    return sb_names_read(names, fd, SB_NAMES_PLAIN, false);
-}
+FREEP(close_listing, struct sb_listing)
 
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out)
 {
     struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
-    struct sb_listing *listing = calloc(1, sizeof(*listing));
-    enum sb_code code;
-    int fd;
+    CLEANUP(close_listingp) struct sb_listing *listing = calloc(1, sizeof(*listing));
+    CLEANUP(sb_closep) int fd = -1;
+    int dir_fd;
 
     if (!listing)
         return sb_fail_memory();
     listing->dir_size = size;
-    code = sb_buf_set(&listing->path, dir, size);
-    if (code)
-        code = sb_fail_memory();
-    if (!code)
-        code = sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &fd);
-    if (!code)
-        code = read_names(fd, &listing->names);
-    if (code)
-        close_listing(listing);
-    else
-        *out = listing;
-    return code;
-}
-
-static void describe(struct sb_child *child, const struct sb_buf *path, const struct stat *st)
-{
-    *child = (struct sb_child){
-        .entry = sb_tree_entry_of(st),
-        .special = sb_special_word(st->st_mode),
-        .device = st->st_dev,
-        .inode = st->st_ino,
-    };
-    child->entry.path = path->data;
-    child->entry.path_size = path->size;
+    if (sb_buf_set(&listing->path, dir, size))
+        return sb_fail_memory();
+    TRY(sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &dir_fd));
+    fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return sb_fail_errno(errno, "cannot be opened");
+    TRY(sb_names_read(&listing->names, fd, SB_NAMES_PLAIN, false));
+    *out = TAKE(listing);
+    return SB_OK;
 }
 
 static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *listing,
@@ -120,7 +98,14 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
         if ((listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/')) ||
             sb_buf_add_text(&listing->path, name))
             return sb_fail_memory();
-        describe(child, &listing->path, &st);
+        *child = (struct sb_child){
+            .entry = sb_tree_entry_of(&st),
+            .special = sb_special_word(st.st_mode),
+            .device = st.st_dev,
+            .inode = st.st_ino,
+        };
+        child->entry.path = listing->path.data;
+        child->entry.path_size = listing->path.size;
         return SB_OK;
     }
     return SB_END;
@@ -141,51 +126,34 @@ static void close_reader(struct sb_reader *reader)
     free(reader);
 }
 
-static enum sb_code read_link(struct sb_reader *reader, int dir_fd, const char *component,
-                              sb_each_block *each, void *context)
-{
-    ssize_t size = readlinkat(dir_fd, component, reader->target, sizeof(reader->target));
-
-    if (size < 0)
-        return sb_fail(SB_CHANGED, "changed while it was compared");
-    return each(context, reader->target, (size_t)size);
-}
-
-static enum sb_code read_file(int fd, const struct stat *st, const struct sb_entry *entry,
-                              sb_each_block *each, void *context)
-{
-    int64_t total;
-
-    TRY(sb_feed_file(fd, st, entry->size, each, context, &total, "read"));
-    if (total != entry->size)
-        return sb_fail(SB_CHANGED, "changed its size while it was compared");
-    return SB_OK;
-}
-
 static enum sb_code read_entry(struct sb_reader *reader, const struct sb_entry *entry,
                                sb_each_block *each, void *context)
 {
+    CLEANUP(sb_closep) int fd = -1;
     const char *component;
-    enum sb_code code;
+    int64_t total;
+    ssize_t size;
     struct stat st;
-    int dir_fd, fd;
+    int dir_fd;
 
     TRY(sb_walk_to_parent(&reader->walk, entry->path, entry->path_size, SB_WALK_NO_MAKING, &dir_fd,
                           &component));
-    if (entry->type == SB_LINK)
-        return read_link(reader, dir_fd, component, each, context);
+    if (entry->type == SB_LINK) {
+        size = readlinkat(dir_fd, component, reader->target, sizeof(reader->target));
+        if (size < 0)
+            return sb_fail(SB_CHANGED, "changed while it was compared");
+        return each(context, reader->target, (size_t)size);
+    }
     /* What was a file a moment ago may be a FIFO by now. */
     fd = openat(dir_fd, component, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 && (errno == ELOOP || errno == ENOENT))
-        return sb_fail(SB_CHANGED, "changed while it was compared");
-    if (fd < 0)
+    if (fd < 0 && errno != ELOOP && errno != ENOENT)
         return sb_fail_errno(errno, "cannot be opened");
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        code = sb_fail(SB_CHANGED, "changed while it was compared");
-    else
-        code = read_file(fd, &st, entry, each, context);
-    close(fd);
-    return code;
+    if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+        return sb_fail(SB_CHANGED, "changed while it was compared");
+    TRY(sb_feed_file(fd, &st, entry->size, each, context, &total, "read"));
+    if (total != entry->size)
+        return sb_fail(SB_CHANGED, "changed its size while it was compared");
+    return SB_OK;
 }
 
 static const struct sb_hierarchy_ops tree_ops = {
@@ -201,19 +169,17 @@ static const struct sb_hierarchy_ops tree_ops = {
 enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
                                     const struct sb_own_files *own_files)
 {
+    CLEANUP(sb_closep) int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct tree_hierarchy *own;
-    int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     *out = NULL;
     if (root < 0)
         return sb_fail_errno(errno, "%s", dir);
     own = malloc(sizeof(*own));
-    if (!own) {
-        close(root);
+    if (!own)
         return sb_fail_memory();
-    }
     *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root, .own = own_files};
-    sb_walk_init(&own->walk, root);
+    sb_walk_init(&own->walk, TAKE_FD(root));
     *out = &own->hierarchy;
     return SB_OK;
 }

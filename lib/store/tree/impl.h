@@ -1,42 +1,98 @@
 /*
- * What the parts of the walk have in common. Not for others.
+ * What the parts of a walk (tree.h) have in common. Not for others.
  */
 #ifndef SB_STORE_TREE_IMPL_H
 #define SB_STORE_TREE_IMPL_H
 
 #include "core/buf.h"
-#include "store/tree/ahead.h"
-#include "store/tree/level.h"
+#include "store/tree/names.h"
 #include "store/tree/tree.h"
 
-struct sb_tree {
-    struct sb_tree_options options;
-    struct sb_tree_level **levels; /* directories whose contents are being walked */
-    size_t depth;
-    size_t capacity;
-    struct sb_tree_ahead *ahead; /* NULL: everything is done when the walk comes to it */
-    bool entered;                /* the innermost level is new to it */
-    struct sb_buf name;          /* of the current item */
-    struct sb_buf disk;
+#include <stdint.h>
 
-    struct sb_tree_dir *base; /* the directory that holds the start, opened from base_fd */
-    int base_fd;
-    struct sb_buf base_path;
-    struct sb_buf component; /* the start within it */
-    bool follow_start;
-    bool start_waits;
-    unsigned start_type; /* S_IFMT bits, where they are known; else 0 */
-    dev_t start_dev;
+enum sb_tree_listing {
+    SB_TREE_WAITS, /* for a thread that lists it */
+    SB_TREE_BEING_LISTED,
+    SB_TREE_LISTED,
+    SB_TREE_NOT_LISTED, /* the walk has to find out why */
 };
 
-/* Leaves the innermost directory; there is one. */
-void sb_tree_leave(struct sb_tree *tree);
+/* A directory: one whose contents are being walked, or one that was listed before the walk came to
+ * it. */
+struct sb_tree_level {
+    struct sb_tree_level *parent; /* NULL: of the start */
+    size_t depth;
+    struct sb_buf name;      /* stored name */
+    struct sb_tree_dir *dir; /* NULL while closed to save descriptors */
+    struct stat stat;
+    struct sb_names names;
+    size_t next;      /* place in names that the walk has come to */
+    size_t disk_size; /* of its disk path */
 
-/* Says what is wrong with what is at hand, and the error's text unless that is 0. */
-void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *text,
-                     int error_number);
+    /* Of tree_ahead. */
+    enum sb_tree_listing listing;
+    size_t place;           /* among the names of parent */
+    struct sb_tree_dir *at; /* that of parent, until it is listed */
+    size_t looked;          /* place in names up to which directories are known to tree_ahead */
+    unsigned below;         /* how many of them the walk has not come to */
+};
 
-/* tree/start.c: why the walk cannot begin. */
-void sb_tree_start_problem(const struct sb_tree *tree, int error_number);
+/* Takes over fd, also when there is no memory: then NULL. */
+struct sb_tree_dir *sb_tree_dir_new(int fd);
+
+/* A descriptor for reading the directory, or -1 with errno. */
+int sb_tree_open_directory(int at, const char *path, bool follow);
+
+/* An empty one. NULL: no memory. */
+struct sb_tree_level *sb_tree_level_new(struct sb_tree_level *parent, const char *name,
+                                        size_t name_size);
+void sb_tree_level_free(struct sb_tree_level *level); /* NULL is allowed */
+
+/*
+ * Directories opened and listed by threads before a walk comes to them, for file systems where each
+ * call takes its time.
+ *
+ * The directories that the walk comes to next are known in its order, a few below each that was
+ * listed; their number is bounded, and the names of each (a larger one is left to the walk). What
+ * cannot be listed ahead, for whatever reason, the walk does itself and so finds out why: what it
+ * says does not depend on the threads.
+ *
+ * Where a directory is listed sooner than it is handed to a thread and back, the walk does it all.
+ *
+ * All functions are for the thread of the walk.
+ */
+struct sb_tree_ahead;
+
+/* How many threads are worth their while beside `threads` that read files; 0: none. */
+unsigned sb_tree_ahead_threads(unsigned threads);
+
+/* Keeps the pointer to the options, and starts its threads when there is something for them. */
+enum sb_code sb_tree_ahead_new(struct sb_tree_ahead **out, const struct sb_tree_options *options,
+                               unsigned threads) SB_CHECKED;
+void sb_tree_ahead_free(struct sb_tree_ahead *ahead); /* NULL is allowed */
+
+/*
+ * Around the listing of a directory by the walk itself, to know how long that takes: began is what
+ * the first says, before.
+ */
+int64_t sb_tree_ahead_begin(void);
+void sb_tree_ahead_took(struct sb_tree_ahead *ahead, int64_t began);
+
+/*
+ * Finds directories to be listed, now that the walk is in the directory `innermost`. Costs next to
+ * nothing when there is no news since the last call: entered is set where the walk has just come
+ * to it.
+ */
+void sb_tree_ahead_look(struct sb_tree_ahead *ahead, struct sb_tree_level *innermost, bool entered);
+
+/*
+ * The directory at this place among the names of parent, the innermost one, listed: the caller's
+ * from now on, with disk_size to be set. NULL when the walk has to do it.
+ */
+struct sb_tree_level *sb_tree_ahead_take(struct sb_tree_ahead *ahead, struct sb_tree_level *parent,
+                                         size_t place);
+
+/* The walk comes to nothing in this directory any more; to be called before it is freed. */
+void sb_tree_ahead_leave(struct sb_tree_ahead *ahead, const struct sb_tree_level *level);
 
 #endif

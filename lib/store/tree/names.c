@@ -91,8 +91,8 @@ static enum sb_code read_names(struct sb_names *names, int dir_fd, bool slash, b
             if (strcmp(item->d_name, ".") == 0 || strcmp(item->d_name, "..") == 0)
                 continue;
             type = type_of(dir_fd, item, follow);
-            if (type && add(names, item->d_name, type, slash))
-                return sb_error()->code;
+            if (type)
+                TRY(add(names, item->d_name, type, slash));
         }
     }
 }
@@ -139,34 +139,25 @@ static void sort(struct sb_names *names)
     qsort_r(names->keys, names->count, sizeof(*names->keys), compare, names->arena.data);
 }
 
-static void drop_slashes(struct sb_names *names)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        if (names->keys[i].type == S_IFDIR) {
-            char *name = names->arena.data + names->keys[i].at;
-
-            name[strlen(name) - 1] = '\0';
-        }
-    }
-}
-
 enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_order order,
                            bool follow)
 {
     bool slash = order == SB_NAMES_AS_PATH;
-    char *block = malloc(BLOCK_SIZE);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *block = malloc(BLOCK_SIZE);
 
     names->count = 0;
     sb_buf_clear(&names->arena);
     if (!block)
         return sb_fail_memory();
-    code = read_names(names, dir_fd, slash, follow, block);
-    free(block);
-    if (code || names->count == 0)
-        return code;
+    TRY(read_names(names, dir_fd, slash, follow, block));
+    if (names->count == 0)
+        return SB_OK;
     sort(names);
-    if (slash)
-        drop_slashes(names);
+    for (size_t i = 0; slash && i < names->count; i++) {
+        char *name = names->arena.data + names->keys[i].at;
+
+        if (names->keys[i].type == S_IFDIR)
+            name[strlen(name) - 1] = '\0';
+    }
     return SB_OK;
 }

@@ -87,9 +87,14 @@ static enum sb_code report(const struct sb_member *member, enum sb_level level, 
 static enum sb_code leave_out(const struct sb_member *member, const char *kind, const char *text,
                               struct sb_events *events)
 {
-    enum sb_code code = report(member, SB_PROBLEM, kind, text, events);
+    TRY(report(member, SB_PROBLEM, kind, text, events));
+    return SB_END;
+}
 
-    return code ? code : SB_END;
+static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events)
+{
+    TRY(report(member, SB_WARNING, "self", SB_SELF_TEXT, events));
+    return SB_END;
 }
 
 static enum sb_code leave_out_errno(const struct sb_member *member, int error_number,
@@ -105,13 +110,6 @@ static enum sb_code leave_out_errno(const struct sb_member *member, int error_nu
         return leave_out(member, "changed", "became a link while packing; left out", events);
     return leave_out(member, "unreadable", strerror_r(error_number, reason, sizeof(reason)),
                      events);
-}
-
-static enum sb_code leave_out_self(const struct sb_member *member, struct sb_events *events)
-{
-    enum sb_code code = report(member, SB_WARNING, "self", SB_SELF_TEXT, events);
-
-    return code ? code : SB_END;
 }
 
 /* By links the index may be met any number of times; each time that it is opened costs a descriptor
@@ -271,7 +269,7 @@ enum sb_code sb_tree_load(const struct sb_tree_read *how, struct sb_member *memb
                           size_t capacity, bool sparse, struct sb_events *events)
 {
     struct opened file;
-    enum sb_code code = SB_OK;
+    enum sb_code code;
 
     if (member->entry.type == SB_LINK)
         return load_link(how, member, data, capacity, events);
@@ -329,37 +327,26 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
     return was_written(file) ? report(member, SB_PROBLEM, "changed", written, events) : SB_OK;
 }
 
-/* A link that was left for later because it did not fit. */
-static enum sb_code stream_link(const struct sb_tree_read *how, struct sb_member *member,
-                                char *block, sb_each_block *each, void *context,
-                                struct sb_events *events)
-{
-    TRY(load_link(how, member, block, BLOCK, events));
-    return each(context, block, (size_t)member->entry.size);
-}
-
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
                             sb_each_block *each, void *context, struct sb_events *events)
 {
-    char *block = malloc(BLOCK);
-    enum sb_code code;
+    CLEANUP(sb_freep) char *block = malloc(BLOCK);
     int64_t promised = member->entry.size;
     struct opened file;
+    enum sb_code code;
 
     if (!block)
         return sb_fail_memory();
+    /* A link that was left for later because it did not fit. */
     if (member->entry.type == SB_LINK) {
-        code = stream_link(how, member, block, each, context, events);
-    } else {
-        code = open_file(how, member, &file, events);
-        if (!code) {
-            /* A place of this size was made for it. */
-            if (promised >= 0)
-                member->entry.size = promised;
-            code = feed(member, &file, block, each, context, events);
-            sb_close_kept(file.fd, &file.st);
-        }
+        TRY(load_link(how, member, block, BLOCK, events));
+        return each(context, block, (size_t)member->entry.size);
     }
-    free(block);
+    TRY(open_file(how, member, &file, events));
+    /* A place of this size was made for it. */
+    if (promised >= 0)
+        member->entry.size = promised;
+    code = feed(member, &file, block, each, context, events);
+    sb_close_kept(file.fd, &file.st);
     return code;
 }

@@ -9,10 +9,10 @@
 #include "core/io.h"
 #include "core/number.h"
 #include "store/tree/sink_impl.h"
-#include "store/tree/update.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,14 +35,15 @@ static void free_sink(struct sb_sink *base)
 
     sb_tree_part_release(&sink->part);
     sb_tree_part_release(&sink->late);
-    sb_tree_close_up(&sink->job, &sink->walk);
+    sb_tree_close_up(sink, &sink->walk);
     free(sink->opened.dirs);
     pthread_mutex_destroy(&sink->opened.mutex);
     sb_walk_release(&sink->walk);
     sb_walk_release(&sink->from_walk);
     sb_tree_wave_release(&sink->wave);
     sb_tree_names_free(sink->names);
-    sb_tree_dirs_free(sink->dirs);
+    sqlite3_finalize(sink->add_dir);
+    sqlite3_finalize(sink->all_dirs);
     sb_database_close(sink->db);
     sb_target_release(&sink->target);
     free(sink);
@@ -136,8 +137,10 @@ static enum sb_code look_at_directory(struct sb_tree_sink *sink, const struct sb
         missing = fstatat(dir_fd, component, &st, AT_SYMLINK_NOFOLLOW) != 0;
     if (!code && !missing && !S_ISDIR(st.st_mode))
         code = sb_fail(SB_EXISTS, "exists already, and is not a directory");
-    if (code && code != SB_NOENT)
-        return sb_tree_report_write_failure(sink, entry->path) ? sb_error()->code : SB_END;
+    if (code && code != SB_NOENT) {
+        TRY(sb_tree_report_write_failure(sink, entry->path));
+        return SB_END;
+    }
     if (!missing) {
         change = change_of_attributes(sink, entry, &st);
         if (change)
@@ -160,7 +163,8 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     if (member->hard_link && !(item->mark & SB_TREE_LINKABLE)) {
         sb_report(sink->options.notify, SB_PROBLEM, "missing", entry->path,
                   "hard link to %s, which was not written; left out", member->hard_link);
-        return note_failure(sink, entry) ? sb_error()->code : SB_END;
+        TRY(note_failure(sink, entry));
+        return SB_END;
     }
     item->change = SB_CHANGE_NEW;
     /* Of a link the target is needed. */
@@ -169,7 +173,7 @@ static enum sb_code look_at_file(struct sb_tree_sink *sink, const struct sb_memb
     if (item->compares)
         return SB_OK;
     if (!(item->mark & SB_TREE_OURS) && sink->target.fd >= 0 &&
-        sb_tree_decide(&sink->job, &sink->walk, entry, NULL, &decision, &item->change)) {
+        sb_tree_decide(sink, &sink->walk, entry, NULL, &decision, &item->change)) {
         TRY(sb_tree_report_write_failure(sink, entry->path));
         TRY(note_failure(sink, entry));
         return SB_END;
@@ -196,8 +200,8 @@ static enum sb_code take_root(struct sb_tree_sink *sink, const struct sb_entry *
     if (!made && sink->target.fd >= 0 && fstat(sink->target.fd, &st) == 0)
         change = change_of_attributes(sink, entry, &st);
     if (!sink->options.dry_run)
-        return sb_tree_dirs_add(sink->dirs, entry, false, change) ? sb_error()->code : SB_END;
-    if (change && !made)
+        TRY(sb_tree_add_dir(sink, entry, false, change));
+    else if (change && !made)
         sb_change_report(&sink->options.changes, entry, change);
     return SB_END;
 }
@@ -209,20 +213,19 @@ static enum sb_code claim_name(struct sb_tree_sink *sink, const struct sb_member
     const char *target = member->hard_link;
     enum sb_name_state state = SB_NAME_FREE;
     bool again = false, late = false;
-    enum sb_code code = SB_OK;
 
-    if (target && sink->names)
-        code = sb_tree_names_get(sink->names, target, strlen(target), &state);
-    if (!code && sink->names)
-        code = sb_tree_names_claim(sink->names, entry->path, entry->path_size,
-                                   entry->type == SB_DIR, &again, &late);
+    if (target)
+        TRY(state_of(sink, target, strlen(target), &state));
+    if (sink->names)
+        TRY(sb_tree_names_claim(sink->names, entry->path, entry->path_size, entry->type == SB_DIR,
+                                &again, &late));
     if (late || target)
         item->mark |= SB_TREE_LATE;
     if (again)
         item->mark |= SB_TREE_OURS;
     if (state != SB_NAME_FREE && state != SB_NAME_DIR)
         item->mark |= SB_TREE_LINKABLE;
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
@@ -278,8 +281,7 @@ static enum sb_code look(struct sb_sink *base, struct sb_batch *batch)
 
         if (!may_stay(sink, item))
             continue;
-        if (sb_tree_decide(&sink->job, &walk, &item->member.entry, NULL, &decision,
-                           &item->change)) {
+        if (sb_tree_decide(sink, &walk, &item->member.entry, NULL, &decision, &item->change)) {
             code = sb_tree_fail(batch, item);
         } else if (decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
@@ -299,7 +301,7 @@ static enum sb_code store_part(struct sb_tree_sink *sink, struct sb_batch *batch
 
     if (code)
         return sb_fail(code, "interrupted");
-    code = sb_tree_write_part(&sink->job, &sink->part, batch, &batch->items[0]);
+    code = sb_tree_write_part(sink, &sink->part, batch, &batch->items[0]);
     sb_turn_end(turns, batch);
     return code;
 }
@@ -315,7 +317,7 @@ static enum sb_code look_at_link(struct sb_tree_sink *sink, struct sb_walk *walk
         return SB_OK;
     memcpy(target, batch->data + item->data_at, item->data_size);
     target[item->data_size] = '\0';
-    if (sb_tree_decide(&sink->job, walk, &item->member.entry, target, &decision, &item->change))
+    if (sb_tree_decide(sink, walk, &item->member.entry, target, &decision, &item->change))
         return sb_tree_fail(batch, item);
     item->mark |= decision == SB_LEAVE ? SB_TREE_LEFT : 0;
     item->state = SB_ITEM_STORED;
@@ -337,7 +339,7 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
         if (item->mark & SB_TREE_LATE || sink->options.dry_run)
             continue;
         if (item->state == SB_ITEM_READ || item->state == SB_ITEM_LARGE)
-            code = sb_tree_write(&sink->job, &walk, batch, item);
+            code = sb_tree_write(sink, &walk, batch, item);
         else if (item->state == SB_ITEM_PART)
             code = store_part(sink, batch, turns);
     }
@@ -350,20 +352,19 @@ static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct s
 static enum sb_code store_late(struct sb_tree_sink *sink, struct sb_batch *batch,
                                struct sb_item *item)
 {
-    enum sb_code code = look_back(sink, &item->member, &item->mark);
+    enum sb_code code = SB_OK;
 
-    if (code)
-        return code;
+    TRY(look_back(sink, &item->member, &item->mark));
     switch (item->state) {
     case SB_ITEM_READ:
     case SB_ITEM_LARGE:
-        code = sb_tree_write(&sink->job, &sink->walk, batch, item);
+        code = sb_tree_write(sink, &sink->walk, batch, item);
         break;
     case SB_ITEM_PART:
-        code = sb_tree_write_part(&sink->job, &sink->late, batch, item);
+        code = sb_tree_write_part(sink, &sink->late, batch, item);
         break;
     case SB_ITEM_BARE:
-        code = sb_tree_link(&sink->job, &sink->walk, &sink->from_walk, batch, item);
+        code = sb_tree_link(sink, &sink->walk, &sink->from_walk, batch, item);
         break;
     default:
         break;
@@ -414,22 +415,18 @@ static enum sb_code settle(struct sb_tree_sink *sink, const struct sb_item *item
 static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 {
     struct sb_tree_sink *sink = sink_of(base);
-    enum sb_code code = SB_OK;
 
-    for (size_t i = 0; !code && i < batch->count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         struct sb_item *item = &batch->items[i];
-        bool late = item->mark & SB_TREE_LATE;
+        bool late = item->mark & SB_TREE_LATE, is_dir = item->member.entry.type == SB_DIR;
 
-        if (item->member.entry.type == SB_DIR) {
-            code = late ? sb_tree_make_directory(sink, &item->member.entry) : SB_OK;
-            continue;
-        }
         if (late)
-            code = store_late(sink, batch, item);
-        if (!code)
-            code = settle(sink, item);
+            TRY(is_dir ? sb_tree_make_directory(sink, &item->member.entry)
+                       : store_late(sink, batch, item));
+        if (!is_dir)
+            TRY(settle(sink, item));
     }
-    return code;
+    return SB_OK;
 }
 
 /* The end */
@@ -438,13 +435,10 @@ static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
 static enum sb_code sync_directories(const struct sb_tree_sink *sink)
 {
     const char *directory = sink->options.directory;
-    int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int failed = fd < 0 || syncfs(fd) ? errno : 0;
+    CLEANUP(sb_closep) int fd = openat(sink->target.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd >= 0)
-        close(fd);
-    if (failed)
-        return sb_fail_errno(failed, "%s: sync", directory);
+    if (fd < 0 || syncfs(fd))
+        return sb_fail_errno(errno, "%s: sync", directory);
     return sink->target.made ? sb_sync_directory_of(directory) : SB_OK;
 }
 
@@ -456,31 +450,13 @@ static enum sb_code commit(struct sb_sink *base)
     if (sink->options.dry_run)
         return SB_OK;
     code = sb_tree_make_wave(sink);
-    sb_tree_close_up(&sink->job, &sink->walk);
-    if (!code)
-        code = sb_tree_finish_directories(sink);
-    if (!code && sink->options.sync)
-        code = sync_directories(sink);
-    return code;
+    sb_tree_close_up(sink, &sink->walk);
+    TRY(code);
+    TRY(sb_tree_finish_directories(sink));
+    return sink->options.sync ? sync_directories(sink) : SB_OK;
 }
 
 /* Opening */
-
-static enum sb_code open_tables(struct sb_tree_sink *sink)
-{
-    TRY(sb_database_open_private(&sink->db, sink->options.directory));
-    TRY(sb_database_run(sink->db, "BEGIN"));
-    TRY(sb_tree_dirs_new(&sink->dirs, sink->db));
-    if (!sink->options.names_differ)
-        TRY(sb_tree_names_new(&sink->names, sink->db));
-    return SB_OK;
-}
-
-static unsigned properties_held(const struct sb_tree_sink_options *options)
-{
-    return SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | SB_KEEPS_SPARSE |
-           (options->preserve ? SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME : 0);
-}
 
 enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_options *options)
 {
@@ -493,6 +469,7 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
         .commit = commit,
     };
     struct sb_tree_sink *sink = calloc(1, sizeof(*sink));
+    CLEANUP(sb_sink_freep) struct sb_sink *base = NULL;
 
     *out = NULL;
     if (!sink)
@@ -501,23 +478,25 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
         free(sink);
         return sb_error()->code;
     }
-    sink->base = (struct sb_sink){.ops = &ops,
-                                  .name = options->directory,
-                                  .holds = properties_held(options),
-                                  .any_names = true};
+    base = &sink->base;
+    *base = (struct sb_sink){.ops = &ops,
+                             .name = options->directory,
+                             .holds = SB_KEEPS_NANOSECONDS | SB_KEEPS_HARD_LINKS | SB_KEEPS_SPARSE,
+                             .any_names = true};
+    if (options->preserve)
+        base->holds |= SB_KEEPS_OWNER | SB_KEEPS_OWNER_NAME;
     sink->options = *options;
     sink->target.touch = options->touch;
-    sink->job = (struct sb_tree_job){
-        .options = &sink->options, .target = &sink->target, .opened = &sink->opened};
     pthread_mutex_init(&sink->opened.mutex, NULL);
     begin_walk(sink, &sink->walk);
     begin_walk(sink, &sink->from_walk);
     begin_walk(sink, &sink->part.walk);
     begin_walk(sink, &sink->late.walk);
-    if (open_tables(sink)) {
-        sb_sink_free(&sink->base);
-        return sb_error()->code;
-    }
-    *out = &sink->base;
+    TRY(sb_database_open_private(&sink->db, options->directory));
+    TRY(sb_database_run(sink->db, "BEGIN"));
+    TRY(sb_tree_open_dirs(sink));
+    if (!options->names_differ)
+        TRY(sb_tree_names_new(&sink->names, sink->db));
+    *out = TAKE(base);
     return SB_OK;
 }

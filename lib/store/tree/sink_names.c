@@ -1,4 +1,4 @@
-#include "store/tree/sink_names.h"
+#include "store/tree/sink_impl.h"
 
 #include "archive/database.h"
 #include "core/buf.h"
@@ -105,7 +105,6 @@ static enum sb_code claim_directories(struct sb_tree_names *names, const char *d
 static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, size_t size)
 {
     size_t parent = sb_parent_size(name, size);
-    enum sb_code code;
 
     if (names->parent_known && parent == names->parent.size &&
         (parent == 0 || memcmp(names->parent.data, name, parent) == 0))
@@ -113,24 +112,22 @@ static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, 
     names->parent_known = false;
     if (sb_buf_set(&names->parent, name, parent))
         return sb_fail_memory();
-    code = claim_directories(names, name, parent, &names->parent_blocked);
-    names->parent_known = code == SB_OK;
-    return code;
+    TRY(claim_directories(names, name, parent, &names->parent_blocked));
+    names->parent_known = true;
+    return SB_OK;
 }
 
 enum sb_code sb_tree_names_claim(struct sb_tree_names *names, const char *name, size_t size,
                                  bool is_dir, bool *again, bool *late)
 {
-    enum sb_code code;
-    bool added = true;
+    bool added;
 
     *again = *late = false;
     if (is_dir)
         return claim_directories(names, name, size, late);
-    code = claim_parent(names, name, size);
-    if (!code)
-        code = add(names, name, size, SB_NAME_WRITTEN, &added);
+    TRY(claim_parent(names, name, size));
+    TRY(add(names, name, size, SB_NAME_WRITTEN, &added));
     *again = !added;
     *late = *again || names->parent_blocked;
-    return code;
+    return SB_OK;
 }

@@ -1,5 +1,4 @@
-#include "store/tree/sink_write.h"
-#include "store/tree/update.h"
+#include "store/tree/sink_impl.h"
 
 #include "core/interrupt.h"
 #include "core/io.h"
@@ -16,9 +15,9 @@
 #define LINK_MAX_SIZE (PATH_MAX - 1)
 #define COPY_BLOCK    ((size_t)256 << 10)
 
-mode_t sb_tree_default_mode(const struct sb_tree_job *job)
+mode_t sb_tree_default_mode(const struct sb_tree_sink *sink)
 {
-    return job->options->dry_run ? SB_WALK_NO_MAKING : 0777 & ~job->target->mask;
+    return sink->options.dry_run ? SB_WALK_NO_MAKING : 0777 & ~sink->target.mask;
 }
 
 static enum sb_code fail_item(struct sb_batch *batch, struct sb_item *item, const char *kind)
@@ -35,14 +34,14 @@ enum sb_code sb_tree_fail(struct sb_batch *batch, struct sb_item *item)
     return fail_item(batch, item, sb_error()->code == SB_EXISTS ? "exists" : "write");
 }
 
-bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_entry *entry)
+bool sb_tree_open_up(struct sb_tree_sink *sink, int dir_fd, const struct sb_entry *entry)
 {
-    struct sb_tree_opened *opened = job->opened;
+    struct sb_tree_opened *opened = &sink->opened;
     struct sb_tree_opened_dir dir;
     bool done = false, changed;
 
-    if (sb_error()->code != SB_SYSTEM || sb_error()->sys_errno != EACCES || job->options->dry_run ||
-        job->options->existing != SB_EXISTING_UPDATE)
+    if (sb_error()->code != SB_SYSTEM || sb_error()->sys_errno != EACCES || sink->options.dry_run ||
+        sink->options.existing != SB_EXISTING_UPDATE)
         return false;
     dir.name = strndup(entry->path, sb_parent_size(entry->path, entry->path_size));
     pthread_mutex_lock(&opened->mutex);
@@ -61,9 +60,9 @@ bool sb_tree_open_up(const struct sb_tree_job *job, int dir_fd, const struct sb_
     return done;
 }
 
-void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
+void sb_tree_close_up(struct sb_tree_sink *sink, struct sb_walk *walk)
 {
-    struct sb_tree_opened *opened = job->opened;
+    struct sb_tree_opened *opened = &sink->opened;
     int fd;
 
     while (opened->count > 0) {
@@ -76,35 +75,31 @@ void sb_tree_close_up(const struct sb_tree_job *job, struct sb_walk *walk)
 }
 
 /* Where it goes, unless that is the place of an own file. */
-static enum sb_code find_place(const struct sb_tree_job *job, struct sb_walk *walk,
+static enum sb_code find_place(struct sb_tree_sink *sink, struct sb_walk *walk,
                                const struct sb_entry *entry, int *dir_fd, const char **component)
 {
-    TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(job), dir_fd,
+    TRY(sb_walk_to_parent(walk, entry->path, entry->path_size, sb_tree_default_mode(sink), dir_fd,
                           component));
-    return sb_target_spare(job->options->own, *dir_fd, *component, NULL);
+    return sb_target_spare(sink->options.own, *dir_fd, *component, NULL);
 }
 
-static enum sb_code decide_at(const struct sb_tree_job *job, int dir_fd, const char *component,
+static enum sb_code decide_at(struct sb_tree_sink *sink, int dir_fd, const char *component,
                               const struct sb_entry *entry, const char *link_target,
                               enum sb_existing existing, enum sb_decision *decision,
                               unsigned *change)
 {
-    const struct sb_tree_sink_options *options = job->options;
-    const struct sb_tree_update how = {.checksum = options->checksum,
-                                       .size_only = options->size_only,
-                                       .dry_run = options->dry_run,
-                                       .own = options->own};
+    const struct sb_tree_sink_options *options = &sink->options;
     struct sb_attributes attributes;
 
     if (existing != SB_EXISTING_UPDATE)
         return sb_target_decide(options->own, dir_fd, component, entry, link_target, existing,
                                 decision);
-    sb_target_attributes(job->target, entry, options->preserve, &attributes);
-    return sb_tree_update(&how, dir_fd, component, entry, link_target, &attributes, decision,
+    sb_target_attributes(&sink->target, entry, options->preserve, &attributes);
+    return sb_tree_update(options, dir_fd, component, entry, link_target, &attributes, decision,
                           change);
 }
 
-enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
+enum sb_code sb_tree_decide(struct sb_tree_sink *sink, struct sb_walk *walk,
                             const struct sb_entry *entry, const char *link_target,
                             enum sb_decision *decision, unsigned *change)
 {
@@ -113,53 +108,33 @@ enum sb_code sb_tree_decide(const struct sb_tree_job *job, struct sb_walk *walk,
     int dir_fd;
 
     *decision = SB_WRITE_NEW;
-    code = find_place(job, walk, entry, &dir_fd, &component);
-    if (code == SB_NOENT && job->options->dry_run)
+    code = find_place(sink, walk, entry, &dir_fd, &component);
+    if (code == SB_NOENT && sink->options.dry_run)
         return SB_OK;
     if (code)
         return code;
-    return decide_at(job, dir_fd, component, entry, link_target, job->options->existing, decision,
+    return decide_at(sink, dir_fd, component, entry, link_target, sink->options.existing, decision,
                      change);
 }
 
-/* What an item becomes: a symbolic link, another name of a file, or else a file. */
-struct making {
-    const char *link_target;
-    const char *from;
-    int from_fd;
-};
-
-static enum sb_code try_newcomer(const struct making *making, int dir_fd, const char *component,
-                                 const struct sb_attributes *attributes, bool replace,
-                                 mode_t *kept_mode, struct sb_newcomer *newcomer)
-{
-    if (making->link_target)
-        return sb_newcomer_link(newcomer, dir_fd, component, making->link_target, replace);
-    if (making->from)
-        return sb_newcomer_hard_link(newcomer, dir_fd, component, making->from_fd, making->from,
-                                     replace);
-    return sb_newcomer_open(newcomer, dir_fd, component, attributes, replace, kept_mode);
-}
-
-/* While a tree is brought up to date others use it: no file has its own name before it is whole. */
-static bool is_hidden(enum sb_existing existing, const struct making *making)
-{
-    return existing == SB_EXISTING_UPDATE && !making->link_target && !making->from;
-}
+static const struct sb_making a_file = {0};
 
 /*
  * Makes the newcomer for an item as `existing` says. SB_TREE_LEFT is set when nothing is to be
  * written.
  */
-static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk *walk,
-                                  struct sb_item *item, const struct making *making,
+static enum sb_code make_newcomer(struct sb_tree_sink *sink, struct sb_walk *walk,
+                                  struct sb_item *item, const struct sb_making *making,
                                   const struct sb_attributes *attributes,
                                   struct sb_newcomer *newcomer)
 {
     const struct sb_entry *entry = &item->member.entry;
     enum sb_existing existing =
-        item->mark & SB_TREE_OURS ? SB_EXISTING_REPLACE : job->options->existing;
+        item->mark & SB_TREE_OURS ? SB_EXISTING_REPLACE : sink->options.existing;
     enum sb_decision decision = item->mark & SB_TREE_REPLACES ? SB_WRITE_REPLACE : SB_WRITE_NEW;
+    /* While a tree is brought up to date others use it: no file has its own name before it is
+     * whole. */
+    bool hidden = existing == SB_EXISTING_UPDATE && !making->link_target && !making->from;
     const char *component;
     enum sb_code code;
     int dir_fd;
@@ -167,38 +142,36 @@ static enum sb_code make_newcomer(const struct sb_tree_job *job, struct sb_walk 
     newcomer->fd = -1;
     if (decision == SB_WRITE_NEW)
         item->change = SB_CHANGE_NEW;
-    code = find_place(job, walk, entry, &dir_fd, &component);
-    for (int tries = 0; !code && tries < 2; tries++) {
-        bool hidden = is_hidden(existing, making);
-
+    TRY(find_place(sink, walk, entry, &dir_fd, &component));
+    for (int tries = 0; tries < 2; tries++) {
         /* A temporary name is never taken: what was not looked at yet is first. */
         if (!hidden || tries > 0 || decision == SB_WRITE_REPLACE) {
             bool replace = hidden || decision == SB_WRITE_REPLACE;
 
-            code = try_newcomer(making, dir_fd, component, attributes, replace, sb_walk_note(walk),
-                                newcomer);
-            if (code && sb_tree_open_up(job, dir_fd, entry))
-                code = try_newcomer(making, dir_fd, component, attributes, replace,
-                                    sb_walk_note(walk), newcomer);
+            code = sb_newcomer_open(newcomer, dir_fd, component, making, attributes, replace,
+                                    sb_walk_note(walk));
+            if (code && sb_tree_open_up(sink, dir_fd, entry))
+                code = sb_newcomer_open(newcomer, dir_fd, component, making, attributes, replace,
+                                        sb_walk_note(walk));
             if (code != SB_EXISTS)
                 return code;
         }
-        code = decide_at(job, dir_fd, component, entry, making->link_target, existing, &decision,
-                         &item->change);
-        if (!code && decision == SB_LEAVE) {
+        TRY(decide_at(sink, dir_fd, component, entry, making->link_target, existing, &decision,
+                      &item->change));
+        if (decision == SB_LEAVE) {
             item->mark |= SB_TREE_LEFT;
             item->state = SB_ITEM_STORED;
             return SB_OK;
         }
     }
-    return code ? code : sb_fail(SB_EXISTS, "exists already");
+    return sb_fail(SB_EXISTS, "exists already");
 }
 
-static enum sb_code finish_item(const struct sb_tree_job *job, struct sb_batch *batch,
+static enum sb_code finish_item(struct sb_tree_sink *sink, struct sb_batch *batch,
                                 struct sb_item *item, struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes)
 {
-    if (sb_newcomer_finish(newcomer, attributes, job->options->sync))
+    if (sb_newcomer_finish(newcomer, attributes, sink->options.sync))
         return sb_tree_fail(batch, item);
     item->state = SB_ITEM_STORED;
     if (newcomer->owner_refused)
@@ -230,33 +203,30 @@ static enum sb_code leave_hole(int fd, size_t size)
 
 /* Whole members in memory */
 
-static enum sb_code check_link_target(const char *data, size_t size)
-{
-    if (size == 0 || size > LINK_MAX_SIZE)
-        return sb_fail(SB_INVALID, "a link whose target is empty or longer than %d bytes",
-                       LINK_MAX_SIZE);
-    if (memchr(data, '\0', size))
-        return sb_fail(SB_INVALID, "a link whose target holds a NUL byte");
-    return SB_OK;
-}
-
-static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *walk,
+static enum sb_code write_read(struct sb_tree_sink *sink, struct sb_walk *walk,
                                struct sb_batch *batch, struct sb_item *item,
                                const struct sb_attributes *attributes)
 {
     const char *data = batch->data + item->data_at;
     char link_target[PATH_MAX];
-    struct making making = {0};
+    struct sb_making making = {0};
     struct sb_newcomer newcomer;
 
     if (item->member.entry.type == SB_LINK) {
-        if (check_link_target(data, item->data_size))
+        if (item->data_size == 0 || item->data_size > LINK_MAX_SIZE) {
+            sb_fail(SB_INVALID, "a link whose target is empty or longer than %d bytes",
+                    LINK_MAX_SIZE);
             return fail_item(batch, item, "row");
+        }
+        if (memchr(data, '\0', item->data_size)) {
+            sb_fail(SB_INVALID, "a link whose target holds a NUL byte");
+            return fail_item(batch, item, "row");
+        }
         memcpy(link_target, data, item->data_size);
         link_target[item->data_size] = '\0';
         making.link_target = link_target;
     }
-    if (make_newcomer(job, walk, item, &making, attributes, &newcomer))
+    if (make_newcomer(sink, walk, item, &making, attributes, &newcomer))
         return sb_tree_fail(batch, item);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
@@ -264,7 +234,7 @@ static enum sb_code write_read(const struct sb_tree_job *job, struct sb_walk *wa
         sb_newcomer_drop(&newcomer);
         return sb_tree_fail(batch, item);
     }
-    return finish_item(job, batch, item, &newcomer, attributes);
+    return finish_item(sink, batch, item, &newcomer, attributes);
 }
 
 /* Members too large for that: what was written is removed again when the bytes turn out wrong. */
@@ -287,23 +257,22 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
     return writing->failed ? sb_error()->code : SB_OK;
 }
 
-static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *walk,
+static enum sb_code write_large(struct sb_tree_sink *sink, struct sb_walk *walk,
                                 struct sb_batch *batch, struct sb_item *item,
                                 const struct sb_attributes *attributes)
 {
-    static const struct making a_file = {0};
     struct sb_newcomer newcomer;
     struct writing writing = {.newcomer = &newcomer, .attributes = attributes};
     enum sb_code code;
 
-    if (make_newcomer(job, walk, item, &a_file, attributes, &newcomer))
+    if (make_newcomer(sink, walk, item, &a_file, attributes, &newcomer))
         return sb_tree_fail(batch, item);
     if (item->mark & SB_TREE_LEFT)
         return SB_OK;
     sb_newcomer_backdate(&newcomer, attributes);
     code = sb_item_stream_sparse(batch, item, write_block, &writing);
     if (!code)
-        return finish_item(job, batch, item, &newcomer, attributes);
+        return finish_item(sink, batch, item, &newcomer, attributes);
     sb_newcomer_drop(&newcomer);
     item->state = SB_ITEM_FAILED;
     if (writing.failed)
@@ -311,16 +280,16 @@ static enum sb_code write_large(const struct sb_tree_job *job, struct sb_walk *w
     return code == SB_END ? SB_OK : code;
 }
 
-enum sb_code sb_tree_write(const struct sb_tree_job *job, struct sb_walk *walk,
-                           struct sb_batch *batch, struct sb_item *item)
+enum sb_code sb_tree_write(struct sb_tree_sink *sink, struct sb_walk *walk, struct sb_batch *batch,
+                           struct sb_item *item)
 {
     const struct sb_entry *entry = &item->member.entry;
     struct sb_attributes attributes;
 
-    sb_target_attributes(job->target, entry, job->options->preserve, &attributes);
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &attributes);
     if (item->state == SB_ITEM_LARGE)
-        return write_large(job, walk, batch, item, &attributes);
-    return write_read(job, walk, batch, item, &attributes);
+        return write_large(sink, walk, batch, item, &attributes);
+    return write_read(sink, walk, batch, item, &attributes);
 }
 
 /* Parts */
@@ -339,10 +308,9 @@ void sb_tree_part_release(struct sb_tree_part *part)
     sb_buf_release(&part->path);
 }
 
-static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_part *part,
+static enum sb_code begin_part(struct sb_tree_sink *sink, struct sb_tree_part *part,
                                struct sb_item *item)
 {
-    static const struct making a_file = {0};
     struct sb_entry *entry = &item->member.entry;
     const char *path = entry->path;
     enum sb_code code;
@@ -353,36 +321,24 @@ static enum sb_code begin_part(const struct sb_tree_job *job, struct sb_tree_par
         return sb_fail(SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
     if (sb_buf_set(&part->path, path, entry->path_size))
         return sb_fail_memory();
-    sb_target_attributes(job->target, entry, job->options->preserve, &part->attributes);
+    sb_target_attributes(&sink->target, entry, sink->options.preserve, &part->attributes);
     /* The newcomer keeps its name beyond this batch. */
     entry->path = part->path.data;
-    code = make_newcomer(job, &part->walk, item, &a_file, &part->attributes, &part->newcomer);
+    code = make_newcomer(sink, &part->walk, item, &a_file, &part->attributes, &part->newcomer);
     entry->path = path;
     part->left = item->mark & SB_TREE_LEFT;
     part->open = !code && !part->left;
     return code;
 }
 
-/* The member's last part makes it what it has become. */
-static void end_part(const struct sb_tree_part *part, struct sb_item *item)
-{
-    item->state = SB_ITEM_PART;
-    if (part->failed)
-        item->state = SB_ITEM_FAILED;
-    else if (item->part_last)
-        item->state = SB_ITEM_STORED;
-    if (part->left)
-        item->mark |= SB_TREE_LEFT;
-}
-
-enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_part *part,
+enum sb_code sb_tree_write_part(struct sb_tree_sink *sink, struct sb_tree_part *part,
                                 struct sb_batch *batch, struct sb_item *item)
 {
     struct writing writing = {.newcomer = &part->newcomer, .attributes = &part->attributes};
     enum sb_code code = SB_OK;
 
     if (item->part_offset == 0)
-        code = begin_part(job, part, item);
+        code = begin_part(sink, part, item);
     if (!code && part->open && item->hole > 0)
         code = write_block(&writing, NULL, (size_t)item->hole);
     if (!code && part->open)
@@ -394,22 +350,16 @@ enum sb_code sb_tree_write_part(const struct sb_tree_job *job, struct sb_tree_pa
     }
     if (part->open && item->part_last) {
         part->open = false;
-        return finish_item(job, batch, item, &part->newcomer, &part->attributes);
+        return finish_item(sink, batch, item, &part->newcomer, &part->attributes);
     }
-    end_part(part, item);
+    /* The member's last part makes it what it has become. */
+    item->state = part->failed ? SB_ITEM_FAILED : item->part_last ? SB_ITEM_STORED : SB_ITEM_PART;
+    if (part->left)
+        item->mark |= SB_TREE_LEFT;
     return SB_OK;
 }
 
 /* Hard links */
-
-static bool same_file(int dir_fd, const char *component, const struct making *making)
-{
-    struct stat a, b;
-
-    return fstatat(dir_fd, component, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(making->from_fd, making->from, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
 
 static bool links_are_missing(void)
 {
@@ -439,32 +389,28 @@ static enum sb_code copy_bytes(int from, struct writing *writing)
     return SB_OK;
 }
 
-static enum sb_code copy_file(const struct sb_tree_job *job, struct sb_walk *walk,
+static enum sb_code copy_file(struct sb_tree_sink *sink, struct sb_walk *walk,
                               struct sb_batch *batch, struct sb_item *item, int from_fd,
                               const char *from_name)
 {
-    static const struct making a_file = {0};
+    CLEANUP(sb_closep)
     int from = openat(from_fd, from_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct sb_attributes attributes;
     struct sb_newcomer newcomer;
     struct writing writing = {.newcomer = &newcomer, .attributes = &attributes};
+    enum sb_code code;
     struct stat st;
-    enum sb_code code = SB_OK;
 
     if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
-        code = sb_fail(SB_INVALID, "cannot be linked here, and is no file to copy");
-    sb_target_attributes(job->target, &item->member.entry, job->options->preserve, &attributes);
+        return sb_fail(SB_INVALID, "cannot be linked here, and is no file to copy");
+    sb_target_attributes(&sink->target, &item->member.entry, sink->options.preserve, &attributes);
+    TRY(make_newcomer(sink, walk, item, &a_file, &attributes, &newcomer));
+    if (item->mark & SB_TREE_LEFT)
+        return SB_OK;
+    code = copy_bytes(from, &writing);
     if (!code)
-        code = make_newcomer(job, walk, item, &a_file, &attributes, &newcomer);
-    if (!code && !(item->mark & SB_TREE_LEFT)) {
-        code = copy_bytes(from, &writing);
-        if (code)
-            sb_newcomer_drop(&newcomer);
-        else
-            code = finish_item(job, batch, item, &newcomer, &attributes);
-    }
-    if (from >= 0)
-        close(from);
+        return finish_item(sink, batch, item, &newcomer, &attributes);
+    sb_newcomer_drop(&newcomer);
     return code;
 }
 
@@ -475,13 +421,16 @@ static enum sb_code fail_missing(struct sb_batch *batch, struct sb_item *item)
 }
 
 /* Is the link there already, so that there is nothing to do? */
-static bool is_linked(const struct sb_tree_job *job, struct sb_item *item, int dir_fd,
-                      const char *component, const struct making *making)
+static bool is_linked(struct sb_tree_sink *sink, struct sb_item *item, int dir_fd,
+                      const char *component, const struct sb_making *making)
 {
     bool ours = item->mark & SB_TREE_OURS;
+    struct stat a, b;
 
-    if ((!ours && job->options->existing == SB_EXISTING_FAIL) ||
-        !same_file(dir_fd, component, making))
+    if ((!ours && sink->options.existing == SB_EXISTING_FAIL) ||
+        fstatat(dir_fd, component, &a, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstatat(making->from_fd, making->from, &b, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !sb_is_same_file(&a, &b))
         return false;
     item->state = SB_ITEM_STORED;
     if (!ours)
@@ -489,12 +438,12 @@ static bool is_linked(const struct sb_tree_job *job, struct sb_item *item, int d
     return true;
 }
 
-enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
+enum sb_code sb_tree_link(struct sb_tree_sink *sink, struct sb_walk *walk,
                           struct sb_walk *from_walk, struct sb_batch *batch, struct sb_item *item)
 {
     static const struct sb_attributes as_it_is = {0};
     const char *target = item->member.hard_link, *component;
-    struct making making = {0};
+    struct sb_making making = {0};
     struct sb_newcomer newcomer;
     enum sb_code code;
     int dir_fd;
@@ -503,18 +452,18 @@ enum sb_code sb_tree_link(const struct sb_tree_job *job, struct sb_walk *walk,
         sb_walk_to_parent(from_walk, target, strlen(target), SB_WALK_NO_MAKING, &making.from_fd,
                           &making.from))
         return fail_missing(batch, item);
-    code = find_place(job, walk, &item->member.entry, &dir_fd, &component);
-    if (!code && is_linked(job, item, dir_fd, component, &making))
+    code = find_place(sink, walk, &item->member.entry, &dir_fd, &component);
+    if (!code && is_linked(sink, item, dir_fd, component, &making))
         return SB_OK;
     if (!code)
-        code = make_newcomer(job, walk, item, &making, &as_it_is, &newcomer);
+        code = make_newcomer(sink, walk, item, &making, &as_it_is, &newcomer);
     if (!code && (item->mark & SB_TREE_LEFT))
         return SB_OK;
     if (!code)
-        return finish_item(job, batch, item, &newcomer, &as_it_is);
+        return finish_item(sink, batch, item, &newcomer, &as_it_is);
     if (code == SB_NOENT)
         return fail_missing(batch, item);
     if (links_are_missing())
-        code = copy_file(job, walk, batch, item, making.from_fd, making.from);
+        code = copy_file(sink, walk, batch, item, making.from_fd, making.from);
     return code ? sb_tree_fail(batch, item) : SB_OK;
 }

@@ -57,31 +57,25 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
 {
     static const struct sb_source_ops ops = {
         .free = free_tree, .next = next, .load = load, .stream = stream};
+    CLEANUP(sb_source_freep) struct sb_source *source = NULL;
+    CLEANUP(sb_freep) char *start = NULL;
     struct tree_source *self = calloc(1, sizeof(*self));
-    char *start = NULL;
-    enum sb_code code;
 
     *out = NULL;
-    /* With a slash after it, a link to a directory is followed. */
-    if (!self || asprintf(&start, "%s/", input->path) < 0) {
-        free(self);
+    if (!self)
         return sb_fail_memory();
-    }
-    self->source =
-        (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
+    source = &self->source;
+    *source = (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
     self->options.own = self->read.own = options->own;
     self->options.threads = options->threads;
     self->options.ahead_from = SB_TREE_SLOW;
     self->options.notify = notify;
-    code = sb_tree_new(&self->tree, &self->options);
-    if (!code)
-        code = sb_tree_start(self->tree, AT_FDCWD, start, "", 0);
-    free(start);
-    if (code) {
-        free_tree(&self->source);
-        return code;
-    }
-    *out = &self->source;
+    /* With a slash after it, a link to a directory is followed. */
+    if (asprintf(&start, "%s/", input->path) < 0)
+        return sb_fail_memory();
+    TRY(sb_tree_new(&self->tree, &self->options));
+    TRY(sb_tree_start(self->tree, AT_FDCWD, start, "", 0));
+    *out = TAKE(source);
     return SB_OK;
 }
 

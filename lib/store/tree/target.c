@@ -141,84 +141,46 @@ enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const 
     return leave ? SB_OK : sb_target_spare(own, dir_fd, component, &st);
 }
 
-static enum sb_code choose_temporary(struct sb_newcomer *newcomer)
-{
-    uint64_t random;
-
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-        return sb_fail_errno(errno, "random number");
-    snprintf(newcomer->temporary, sizeof(newcomer->temporary), ".shardbox-%016" PRIx64, random);
-    return SB_OK;
-}
-
-/* What a newcomer is made as: a link, another name of a file, or else a file. */
-struct making {
-    mode_t mode;
-    const char *link_target;
-    int from_fd;
-    const char *from;
-};
-
-static int create(struct sb_newcomer *newcomer, const char *name, const struct making *making)
+static int create(struct sb_newcomer *newcomer, const char *name, const struct sb_making *making,
+                  mode_t mode)
 {
     if (making->link_target)
         return symlinkat(making->link_target, newcomer->dir_fd, name);
     if (making->from)
         return linkat(making->from_fd, making->from, newcomer->dir_fd, name, 0);
-    newcomer->fd = openat(newcomer->dir_fd, name, CREATE_FILE, making->mode);
+    newcomer->fd = openat(newcomer->dir_fd, name, CREATE_FILE, mode);
     return newcomer->fd < 0 ? -1 : 0;
 }
 
-static enum sb_code create_somewhere(struct sb_newcomer *newcomer, const struct making *making,
-                                     bool replace)
+enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const struct sb_making *making,
+                              const struct sb_attributes *attributes, bool replace,
+                              mode_t *kept_mode)
 {
+    bool ours = attributes->as_made && (!attributes->preserve || (kept_mode && *kept_mode));
+    /* Nobody else may open what is going to change hands or run as somebody. */
+    mode_t mode = ours ? attributes->mode : 0600;
+    uint64_t random;
+
+    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
+    newcomer->kept_mode = kept_mode;
     if (!replace) {
-        if (create(newcomer, newcomer->component, making) == 0)
+        if (create(newcomer, component, making, mode) == 0)
             return SB_OK;
         if (errno == EEXIST)
             return sb_fail(SB_EXISTS, "exists already");
         return sb_fail_errno(errno, "cannot be created");
     }
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        TRY(choose_temporary(newcomer));
-        if (create(newcomer, newcomer->temporary, making) == 0)
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+            return sb_fail_errno(errno, "random number");
+        snprintf(newcomer->temporary, sizeof(newcomer->temporary), ".shardbox-%016" PRIx64, random);
+        if (create(newcomer, newcomer->temporary, making, mode) == 0)
             return SB_OK;
         if (errno != EEXIST)
             break;
     }
     return sb_fail_errno(errno, "cannot be created under a temporary name");
-}
-
-enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                              const struct sb_attributes *attributes, bool replace,
-                              mode_t *kept_mode)
-{
-    bool ours = attributes->as_made && (!attributes->preserve || (kept_mode && *kept_mode));
-
-    /* Nobody else may open what is going to change hands or run as somebody. */
-    struct making making = {.mode = ours ? attributes->mode : 0600};
-
-    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    newcomer->kept_mode = kept_mode;
-    return create_somewhere(newcomer, &making, replace);
-}
-
-enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                              const char *link_target, bool replace)
-{
-    struct making making = {.link_target = link_target};
-
-    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, &making, replace);
-}
-
-enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                                   int from_fd, const char *from, bool replace)
-{
-    struct making making = {.from_fd = from_fd, .from = from};
-
-    *newcomer = (struct sb_newcomer){.dir_fd = dir_fd, .component = component, .fd = -1};
-    return create_somewhere(newcomer, &making, replace);
 }
 
 static const char *present_name(const struct sb_newcomer *newcomer)
@@ -298,24 +260,11 @@ static enum sb_code finish_file(struct sb_newcomer *newcomer,
     return SB_OK;
 }
 
-static enum sb_code finish_link(struct sb_newcomer *newcomer,
-                                const struct sb_attributes *attributes)
-{
-    const char *name = present_name(newcomer);
-
-    if (attributes->preserve &&
-        fchownat(newcomer->dir_fd, name, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
-        newcomer->owner_refused = true;
-    if (attributes->set_time &&
-        utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(errno, "its time cannot be set");
-    return SB_OK;
-}
-
 enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
                                 const struct sb_attributes *attributes, bool sync)
 {
-    enum sb_code code;
+    const char *name = present_name(newcomer);
+    enum sb_code code = SB_OK;
 
     if (newcomer->fd >= 0) {
         code = finish_file(newcomer, attributes, sync);
@@ -323,7 +272,12 @@ enum sb_code sb_newcomer_finish(struct sb_newcomer *newcomer,
             code = sb_fail_errno(errno, "close");
         newcomer->fd = -1;
     } else {
-        code = finish_link(newcomer, attributes);
+        newcomer->owner_refused =
+            attributes->preserve && fchownat(newcomer->dir_fd, name, attributes->uid,
+                                             attributes->gid, AT_SYMLINK_NOFOLLOW) != 0;
+        if (attributes->set_time &&
+            utimensat(newcomer->dir_fd, name, attributes->times, AT_SYMLINK_NOFOLLOW))
+            code = sb_fail_errno(errno, "its time cannot be set");
     }
     if (!code && newcomer->temporary[0] &&
         renameat(newcomer->dir_fd, newcomer->temporary, newcomer->dir_fd, newcomer->component)) {
@@ -399,12 +353,18 @@ enum sb_code sb_target_make_directory(int dir_fd, const char *component,
     return SB_OK;
 }
 
-static enum sb_code set_directory(int fd, const struct sb_attributes *attributes)
+enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
+                                        const struct sb_attributes *attributes)
 {
+    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_DIRECTORY);
     mode_t mode = attributes->mode;
     int owner_error = 0;
     struct stat st;
 
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return sb_fail(SB_INVALID, "is not a directory");
+    if (fd < 0)
+        return sb_fail_errno(errno, "cannot be opened to set its mode and time");
     if (attributes->preserve && fchown(fd, attributes->uid, attributes->gid)) {
         owner_error = errno;
         mode &= PERMISSIONS;
@@ -420,16 +380,4 @@ static enum sb_code set_directory(int fd, const struct sb_attributes *attributes
     if (owner_error)
         return sb_fail_errno(owner_error, "its owner cannot be set");
     return SB_OK;
-}
-
-enum sb_code sb_target_finish_directory(int dir_fd, const char *component,
-                                        const struct sb_attributes *attributes)
-{
-    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_DIRECTORY);
-
-    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return sb_fail(SB_INVALID, "is not a directory");
-    if (fd < 0)
-        return sb_fail_errno(errno, "cannot be opened to set its mode and time");
-    return set_directory(fd, attributes);
 }

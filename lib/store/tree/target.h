@@ -86,6 +86,14 @@ enum sb_code sb_target_decide(const struct sb_own_files *own, int dir_fd, const 
                               const struct sb_entry *entry, const char *link_target,
                               enum sb_existing existing, enum sb_decision *decision) SB_CHECKED;
 
+/* What a newcomer is made as: a symbolic link, a further name for the file or link `from`, which is
+ * not followed, or else a file. */
+struct sb_making {
+    const char *link_target;
+    const char *from;
+    int from_fd;
+};
+
 /* A file or link on its way into the target. */
 struct sb_newcomer {
     int dir_fd;
@@ -98,28 +106,22 @@ struct sb_newcomer {
 };
 
 /*
- * SB_EXISTS when something is there and replace is false. kept_mode: NULL, or the caller's, 0
- * before the first file in this directory: S_IFREG once one was made here that kept its owner, with
- * the mode of the last one that kept that too. Another of that mode need not be looked at.
+ * SB_EXISTS when something is there and replace is false; SB_SYSTEM where the file system has no
+ * such links. A further name is finished with attributes that set nothing. kept_mode: NULL, or the
+ * caller's, 0 before the first file in this directory: S_IFREG once one was made here that kept its
+ * owner, with the mode of the last one that kept that too. Another of that mode need not be looked
+ * at.
  */
 enum sb_code sb_newcomer_open(struct sb_newcomer *newcomer, int dir_fd, const char *component,
+                              const struct sb_making *making,
                               const struct sb_attributes *attributes, bool replace,
                               mode_t *kept_mode) SB_CHECKED;
-enum sb_code sb_newcomer_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                              const char *link_target, bool replace) SB_CHECKED;
-
-/*
- * A further name for the file or link `from`, which is not followed. Finish it with attributes that
- * set nothing. SB_SYSTEM where the file system has no such links.
- */
-enum sb_code sb_newcomer_hard_link(struct sb_newcomer *newcomer, int dir_fd, const char *component,
-                                   int from_fd, const char *from, bool replace) SB_CHECKED;
 
 /*
  * After each part of a file that is written in parts: dates it to the epoch, or to before its own
  * time if that is no later, so that what a killed run leaves under the file's name is older than
- * what the archive holds. Does nothing where a
- * temporary name says so already, or where the archive knows no time that finish would set.
+ * what the archive holds. Does nothing where a temporary name says so already, or where the archive
+ * knows no time that finish would set.
  */
 void sb_newcomer_backdate(const struct sb_newcomer *newcomer,
                           const struct sb_attributes *attributes);

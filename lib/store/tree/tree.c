@@ -12,23 +12,39 @@
 /* Less two: the directory of the start, and one being opened. */
 #define OPEN_LEVELS (SB_TREE_OPEN_MAX - 2)
 
+struct sb_tree {
+    struct sb_tree_options options;
+    struct sb_tree_level **levels; /* directories whose contents are being walked */
+    size_t depth;
+    size_t capacity;
+    struct sb_tree_ahead *ahead; /* NULL: everything is done when the walk comes to it */
+    bool entered;                /* the innermost level is new to it */
+    struct sb_buf name;          /* of the current item */
+    struct sb_buf disk;
+
+    struct sb_tree_dir *base; /* the directory that holds the start, opened from base_fd */
+    int base_fd;
+    struct sb_buf base_path;
+    struct sb_buf component; /* the start within it */
+    bool follow_start;
+    bool start_waits;
+    unsigned start_type; /* S_IFMT bits, where they are known; else 0 */
+    dev_t start_dev;
+};
+
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options)
 {
+    CLEANUP(sb_tree_freep) struct sb_tree *tree = calloc(1, sizeof(*tree));
     unsigned threads = options->no_recursion ? 0 : sb_tree_ahead_threads(options->threads);
-    enum sb_code code;
 
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
+    *out = NULL;
+    if (!tree)
         return sb_fail_memory();
-    (*out)->options = *options;
-    if (threads == 0)
-        return SB_OK;
-    code = sb_tree_ahead_new(&(*out)->ahead, &(*out)->options, threads);
-    if (code) {
-        sb_tree_free(*out);
-        *out = NULL;
-    }
-    return code;
+    tree->options = *options;
+    if (threads > 0)
+        TRY(sb_tree_ahead_new(&tree->ahead, &tree->options, threads));
+    *out = TAKE(tree);
+    return SB_OK;
 }
 
 static struct sb_tree_level *innermost(const struct sb_tree *tree)
@@ -36,7 +52,8 @@ static struct sb_tree_level *innermost(const struct sb_tree *tree)
     return tree->depth > 0 ? tree->levels[tree->depth - 1] : NULL;
 }
 
-void sb_tree_leave(struct sb_tree *tree)
+/* Leaves the innermost directory; there is one. */
+static void leave(struct sb_tree *tree)
 {
     struct sb_tree_level *level = innermost(tree);
 
@@ -51,7 +68,7 @@ void sb_tree_free(struct sb_tree *tree)
     if (!tree)
         return;
     while (tree->depth > 0)
-        sb_tree_leave(tree);
+        leave(tree);
     sb_tree_ahead_free(tree->ahead);
     free(tree->levels);
     sb_tree_dir_unref(tree->base);
@@ -62,8 +79,9 @@ void sb_tree_free(struct sb_tree *tree)
     free(tree);
 }
 
-void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *text,
-                     int error_number)
+/* Says what is wrong with what is at hand, and the error's text unless that is 0. */
+static void problem(const struct sb_tree *tree, const char *kind, const char *text,
+                    int error_number)
 {
     char reason[128];
 
@@ -73,6 +91,116 @@ void sb_tree_problem(const struct sb_tree *tree, const char *kind, const char *t
     else
         sb_report(tree->options.notify, SB_PROBLEM, kind, tree->disk.data, "%s", text);
 }
+
+/* Where a walk begins */
+
+/* Why it cannot begin. */
+static void start_problem(const struct sb_tree *tree, int error_number)
+{
+    bool missing = error_number == ENOENT || error_number == ENOTDIR;
+
+    problem(tree, missing ? "missing" : "unreadable", "cannot be packed", error_number);
+}
+
+/* Splits path into the directory to open and the component in it. */
+static enum sb_code split_start(struct sb_tree *tree, const char *path, struct sb_buf *base)
+{
+    size_t end = strlen(path);
+    size_t last;
+
+    tree->follow_start = tree->options.dereference || (end > 0 && path[end - 1] == '/');
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    last = end;
+    while (last > 0 && path[last - 1] != '/')
+        last--;
+    if (end == 0 || (end - last == 1 && path[last] == '.') ||
+        (end - last == 2 && path[last] == '.' && path[last + 1] == '.')) {
+        if (sb_buf_set(base, path, strlen(path)))
+            return SB_NOMEM;
+        return sb_buf_set(&tree->component, ".", 1);
+    }
+    if (sb_buf_set(base, last > 0 ? path : ".", last > 0 ? last : 1))
+        return SB_NOMEM;
+    return sb_buf_set(&tree->component, path + last, end - last);
+}
+
+/* Opens the directory that holds the start. SB_END: it was said why that cannot be. */
+static enum sb_code open_base(struct sb_tree *tree, int base_fd, const struct sb_buf *path)
+{
+    int fd;
+
+    if (tree->base && tree->base_fd == base_fd && tree->base_path.size == path->size &&
+        memcmp(tree->base_path.data, path->data, path->size) == 0)
+        return SB_OK;
+    sb_tree_dir_unref(tree->base);
+    tree->base = NULL;
+    fd = sb_tree_open_directory(base_fd, path->data, true);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return sb_fail_errno(errno, "%s", tree->disk.data);
+    if (fd < 0) {
+        start_problem(tree, errno);
+        return SB_END;
+    }
+    tree->base = sb_tree_dir_new(fd);
+    tree->base_fd = base_fd;
+    if (!tree->base || sb_buf_set(&tree->base_path, path->data, path->size))
+        return sb_fail_memory();
+    return SB_OK;
+}
+
+static void give_up(struct sb_tree *tree)
+{
+    while (tree->depth > 0)
+        leave(tree);
+    tree->start_waits = false;
+    tree->start_type = 0;
+}
+
+/* tree->component is the start within `base`. */
+static enum sb_code begin(struct sb_tree *tree, int base_fd, const struct sb_buf *base,
+                          const char *path, const char *name, size_t name_size)
+{
+    enum sb_code code;
+
+    if (sb_buf_set(&tree->name, name, name_size) || sb_buf_set(&tree->disk, path, strlen(path)))
+        return sb_fail_memory();
+    code = open_base(tree, base_fd, base);
+    tree->start_waits = code == SB_OK;
+    return code == SB_END ? SB_OK : code;
+}
+
+enum sb_code sb_tree_start(struct sb_tree *tree, int base_fd, const char *path, const char *name,
+                           size_t name_size)
+{
+    CLEANUP(sb_buf_release) struct sb_buf base = {0};
+
+    give_up(tree);
+    if (path[0] == '\0')
+        return sb_fail(SB_INVALID, "an empty path");
+    if (split_start(tree, path, &base))
+        return sb_fail_memory();
+    return begin(tree, base_fd, &base, path, name, name_size);
+}
+
+enum sb_code sb_tree_start_found(struct sb_tree *tree, int base_fd, const char *path,
+                                 const char *name, size_t name_size, const struct stat *found)
+{
+    static const char here[] = ".";
+    const struct sb_buf base = {.data = (char *)here, .size = 1};
+    unsigned type = found->st_mode & S_IFMT;
+
+    if (type == S_IFDIR || (type == S_IFLNK && tree->options.dereference))
+        return sb_tree_start(tree, base_fd, path, name, name_size);
+    give_up(tree);
+    tree->start_type = type;
+    tree->follow_start = false;
+    if (sb_buf_set(&tree->component, path, strlen(path)))
+        return sb_fail_memory();
+    return begin(tree, base_fd, &base, path, name, name_size);
+}
+
+/* The walk */
 
 static bool is_ancestor(const struct sb_tree *tree, const struct stat *st)
 {
@@ -122,8 +250,8 @@ static enum sb_code list(struct sb_tree *tree, int fd, const struct stat *st)
     TRY(enter(tree, level));
     code = sb_names_read(&level->names, fd, SB_NAMES_AS_PATH, tree->options.dereference);
     if (code == SB_SYSTEM || code == SB_NOENT) {
-        sb_tree_problem(tree, "unreadable", "cannot be read, its contents are left out",
-                        sb_error()->sys_errno);
+        problem(tree, "unreadable", "cannot be read, its contents are left out",
+                sb_error()->sys_errno);
         level->names.count = 0;
         return SB_OK;
     }
@@ -158,14 +286,14 @@ static enum sb_code look_into(struct sb_tree *tree, int at, const char *componen
     if (why == EMFILE || why == ENFILE || why == ENOMEM)
         return sb_fail_errno(why, "%s", tree->disk.data);
     if (why == ENOENT) {
-        sb_tree_problem(tree, "vanished", "vanished while the tree was read", 0);
+        problem(tree, "vanished", "vanished while the tree was read", 0);
         return SB_END;
     }
     if (!stat_directory(at, component, follow, st)) {
-        sb_tree_problem(tree, "changed", "changed while the tree was read", why);
+        problem(tree, "changed", "changed while the tree was read", why);
         return SB_END;
     }
-    sb_tree_problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
+    problem(tree, "unreadable", "cannot be opened, its contents are left out", why);
     return SB_OK;
 }
 
@@ -193,7 +321,7 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
     began = tree->ahead ? sb_tree_ahead_begin() : 0;
     TRY(look_into(tree, sb_tree_dir_fd(item->dir), item->component, follow, &fd, &item->stat));
     if (follow && is_ancestor(tree, &item->stat)) {
-        sb_tree_problem(tree, "loop", "links back to a directory above it; left out", 0);
+        problem(tree, "loop", "links back to a directory above it; left out", 0);
         close(fd);
         return SB_END;
     }
@@ -205,8 +333,8 @@ static enum sb_code take_directory(struct sb_tree *tree, struct sb_tree_item *it
                   "is on another file system, its contents are left out");
     if (fd >= 0 && elsewhere)
         close(fd);
-    else if (fd >= 0 && list(tree, fd, &item->stat))
-        return sb_error()->code;
+    else if (fd >= 0)
+        TRY(list(tree, fd, &item->stat));
     if (tree->ahead)
         sb_tree_ahead_took(tree->ahead, began);
     return taken ? SB_OK : SB_END;
@@ -233,7 +361,7 @@ static enum sb_code take(struct sb_tree *tree, struct sb_tree_item *item, unsign
                                            tree->disk.data))) {
         item->node = SB_NODE_OTHER;
     } else if (type == S_IFLNK && follow) {
-        sb_tree_problem(tree, "dangling", "a link that leads nowhere; left out", 0);
+        problem(tree, "dangling", "a link that leads nowhere; left out", 0);
         code = SB_END;
     } else {
         item->node = type == S_IFREG   ? SB_NODE_FILE
@@ -260,7 +388,7 @@ static enum sb_code take_start(struct sb_tree *tree, struct sb_tree_item *item)
     if (fstatat(at, item->component, &st, AT_SYMLINK_NOFOLLOW) ||
         (S_ISLNK(st.st_mode) && follow && fstatat(at, item->component, &st, 0) &&
          !tree->options.dereference)) {
-        sb_tree_start_problem(tree, errno);
+        start_problem(tree, errno);
         return SB_END;
     }
     return take(tree, item, st.st_mode & S_IFMT, follow);
@@ -290,22 +418,8 @@ static enum sb_code reopen(struct sb_tree *tree, struct sb_tree_level *level)
     }
     if (fd >= 0)
         close(fd);
-    sb_tree_problem(tree, "changed",
-                    "was moved while the tree was read; the rest of it is left out", 0);
+    problem(tree, "changed", "was moved while the tree was read; the rest of it is left out", 0);
     level->next = level->names.count;
-    return SB_OK;
-}
-
-static enum sb_code name_item(struct sb_tree *tree, const struct sb_tree_level *level,
-                              const char *component)
-{
-    sb_buf_cut(&tree->name, level->name.size);
-    sb_buf_cut(&tree->disk, level->disk_size);
-    if ((tree->name.size > 0 && sb_buf_add_char(&tree->name, '/')) ||
-        sb_buf_add_text(&tree->name, component) ||
-        (tree->disk.data[tree->disk.size - 1] != '/' && sb_buf_add_char(&tree->disk, '/')) ||
-        sb_buf_add_text(&tree->disk, component))
-        return sb_fail_memory();
     return SB_OK;
 }
 
@@ -323,7 +437,13 @@ static enum sb_code take_next(struct sb_tree *tree, struct sb_tree_item *item)
     }
     item->dir = level->dir;
     item->component = sb_names_at(&level->names, level->next++, &type);
-    TRY(name_item(tree, level, item->component));
+    sb_buf_cut(&tree->name, level->name.size);
+    sb_buf_cut(&tree->disk, level->disk_size);
+    if ((tree->name.size > 0 && sb_buf_add_char(&tree->name, '/')) ||
+        sb_buf_add_text(&tree->name, item->component) ||
+        (tree->disk.data[tree->disk.size - 1] != '/' && sb_buf_add_char(&tree->disk, '/')) ||
+        sb_buf_add_text(&tree->disk, item->component))
+        return sb_fail_memory();
     return take(tree, item, type, tree->options.dereference);
 }
 
@@ -340,7 +460,7 @@ enum sb_code sb_tree_next(struct sb_tree *tree, struct sb_tree_item *item)
             sb_tree_ahead_look(tree->ahead, innermost(tree), tree->entered);
         tree->entered = false;
         if (level->next == level->names.count)
-            sb_tree_leave(tree);
+            leave(tree);
         else
             code = take_next(tree, item);
     }

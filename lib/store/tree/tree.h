@@ -89,7 +89,8 @@ struct sb_tree_item {
 
 /* Keeps a pointer to filter and notify. */
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options) SB_CHECKED;
-void sb_tree_free(struct sb_tree *tree);
+void sb_tree_free(struct sb_tree *tree); /* NULL is allowed */
+FREEP(sb_tree_free, struct sb_tree)
 
 /*
  * Begins a walk at path, relative to base_fd (AT_FDCWD, or a descriptor that stays open as long as

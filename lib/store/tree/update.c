@@ -1,4 +1,4 @@
-#include "store/tree/update.h"
+#include "store/tree/sink_impl.h"
 
 #include "core/crc32c.h"
 #include "core/io.h"
@@ -48,15 +48,12 @@ unsigned sb_tree_attributes_differ(const struct stat *st, const struct sb_entry 
 /* The file that was looked at, opened; -1: it cannot be read, or is another by now. */
 static int open_same(int dir_fd, const char *component, const struct stat *st)
 {
-    int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
+    CLEANUP(sb_closep) int fd = openat(dir_fd, component, OPEN_AS_IT_IS);
     struct stat now;
 
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+    if (fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
         S_ISREG(now.st_mode))
-        return fd;
-    close(fd);
+        return TAKE_FD(fd);
     return -1;
 }
 
@@ -65,30 +62,6 @@ static enum sb_code sum_block(void *context, const void *data, size_t size)
     uint32_t *sum = context;
 
     *sum = sb_crc32c_block(*sum, data, size);
-    return SB_OK;
-}
-
-/* Has it the entry's bytes? What cannot be read has not. */
-static enum sb_code has_same_bytes(int fd, const struct stat *st, const struct sb_entry *entry,
-                                   bool *same)
-{
-    uint32_t sum = 0;
-    int64_t total = 0;
-    enum sb_code code = sb_feed_file(fd, st, entry->size, sum_block, &sum, &total, entry->path);
-
-    *same = !code && total == entry->size && sum == entry->crc32c;
-    return code == SB_INTERRUPT || code == SB_NOMEM ? code : SB_OK;
-}
-
-static enum sb_code set_link(int dir_fd, const char *component, unsigned change,
-                             const struct sb_attributes *attributes)
-{
-    if (change & (SB_CHANGE_UID | SB_CHANGE_GID) &&
-        fchownat(dir_fd, component, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(errno, "its owner cannot be set");
-    if (change & SB_CHANGE_TIME &&
-        utimensat(dir_fd, component, attributes->times, AT_SYMLINK_NOFOLLOW))
-        return sb_fail_errno(errno, "its time cannot be set");
     return SB_OK;
 }
 
@@ -105,36 +78,43 @@ static enum sb_code set_file(int fd, unsigned change, const struct sb_attributes
     return SB_OK;
 }
 
-static enum sb_code update_link(const struct sb_tree_update *how, int dir_fd, const char *component,
-                                const char *link_target, const struct sb_attributes *attributes,
-                                enum sb_decision *decision, unsigned change)
+static enum sb_code update_link(const struct sb_tree_sink_options *how, int dir_fd,
+                                const char *component, const char *link_target,
+                                const struct sb_attributes *attributes, enum sb_decision *decision,
+                                unsigned change)
 {
     *decision = SB_WRITE_REPLACE;
     if (!link_target || !sb_target_is_link_to(dir_fd, component, link_target))
         return SB_OK;
     *decision = SB_LEAVE;
-    return how->dry_run ? SB_OK : set_link(dir_fd, component, change, attributes);
+    if (how->dry_run)
+        return SB_OK;
+    if (change & (SB_CHANGE_UID | SB_CHANGE_GID) &&
+        fchownat(dir_fd, component, attributes->uid, attributes->gid, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(errno, "its owner cannot be set");
+    if (change & SB_CHANGE_TIME &&
+        utimensat(dir_fd, component, attributes->times, AT_SYMLINK_NOFOLLOW))
+        return sb_fail_errno(errno, "its time cannot be set");
+    return SB_OK;
 }
 
-/* Times are compared as the file system may keep them, in whole seconds; but whether bytes have to
- * be compared, the fraction decides. */
-static bool differs_by_fraction(const struct stat *st, const struct sb_entry *entry)
-{
-    return (entry->has & SB_HAS_MTIME) &&
-           st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
-}
-
-static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, const char *component,
-                                const struct stat *st, const struct sb_entry *entry,
+static enum sb_code update_file(const struct sb_tree_sink_options *how, int dir_fd,
+                                const char *component, const struct stat *st,
+                                const struct sb_entry *entry,
                                 const struct sb_attributes *attributes, enum sb_decision *decision,
                                 unsigned change)
 {
-    bool fraction = differs_by_fraction(st, entry), same = true;
+    CLEANUP(sb_closep) int fd = -1;
+    /* Times are compared as the file system may keep them, in whole seconds; but whether bytes have
+     * to be compared, the fraction decides. */
+    bool fraction = (entry->has & SB_HAS_MTIME) &&
+                    st->st_mtim.tv_nsec != sb_time_split(entry->mtime_ns).tv_nsec;
     unsigned time = fraction ? SB_CHANGE_TIME : 0;
     unsigned sets = (change | time) & SB_CHANGE_VALUES & ~(unsigned)SB_CHANGE_SIZE;
     bool sum = how->checksum || (!how->size_only && ((change | time) & SB_CHANGE_TIME));
-    enum sb_code code = SB_OK;
-    int fd;
+    uint32_t own_sum = 0;
+    int64_t total = 0;
+    enum sb_code code;
 
     *decision = SB_WRITE_REPLACE;
     if (change & SB_CHANGE_SIZE || (sum && !(entry->has & SB_HAS_CRC)))
@@ -147,20 +127,23 @@ static enum sb_code update_file(const struct sb_tree_update *how, int dir_fd, co
         *decision = SB_WRITE_REPLACE;
         return SB_OK;
     }
-    if (sum)
-        code = has_same_bytes(fd, st, entry, &same);
-    if (!code && !same)
-        *decision = SB_WRITE_REPLACE;
-    else if (!code && sets && !how->dry_run)
-        code = set_file(fd, sets, attributes);
-    close(fd);
-    return code;
+    if (sum) {
+        /* What cannot be read has other bytes. */
+        code = sb_feed_file(fd, st, entry->size, sum_block, &own_sum, &total, entry->path);
+        if (code == SB_INTERRUPT || code == SB_NOMEM)
+            return code;
+        if (code || total != entry->size || own_sum != entry->crc32c) {
+            *decision = SB_WRITE_REPLACE;
+            return SB_OK;
+        }
+    }
+    return sets && !how->dry_run ? set_file(fd, sets, attributes) : SB_OK;
 }
 
-enum sb_code sb_tree_update(const struct sb_tree_update *how, int dir_fd, const char *component,
-                            const struct sb_entry *entry, const char *link_target,
-                            const struct sb_attributes *attributes, enum sb_decision *decision,
-                            unsigned *change)
+enum sb_code sb_tree_update(const struct sb_tree_sink_options *how, int dir_fd,
+                            const char *component, const struct sb_entry *entry,
+                            const char *link_target, const struct sb_attributes *attributes,
+                            enum sb_decision *decision, unsigned *change)
 {
     struct stat st;
 

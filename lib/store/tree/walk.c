@@ -67,16 +67,6 @@ static enum sb_code open_component(const struct sb_walk *walk, const char *compo
     return sb_fail_errno(errno, "cannot open the directory %s", component);
 }
 
-static void remember(struct sb_walk *walk, int fd)
-{
-    if (walk->count == SB_WALK_KEPT) {
-        close(walk->levels[0].fd);
-        memmove(walk->levels, walk->levels + 1, sizeof(walk->levels) - sizeof(walk->levels[0]));
-        walk->count--;
-    }
-    walk->levels[walk->count++] = (struct sb_walk_level){.size = walk->path.size, .fd = fd};
-}
-
 static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size, mode_t make)
 {
     char component[NAME_MAX + 1];
@@ -92,7 +82,12 @@ static enum sb_code go_down(struct sb_walk *walk, const char *name, size_t size,
         close(fd);
         return sb_fail_memory();
     }
-    remember(walk, fd);
+    if (walk->count == SB_WALK_KEPT) {
+        close(walk->levels[0].fd);
+        memmove(walk->levels, walk->levels + 1, sizeof(walk->levels) - sizeof(walk->levels[0]));
+        walk->count--;
+    }
+    walk->levels[walk->count++] = (struct sb_walk_level){.size = walk->path.size, .fd = fd};
     return SB_OK;
 }
 

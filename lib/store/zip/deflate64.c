@@ -299,8 +299,8 @@ static enum sb_code copy_stored(struct sb_zip_deflate64 *inflater, size_t end)
     while (inflater->stored > 0 && inflater->at < end) {
         size_t size = end - inflater->at;
 
-        if (inflater->bit_count == 0 && inflater->in_size == 0 && take_more(inflater))
-            return sb_error()->code;
+        if (inflater->bit_count == 0 && inflater->in_size == 0)
+            TRY(take_more(inflater));
         if (inflater->bit_count > 0) {
             size = 1;
             inflater->window[inflater->at] = (uint8_t)inflater->bits;
@@ -383,8 +383,8 @@ static enum sb_code decode(struct sb_zip_deflate64 *inflater, size_t end)
         } else if (symbol == BLOCK_END) {
             end_block(inflater);
             return SB_OK;
-        } else if (begin_match(inflater, symbol)) {
-            return sb_error()->code;
+        } else {
+            TRY(begin_match(inflater, symbol));
         }
     }
     return SB_OK;

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#define COMMENT_MAX 65535
 #define TURN        ((int64_t)1 << 32)
 #define WINDOW_SIZE 262144 /* more than the longest record: 46 bytes and three of up to 65535 */
 
@@ -38,9 +37,8 @@ static enum sb_code no_end(const struct sb_file *file)
 {
     uint8_t head[4] = {0};
 
-    if (file->st.st_size >= (int64_t)sizeof(head) &&
-        sb_file_read_exactly(file, head, sizeof(head), 0))
-        return sb_error()->code;
+    if (file->st.st_size >= (int64_t)sizeof(head))
+        TRY(sb_file_read_exactly(file, head, sizeof(head), 0));
     if (sb_get_u32(head) == SB_ZIP_LOCAL)
         return sb_fail(SB_DAMAGED, "%s: the end of the zip is missing: it was cut short",
                        file->name);
@@ -114,11 +112,12 @@ static enum sb_code find_at(const struct sb_file *file, uint32_t signature, int6
  * the last one. */
 static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_end *end)
 {
+    CLEANUP(sb_zip_walk_end) struct sb_zip_walk walk = {0};
     struct sb_zip_record record = {.defect = NULL};
-    struct sb_zip_walk walk;
     bool right = true;
-    enum sb_code code = sb_zip_walk_begin(&walk, file, end);
+    enum sb_code code = SB_OK;
 
+    TRY(sb_zip_walk_begin(&walk, file, end));
     while (code == SB_OK && right) {
         code = sb_zip_walk_next(&walk, &record);
         if (code == SB_OK)
@@ -127,7 +126,6 @@ static enum sb_code check_turns(const struct sb_file *file, const struct sb_zip_
         right = right && !record.defect && record.size + record.size / 1000 + 64 >= record.packed;
     }
     right = right && end->start - walk.last_end < TURN;
-    sb_zip_walk_end(&walk);
     if (right || (code && code != SB_END))
         return code == SB_END ? SB_OK : code;
     return sb_fail(SB_FORMAT,
@@ -227,28 +225,27 @@ static enum sb_code find_start(const struct sb_file *file, const struct sb_zip_r
 static enum sb_code find_starts(const struct sb_file *file, struct sb_zip_end *end)
 {
     struct sb_zip_record record, last = {.offset = 0};
-    struct sb_zip_walk walk, before;
+    CLEANUP(sb_zip_walk_end) struct sb_zip_walk walk = {0};
     int64_t ignored;
-    enum sb_code code = sb_zip_walk_begin(&walk, file, end);
 
     end->starts[0] = 0;
-    while (code == SB_OK) {
-        before = walk;
-        code = sb_zip_walk_next(&walk, &record);
+    TRY(sb_zip_walk_begin(&walk, file, end));
+    for (;;) {
+        int64_t at = walk.at, seen = walk.seen;
+        enum sb_code code = sb_zip_walk_next(&walk, &record);
+
         if (code)
-            break;
+            return code == SB_END ? SB_OK : code;
         if (record.volume < end->volumes && end->starts[record.volume] < 0) {
-            code = find_start(file, &last, &record, end);
-            walk.at = before.at;
-            walk.seen = before.seen;
+            TRY(find_start(file, &last, &record, end));
+            walk.at = at;
+            walk.seen = seen;
         } else if (!record.defect) {
             last = record;
-            if (before.seen == 0)
-                code = find_data_end(file, &last, end, &ignored);
+            if (seen == 0)
+                TRY(find_data_end(file, &last, end, &ignored));
         }
     }
-    sb_zip_walk_end(&walk);
-    return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code place_volumes(const struct sb_file *file, const struct raw_end *raw,
@@ -291,8 +288,8 @@ static enum sb_code read_end(const struct sb_file *file, const uint8_t *record, 
     bool in_64 = raw.volumes == SB_ZIP_IN_64_SHORT + 1U || raw.count == SB_ZIP_IN_64_SHORT ||
                  raw.size == SB_ZIP_IN_64 || raw.offset == SB_ZIP_IN_64;
 
-    if (in_64 && read_end_64(file, &raw))
-        return sb_error()->code;
+    if (in_64)
+        TRY(read_end_64(file, &raw));
     out->wraps = raw.at == at;
     out->comment = sb_get_u16(record + 20);
     out->volumes = raw.volumes;
@@ -311,32 +308,26 @@ static int64_t measure_junk(const uint8_t *data, size_t size)
 
 enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out)
 {
-    size_t most = SB_ZIP_END_SIZE + COMMENT_MAX;
+    size_t most = SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
     size_t size = file->st.st_size < (int64_t)most ? (size_t)file->st.st_size : most;
     int64_t tail_at = file->st.st_size - (int64_t)size;
-    uint8_t *tail = malloc(most);
+    CLEANUP(sb_freep) uint8_t *tail = malloc(most);
     int64_t found;
     enum sb_code code;
 
     *out = (struct sb_zip_end){0};
     if (!tail)
         return sb_fail_memory();
-    code = sb_file_read_exactly(file, tail, size, tail_at);
-    if (code)
-        goto done;
+    TRY(sb_file_read_exactly(file, tail, size, tail_at));
     found = find_signature(tail, size);
-    if (found < 0) {
-        code = no_end(file);
-        goto done;
-    }
+    if (found < 0)
+        return no_end(file);
     code = read_end(file, tail + found, tail_at + found, out);
     found += SB_ZIP_END_SIZE;
     out->cut = found + (int64_t)out->comment > (int64_t)size;
     out->comment = out->cut ? size - (size_t)found : out->comment;
     found += (int64_t)out->comment;
     out->junk = measure_junk(tail + found, size - (size_t)found);
-done:
-    free(tail);
     return code;
 }
 
@@ -359,20 +350,17 @@ static enum sb_code need(struct sb_zip_walk *walk, size_t size, const uint8_t **
 {
     int64_t left = walk->end->start + walk->end->size - walk->at;
     size_t before = (size_t)(walk->at - walk->window_at);
-    enum sb_code code;
 
     if ((int64_t)size > left)
         return sb_fail(SB_DAMAGED, "%s: the central directory ends within a record",
                        walk->file->name);
     if (walk->held < before || walk->held - before < size) {
-        walk->held = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
+        size_t want = left < WINDOW_SIZE ? (size_t)left : WINDOW_SIZE;
+
+        walk->held = before = 0;
         walk->window_at = walk->at;
-        before = 0;
-        code = sb_file_read_exactly(walk->file, walk->window, walk->held, walk->at);
-        if (code) {
-            walk->held = 0;
-            return code;
-        }
+        TRY(sb_file_read_exactly(walk->file, walk->window, want, walk->at));
+        walk->held = want;
     }
     *data = walk->window + before;
     return SB_OK;

@@ -76,58 +76,43 @@ static enum sb_code fail(struct sb_zip_foreign *foreign)
                    text ? text : "no reason given");
 }
 
-static const char *method_word(unsigned method)
-{
-    switch (method) {
-    case 1:
-        return "shrink";
-    case 6:
-        return "implode";
-    case 96:
-        return "jpeg";
-    case 97:
-        return "wavpack";
-    default:
-        return NULL;
-    }
-}
-
-static bool is_known(unsigned method)
-{
-    return method == SB_ZIP_LZMA || method == SB_ZIP_XZ || method == 12 || method == 93 ||
-           method == 98; /* bzip2, zstd, ppmd */
-}
-
+/* Libarchive knows bzip2, zstd and ppmd, too. */
 static enum sb_code check_method(unsigned method)
 {
-    const char *word = method_word(method);
+    const char *word = "";
 
-    if (is_known(method))
+    switch (method) {
+    case 12:
+    case SB_ZIP_LZMA:
+    case 93:
+    case SB_ZIP_XZ:
+    case 98:
         return SB_OK;
+    case 1:
+        word = " (shrink)";
+        break;
+    case 6:
+        word = " (implode)";
+        break;
+    case 96:
+        word = " (jpeg)";
+        break;
+    case 97:
+        word = " (wavpack)";
+        break;
+    default:
+        break;
+    }
     return sb_fail(SB_INVALID,
-                   "is compressed by method %u%s%s%s, which cannot be read here; left out: unpack "
-                   "it with 7z",
-                   method, word ? " (" : "", word ? word : "", word ? ")" : "");
-}
-
-static enum sb_code open_archive(struct sb_zip_foreign *foreign)
-{
-    foreign->archive = archive_read_new();
-    if (!foreign->archive)
-        return sb_fail_memory();
-    /* The checksum is looked at where the bytes are used. */
-    if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
-        archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
-        sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
-        sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
-        return fail(foreign);
-    return SB_OK;
+                   "is compressed by method %u%s, which cannot be read here; left out: unpack it "
+                   "with 7z",
+                   method, word);
 }
 
 enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, int64_t packed,
                                 int64_t size, sb_zip_take *take, void *context)
 {
-    struct sb_zip_foreign *foreign;
+    CLEANUP(sb_zip_foreign_freep) struct sb_zip_foreign *foreign = NULL;
 
     *out = NULL;
     TRY(check_method(method));
@@ -138,11 +123,16 @@ enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, in
     foreign->context = context;
     foreign->is_empty = size == 0;
     make_header(foreign->header, method, packed, size);
-    if (open_archive(foreign)) {
-        sb_zip_foreign_free(foreign);
-        return sb_error()->code;
-    }
-    *out = foreign;
+    foreign->archive = archive_read_new();
+    if (!foreign->archive)
+        return sb_fail_memory();
+    /* The checksum is looked at where the bytes are used. */
+    if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
+        archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
+        sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
+        sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
+        return fail(foreign);
+    *out = TAKE(foreign);
     return SB_OK;
 }
 

@@ -20,6 +20,7 @@ typedef enum sb_code sb_zip_take(void *context, const uint8_t **data, size_t *si
 enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, int64_t packed,
                                 int64_t size, sb_zip_take *take, void *context) SB_CHECKED;
 void sb_zip_foreign_free(struct sb_zip_foreign *foreign); /* NULL is allowed */
+FREEP(sb_zip_foreign_free, struct sb_zip_foreign)
 
 /* The next bytes, up to `capacity`; fewer only at the end. SB_DAMAGED, and what `take` failed
  * with. */

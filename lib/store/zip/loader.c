@@ -43,6 +43,7 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
                                const struct sb_zip_file *file)
 {
     struct zip_loader *loader = calloc(1, sizeof(*loader));
+    enum sb_code code;
 
     *out = NULL;
     if (!loader)
@@ -50,14 +51,13 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
     loader->base.source = source;
     loader->file = file;
     loader->window = malloc(WINDOW_SIZE);
-    if (!loader->window)
-        sb_fail_memory();
-    if (!loader->window || sb_charset_open(&loader->naming.charset, sb_context_now->charset)) {
+    code = loader->window ? sb_charset_open(&loader->naming.charset, sb_context_now->charset)
+                          : sb_fail_memory();
+    if (code)
         sb_zip_loader_free(&loader->base);
-        return sb_error()->code;
-    }
-    *out = &loader->base;
-    return SB_OK;
+    else
+        *out = &loader->base;
+    return code;
 }
 
 /* Those that are made for each member. */
@@ -111,8 +111,10 @@ static enum sb_code look(struct zip_loader *loader, int64_t at, size_t size, con
 }
 
 /* The next packed bytes, which are then taken; none at their end. */
-static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data, size_t *size)
+static enum sb_code take_packed(void *context, const uint8_t **data, size_t *size)
 {
+    struct zip_loader *loader = context;
+
     *size = 0;
     if (loader->left == 0)
         return SB_OK;
@@ -124,17 +126,6 @@ static enum sb_code take_packed(struct zip_loader *loader, const uint8_t **data,
     loader->at += (int64_t)*size;
     loader->left -= (int64_t)*size;
     return SB_OK;
-}
-
-static enum sb_code take_for_library(void *context, const uint8_t **data, size_t *size)
-{
-    return take_packed(context, data, size);
-}
-
-static void give_back(struct zip_loader *loader, size_t size)
-{
-    loader->at -= (int64_t)size;
-    loader->left += (int64_t)size;
 }
 
 enum sb_code sb_zip_read_local(const uint8_t *header, const struct sb_zip_file *file,
@@ -178,10 +169,9 @@ static enum sb_code check_name(struct zip_loader *loader, const struct sb_zip_pl
     struct sb_buf *read = &loader->naming.name;
     const uint8_t *header;
     size_t have;
-    enum sb_code code = look(loader, place->offset, SB_ZIP_LOCAL_SIZE + name.size, &header, &have);
+    enum sb_code code;
 
-    if (code)
-        return code;
+    TRY(look(loader, place->offset, SB_ZIP_LOCAL_SIZE + name.size, &header, &have));
     *differs = sb_zip_name_check(header + SB_ZIP_LOCAL_SIZE, name.size) != place->name_check;
     if (!*differs)
         return SB_OK;
@@ -208,13 +198,12 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     TRY(look(loader, place.offset, SB_ZIP_LOCAL_SIZE, &header, &have));
     TRY(sb_zip_read_local(header, loader->file, member, &local));
     TRY(check_name(loader, &place, &local, &differs));
-    if (differs && sb_events_add(events, SB_WARNING, "name", member->entry.path,
-                                 "its local header has another name than the central directory, "
-                                 "which is the one that counts"))
-        return sb_error()->code;
-    if (local.differs &&
-        sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs))
-        return sb_error()->code;
+    if (differs)
+        TRY(sb_events_add(events, SB_WARNING, "name", member->entry.path,
+                          "its local header has another name than the central directory, which is "
+                          "the one that counts"));
+    if (local.differs)
+        TRY(sb_events_add(events, SB_PROBLEM, "damaged", member->entry.path, local.differs));
     loader->method = place.method;
     loader->at = local.data;
     loader->left = place.packed;
@@ -224,33 +213,28 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     return SB_OK;
 }
 
-static enum sb_code begin_inflating(struct zip_loader *loader)
-{
-    z_stream *z = &loader->inflater;
-
-    z->next_in = NULL;
-    z->avail_in = 0;
-    if (!loader->inflates && inflateInit2(z, -MAX_WBITS) != Z_OK)
-        return sb_fail_memory();
-    if (loader->inflates)
-        inflateReset(z);
-    loader->inflates = true;
-    return SB_OK;
-}
-
 static enum sb_code begin_method(struct zip_loader *loader, const struct sb_member *member)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
+    z_stream *z = &loader->inflater;
 
     if (loader->method == SB_ZIP_STORED)
         return SB_OK;
-    if (loader->method == SB_ZIP_DEFLATED)
-        return begin_inflating(loader);
+    if (loader->method == SB_ZIP_DEFLATED) {
+        z->next_in = NULL;
+        z->avail_in = 0;
+        if (loader->inflates)
+            inflateReset(z);
+        else if (inflateInit2(z, -MAX_WBITS) != Z_OK)
+            return sb_fail_memory();
+        loader->inflates = true;
+        return SB_OK;
+    }
     free_decoders(loader);
     if (loader->method == SB_ZIP_DEFLATED_64)
-        return sb_zip_deflate64_new(&loader->deflate64, take_for_library, loader);
+        return sb_zip_deflate64_new(&loader->deflate64, take_packed, loader);
     return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
-                              take_for_library, loader);
+                              take_packed, loader);
 }
 
 static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got)
@@ -262,8 +246,9 @@ static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t ca
         TRY(take_packed(loader, &data, &size));
         if (size == 0)
             break;
-        if (size > capacity - *got) {
-            give_back(loader, size - (capacity - *got));
+        if (size > capacity - *got) { /* the rest is given back */
+            loader->at -= (int64_t)(size - (capacity - *got));
+            loader->left += (int64_t)(size - (capacity - *got));
             size = capacity - *got;
         }
         memcpy(out + *got, data, size);

@@ -85,28 +85,6 @@ static bool is_of_dos(const struct sb_zip_record *record)
            (record->host == SB_ZIP_HOST_NTFS && record->version == 50);
 }
 
-/*
- * Directories end in '/'. Some programs of FAT systems write '\' between components: those names
- * have no '/' at all.
- */
-static void set_name(struct sb_member *member, const struct sb_zip_record *record,
-                     struct sb_buf *name)
-{
-    if (record->host == SB_ZIP_HOST_FAT && !memchr(name->data, '/', name->size)) {
-        for (size_t i = 0; i < name->size; i++)
-            name->data[i] = name->data[i] == '\\' ? '/' : name->data[i];
-    }
-    member->entry.path = name->data;
-    member->entry.path_size = name->size;
-}
-
-static void set_special(struct sb_member *member, mode_t mode)
-{
-    member->special_mode = mode & S_IFMT;
-    member->special = sb_special_word(mode);
-    member->has |= SB_KEEPS_SPECIAL;
-}
-
 /* A name that ends in '/' is a directory's, whatever the mode says. */
 static void set_type(struct sb_member *member, const struct sb_zip_record *record)
 {
@@ -117,12 +95,15 @@ static void set_type(struct sb_member *member, const struct sb_zip_record *recor
 
     is_dir = is_dir || S_ISDIR(mode) ||
              (record->host == SB_ZIP_HOST_FAT && record->attributes & SB_ZIP_FAT_DIRECTORY);
-    if (is_dir)
+    if (is_dir) {
         entry->type = SB_DIR;
-    else if (S_ISLNK(mode))
+    } else if (S_ISLNK(mode)) {
         entry->type = SB_LINK;
-    else if ((mode & S_IFMT) && !S_ISREG(mode))
-        set_special(member, mode);
+    } else if ((mode & S_IFMT) && !S_ISREG(mode)) {
+        member->special_mode = mode & S_IFMT;
+        member->special = sb_special_word(mode);
+        member->has |= SB_KEEPS_SPECIAL;
+    }
     if (!is_dir && record->host == SB_ZIP_HOST_FAT && record->attributes & SB_ZIP_FAT_READ_ONLY)
         mode = 0444;
     if (!mode)
@@ -256,11 +237,18 @@ enum sb_code sb_zip_member_fill(struct sb_member *member, const struct sb_zip_re
 {
     const struct sb_zip_name name = {record->name,       record->name_size, record->extra,
                                      record->extra_size, record->flags,     is_of_dos(record)};
+    struct sb_buf *path = &naming->name;
 
     *member = (struct sb_member){.dir_fd = -1};
     TRY(sb_zip_name_read(naming, &name));
-    set_place(member, record, sb_zip_name_check(naming->name.data, naming->name.size));
-    set_name(member, record, &naming->name);
+    set_place(member, record, sb_zip_name_check(path->data, path->size));
+    /* Some programs of FAT systems write '\' between components: those names have no '/' at all. */
+    if (record->host == SB_ZIP_HOST_FAT && !memchr(path->data, '/', path->size)) {
+        for (size_t i = 0; i < path->size; i++)
+            path->data[i] = path->data[i] == '\\' ? '/' : path->data[i];
+    }
+    member->entry.path = path->data;
+    member->entry.path_size = path->size;
     set_type(member, record);
     set_extras(member, record, clock);
     if (record->comment_size > 0)

@@ -164,9 +164,8 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
         (uint32_t)crc32(0, (const Bytef *)batch->data + item->data_at, (uInt)item->data_size);
     if (sb_zip_add_local(out, member, entry->path, entry->path_size))
         return sb_fail_memory();
-    if (entry->type == SB_FILE && item->data_size > 1 && !zip->store &&
-        deflate_item(own, zip->level, batch, item, member))
-        return sb_error()->code;
+    if (entry->type == SB_FILE && item->data_size > 1 && !zip->store)
+        TRY(deflate_item(own, zip->level, batch, item, member));
     sb_zip_patch_local(out->data + rendered->at, member);
     rendered->size = out->size - rendered->at;
     return SB_OK;
@@ -208,13 +207,10 @@ static enum sb_code find_row(struct zip_sink *zip, const char *name, struct sb_z
     enum sb_code code = SB_OK;
 
     if (!zip->find) {
-        code = make_index(zip);
-        if (code == SB_OK)
-            code = sb_database_prepare(
-                zip->db, &zip->find,
-                "SELECT record FROM members WHERE name = ?1 AND NOT dir ORDER BY seq DESC LIMIT 1");
-        if (code)
-            return code;
+        TRY(make_index(zip));
+        TRY(sb_database_prepare(
+            zip->db, &zip->find,
+            "SELECT record FROM members WHERE name = ?1 AND NOT dir ORDER BY seq DESC LIMIT 1"));
     }
     sqlite3_bind_blob(zip->find, 1, name, (int)strlen(name), SQLITE_STATIC);
     if (sb_database_row(zip->find, &code))
@@ -257,24 +253,23 @@ static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *ite
     streamed->member.method = zip->store ? SB_ZIP_STORED : SB_ZIP_DEFLATED;
     streamed->member.sizes_after = true;
     streamed->member.wide = entry->size < 0 || entry->size > NARROW_MAX;
-    if (!zip->store && begin_deflating(&streamed->deflater, &streamed->ready, zip->level))
-        return sb_error()->code;
+    if (!zip->store)
+        TRY(begin_deflating(&streamed->deflater, &streamed->ready, zip->level));
     return write_header(zip, &streamed->member, entry);
 }
 
 static enum sb_code deflate_some(struct zip_sink *zip, int flush)
 {
     z_stream *z = &zip->streamed.deflater;
-    enum sb_code code = SB_OK;
 
     do {
         z->next_out = zip->block;
         z->avail_out = (uInt)BLOCK_SIZE;
         deflate(z, flush);
         zip->streamed.member.packed += (int64_t)(BLOCK_SIZE - z->avail_out);
-        code = sb_outfile_write(zip->file, zip->block, BLOCK_SIZE - z->avail_out);
-    } while (code == SB_OK && z->avail_out == 0);
-    return code;
+        TRY(sb_outfile_write(zip->file, zip->block, BLOCK_SIZE - z->avail_out));
+    } while (z->avail_out == 0);
+    return SB_OK;
 }
 
 /* sb_each_block; size is at most 2 MiB. */
@@ -301,8 +296,8 @@ static enum sb_code feed_stream(void *context, const void *data, size_t size)
 static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entry)
 {
     zip->streamed.open = false;
-    if (!zip->store && deflate_some(zip, Z_FINISH))
-        return sb_error()->code;
+    if (!zip->store)
+        TRY(deflate_some(zip, Z_FINISH));
     sb_buf_clear(&zip->header);
     if (sb_zip_add_descriptor(&zip->header, &zip->streamed.member))
         return sb_fail_memory();
@@ -333,8 +328,8 @@ static enum sb_code write_large(struct zip_sink *zip, struct sb_batch *batch, st
 static enum sb_code write_part(struct zip_sink *zip, const struct sb_batch *batch,
                                const struct sb_item *item, const struct sb_zip_written *described)
 {
-    if (item->part_offset == 0 && begin_stream(zip, item, described))
-        return sb_error()->code;
+    if (item->part_offset == 0)
+        TRY(begin_stream(zip, item, described));
     TRY(feed_stream(zip, batch->data + item->data_at, item->data_size));
     return item->part_last ? end_stream(zip, &item->member.entry) : SB_OK;
 }
@@ -343,18 +338,14 @@ static enum sb_code write_part(struct zip_sink *zip, const struct sb_batch *batc
 
 static enum sb_code copy_back(struct zip_sink *zip, int64_t offset, int64_t size)
 {
-    enum sb_code code = SB_OK;
+    for (int64_t end = offset + size; offset < end;) {
+        size_t part = end - offset < (int64_t)BLOCK_SIZE ? (size_t)(end - offset) : BLOCK_SIZE;
 
-    for (int64_t done = 0; code == SB_OK && done < size;) {
-        int64_t left = size - done;
-        size_t part = left < (int64_t)BLOCK_SIZE ? (size_t)left : BLOCK_SIZE;
-
-        code = sb_outfile_read(zip->file, offset + done, zip->block, part);
-        if (code == SB_OK)
-            code = sb_outfile_write(zip->file, zip->block, part);
-        done += (int64_t)part;
+        TRY(sb_outfile_read(zip->file, offset, zip->block, part));
+        TRY(sb_outfile_write(zip->file, zip->block, part));
+        offset += (int64_t)part;
     }
-    return code;
+    return SB_OK;
 }
 
 /* Makes a hard link a file of its own, like the one that it links to. */
@@ -368,10 +359,8 @@ static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch
     if (code == SB_NOENT)
         return sb_item_fail(batch, item, "hard link",
                             "is a hard link to what is not in the output; left out");
-    if (code == SB_OK)
-        code = make_block(zip);
-    if (code)
-        return code;
+    TRY(code);
+    TRY(make_block(zip));
     data = member.offset + (int64_t)member.header_size;
     if (member.packed > 0) {
         code = sb_outfile_read(zip->file, data, zip->block, 1);
@@ -379,15 +368,11 @@ static enum sb_code write_hard_link(struct zip_sink *zip, struct sb_batch *batch
             return sb_item_fail(batch, item, "hard link",
                                 "is a hard link, and a zip that goes to a pipe cannot be read "
                                 "again for its bytes; left out: write to a file");
+        TRY(code);
     }
-    member.sizes_after = false;
-    member.wide = false;
-    if (code == SB_OK)
-        code = write_header(zip, &member, &item->member.entry);
-    if (code == SB_OK)
-        code = copy_back(zip, data, member.packed);
-    if (code)
-        return code;
+    member.sizes_after = member.wide = false;
+    TRY(write_header(zip, &member, &item->member.entry));
+    TRY(copy_back(zip, data, member.packed));
     item->member.entry.size = member.size;
     return add_row(zip, &item->member.entry, &member);
 }
@@ -418,36 +403,28 @@ static enum sb_code write_pieces(struct zip_sink *zip, struct pieces *pieces)
     return count > 0 ? sb_outfile_write_pieces(zip->file, pieces->list, count) : SB_OK;
 }
 
-static enum sb_code add_rendered(struct zip_sink *zip, struct sb_batch *batch, size_t index,
-                                 struct pieces *pieces)
-{
-    const struct sb_item *item = &batch->items[index];
-    struct rendered *rendered = &((struct zip_batch *)batch->own)->items[index];
-
-    rendered->member.offset = sb_outfile_size(zip->file) + pieces->size;
-    add_piece(pieces, batch->output.data + rendered->at, rendered->size);
-    if (rendered->member.method == SB_ZIP_STORED)
-        add_piece(pieces, batch->data + item->data_at, item->data_size);
-    return add_row(zip, &item->member.entry, &rendered->member);
-}
-
 static enum sb_code write_item(struct zip_sink *zip, struct sb_batch *batch, size_t index,
                                struct pieces *pieces)
 {
+    struct rendered *rendered = &((struct zip_batch *)batch->own)->items[index];
     struct sb_item *item = &batch->items[index];
-    const struct sb_zip_written *described = &((struct zip_batch *)batch->own)->items[index].member;
     bool link = item->state == SB_ITEM_BARE && item->member.hard_link;
 
-    if (item->state == SB_ITEM_READ || (item->state == SB_ITEM_BARE && !link))
-        return add_rendered(zip, batch, index, pieces);
+    if (item->state == SB_ITEM_READ || (item->state == SB_ITEM_BARE && !link)) {
+        rendered->member.offset = sb_outfile_size(zip->file) + pieces->size;
+        add_piece(pieces, batch->output.data + rendered->at, rendered->size);
+        if (rendered->member.method == SB_ZIP_STORED)
+            add_piece(pieces, batch->data + item->data_at, item->data_size);
+        return add_row(zip, &item->member.entry, &rendered->member);
+    }
     if (!link && item->state != SB_ITEM_LARGE && item->state != SB_ITEM_PART)
         return SB_OK;
     TRY(write_pieces(zip, pieces));
     if (link)
         return write_hard_link(zip, batch, item);
     if (item->state == SB_ITEM_LARGE)
-        return write_large(zip, batch, item, described);
-    return write_part(zip, batch, item, described);
+        return write_large(zip, batch, item, &rendered->member);
+    return write_part(zip, batch, item, &rendered->member);
 }
 
 static enum sb_code write_batch(struct sb_sink *sink, struct sb_batch *batch)
@@ -485,56 +462,42 @@ static enum sb_code drop_superseded(struct zip_sink *zip)
 #define EARLIER                                                                                    \
     "EXISTS (SELECT 1 FROM members AS later WHERE later.name = members.name"                       \
     " AND later.seq > members.seq)"
-    enum sb_code code = make_index(zip);
-
-    if (code == SB_OK)
-        code = sb_database_run(zip->db, "DELETE FROM members WHERE dir AND " EARLIER);
-    if (code == SB_OK)
-        code = sb_database_run(zip->db, "DELETE FROM members WHERE NOT dir AND " EARLIER);
-    if (code == SB_OK)
-        zip->sink.counts.superseded += sqlite3_changes(zip->db);
-    return code;
+    TRY(make_index(zip));
+    TRY(sb_database_run(zip->db, "DELETE FROM members WHERE dir AND " EARLIER));
+    TRY(sb_database_run(zip->db, "DELETE FROM members WHERE NOT dir AND " EARLIER));
+    zip->sink.counts.superseded += sqlite3_changes(zip->db);
+    return SB_OK;
 #undef EARLIER
 }
 
-static enum sb_code write_rows(struct zip_sink *zip, sqlite3_stmt *rows, int64_t *count)
+static enum sb_code write_directory(struct zip_sink *zip)
 {
+    int64_t start = sb_outfile_size(zip->file), count = 0;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
     struct sb_buf *out = &zip->header;
     struct sb_zip_written member;
     enum sb_code code = SB_OK;
 
+    TRY(sb_database_prepare(zip->db, &rows, "SELECT name, record FROM members ORDER BY seq"));
     sb_buf_clear(out);
     while (sb_database_row(rows, &code)) {
         memcpy(&member, sqlite3_column_blob(rows, 1), sizeof(member));
         if (sb_zip_add_central(out, &member, sqlite3_column_blob(rows, 0),
                                (size_t)sqlite3_column_bytes(rows, 0)))
             return sb_fail_memory();
-        ++*count;
+        count++;
         if (out->size < DIRECTORY_RUN)
             continue;
-        code = sb_outfile_write(zip->file, out->data, out->size);
+        TRY(sb_outfile_write(zip->file, out->data, out->size));
         sb_buf_clear(out);
     }
-    return code || out->size == 0 ? code : sb_outfile_write(zip->file, out->data, out->size);
-}
-
-static enum sb_code write_directory(struct zip_sink *zip)
-{
-    int64_t start = sb_outfile_size(zip->file), count = 0;
-    sqlite3_stmt *rows;
-    enum sb_code code =
-        sb_database_prepare(zip->db, &rows, "SELECT name, record FROM members ORDER BY seq");
-
-    if (code)
-        return code;
-    code = write_rows(zip, rows, &count);
-    sqlite3_finalize(rows);
-    if (code)
-        return code;
-    sb_buf_clear(&zip->header);
-    if (sb_zip_add_end(&zip->header, count, start, sb_outfile_size(zip->file) - start))
+    TRY(code);
+    if (out->size > 0)
+        TRY(sb_outfile_write(zip->file, out->data, out->size));
+    sb_buf_clear(out);
+    if (sb_zip_add_end(out, count, start, sb_outfile_size(zip->file) - start))
         return sb_fail_memory();
-    return sb_outfile_write(zip->file, zip->header.data, zip->header.size);
+    return sb_outfile_write(zip->file, out->data, out->size);
 }
 
 static enum sb_code commit(struct sb_sink *sink)
@@ -558,19 +521,11 @@ static const struct sb_sink_ops zip_ops = {
     .commit = commit,
 };
 
-static enum sb_code make_table(struct zip_sink *zip, const char *path)
-{
-    return SB_TABLES(&zip->db, path,
-                     "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"
-                     " record BLOB, dir INTEGER); BEGIN",
-                     {&zip->add, "INSERT INTO members (name, record, dir) VALUES (?1, ?2, ?3)"});
-}
-
 enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
+    CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
     struct sb_stream_sink_options plain = *options;
     struct zip_sink *zip;
-    enum sb_code code;
 
     *out = NULL;
     if (options->level < 0 || options->level > Z_BEST_COMPRESSION)
@@ -583,14 +538,13 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
     zip->store = options->store;
     zip->level = options->level ? options->level : LEVEL_DEFAULT;
     zip->sink = (struct sb_sink){.ops = &zip_ops, .holds = SB_KEEPS_OWNER, .any_names = true};
-    code = sb_outfile_open(&zip->file, &plain);
-    if (code == SB_OK)
-        code = make_table(zip, options->path);
-    if (code) {
-        free_sink(&zip->sink);
-        return code;
-    }
-    zip->sink.name = sb_outfile_name(zip->file);
-    *out = &zip->sink;
+    sink = &zip->sink;
+    TRY(sb_outfile_open(&zip->file, &plain));
+    TRY(SB_TABLES(&zip->db, options->path,
+                  "CREATE TABLE members (seq INTEGER PRIMARY KEY, name BLOB,"
+                  " record BLOB, dir INTEGER); BEGIN",
+                  {&zip->add, "INSERT INTO members (name, record, dir) VALUES (?1, ?2, ?3)"}));
+    sink->name = sb_outfile_name(zip->file);
+    *out = TAKE(sink);
     return SB_OK;
 }

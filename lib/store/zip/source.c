@@ -9,7 +9,6 @@
 #include "store/zip/format.h"
 #include "store/zip/loader.h"
 #include "store/zip/member.h"
-#include "store/zip/volumes.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -46,57 +45,34 @@ static int64_t end_of(const struct sb_zip_record *record)
     return record->offset + SB_ZIP_LOCAL_SIZE + record->packed;
 }
 
-static enum sb_code overlap(const struct zip_source *zip)
-{
-    return sb_fail(SB_DAMAGED,
-                   "%s: members lie over each other, as in a zip bomb; nothing more is read of it",
-                   zip->base.name);
-}
-
-static enum sb_code fill_ranges(const struct zip_source *zip, sqlite3_stmt *insert)
-{
-    struct sb_zip_walk walk;
-    struct sb_zip_record record;
-    enum sb_code code = sb_zip_walk_begin(&walk, zip->file.bytes, &zip->end);
-
-    while (code == SB_OK) {
-        code = sb_zip_walk_next(&walk, &record);
-        if (code || record.defect)
-            continue;
-        code = SB_RUN(insert, record.offset, end_of(&record));
-    }
-    sb_zip_walk_end(&walk);
-    return code == SB_END ? SB_OK : code;
-}
-
-static enum sb_code compare_ranges(const struct zip_source *zip, sqlite3_stmt *select)
-{
-    enum sb_code code = SB_OK;
-
-    for (int64_t end = 0; sb_database_row(select, &code); end = sqlite3_column_int64(select, 1)) {
-        if (sqlite3_column_int64(select, 0) < end)
-            return overlap(zip);
-    }
-    return code;
-}
-
 /* Holds all members of a directory that is not in their order against each other. */
 static enum sb_code check_overlaps(const struct zip_source *zip)
 {
-    sqlite3 *db;
-    sqlite3_stmt *insert = NULL, *select = NULL;
-    enum sb_code code =
-        SB_TABLES(&db, zip->base.name, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN",
-                  {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
-                  {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"});
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *insert = NULL, *select = NULL;
+    CLEANUP(sb_zip_walk_end) struct sb_zip_walk walk = {0};
+    struct sb_zip_record record;
+    enum sb_code code = SB_OK;
 
-    if (code == SB_OK)
-        code = fill_ranges(zip, insert);
-    if (code == SB_OK)
-        code = compare_ranges(zip, select);
-    sqlite3_finalize(insert);
-    sqlite3_finalize(select);
-    sb_database_close(db);
+    TRY(SB_TABLES(&db, zip->base.name, "CREATE TABLE ranges (start INTEGER, stop INTEGER); BEGIN",
+                  {&insert, "INSERT INTO ranges VALUES (?1, ?2)"},
+                  {&select, "SELECT start, stop FROM ranges ORDER BY start, stop"}));
+    TRY(sb_zip_walk_begin(&walk, zip->file.bytes, &zip->end));
+    while (code == SB_OK) {
+        code = sb_zip_walk_next(&walk, &record);
+        if (!code && !record.defect)
+            TRY(SB_RUN(insert, record.offset, end_of(&record)));
+    }
+    if (code != SB_END)
+        return code;
+    code = SB_OK;
+    for (int64_t end = 0; sb_database_row(select, &code); end = sqlite3_column_int64(select, 1)) {
+        if (sqlite3_column_int64(select, 0) < end)
+            return sb_fail(SB_DAMAGED,
+                           "%s: members lie over each other, as in a zip bomb; nothing more is "
+                           "read of it",
+                           zip->base.name);
+    }
     return code;
 }
 
@@ -129,8 +105,8 @@ static enum sb_code read_header(const struct sb_zip_file *file, const struct sb_
 /* Owners that only the local header holds. Where it is damaged, that is reported with the bytes. */
 static enum sb_code complete(const struct zip_source *zip, struct sb_member *member)
 {
+    CLEANUP(sb_freep) uint8_t *extra = NULL;
     struct sb_zip_local local;
-    uint8_t *extra;
     size_t got;
     enum sb_code code = read_header(&zip->file, member, &local);
 
@@ -139,12 +115,10 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
     extra = malloc(local.extra_size + 1);
     if (!extra)
         return sb_fail_memory();
-    code = sb_file_read(zip->file.bytes, extra, local.extra_size,
-                        local.data - (int64_t)local.extra_size, &got);
-    if (code == SB_OK)
-        sb_zip_member_complete(member, extra, got);
-    free(extra);
-    return code;
+    TRY(sb_file_read(zip->file.bytes, extra, local.extra_size,
+                     local.data - (int64_t)local.extra_size, &got));
+    sb_zip_member_complete(member, extra, got);
+    return SB_OK;
 }
 
 /* Finds the bytes of a stored member. SB_END: it is left out, which was reported. */
@@ -168,24 +142,21 @@ static enum sb_code locate(const struct zip_source *zip, struct sb_member *membe
     return SB_OK;
 }
 
-static void heed_owner(const struct zip_source *zip, struct sb_entry *entry)
-{
-    if (entry->has & SB_HAS_UID || (entry->uid <= SB_ID_MOST && entry->gid <= SB_ID_MOST))
-        return;
-    sb_report(zip->notify, SB_LOSS, "owner", entry->path, SB_NO_OWNER, entry->uid, entry->gid);
-    entry->uid = entry->gid = 0;
-}
-
 /* SB_END: the record gives no member, which was reported. */
 static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_record *record,
                                 struct sb_member *member)
 {
+    struct sb_entry *entry = &member->entry;
+
     TRY(sb_zip_member_fill(member, record, &zip->clock, &zip->naming));
     zip->guessed += zip->naming.guessed;
     if (zip->naming.failed)
         sb_report(zip->notify, SB_PROBLEM, "name", member->entry.path, SB_NOT_IN_CHARSET,
                   sb_context_now->charset);
-    heed_owner(zip, &member->entry);
+    if (!(entry->has & SB_HAS_UID) && (entry->uid > SB_ID_MOST || entry->gid > SB_ID_MOST)) {
+        sb_report(zip->notify, SB_LOSS, "owner", entry->path, SB_NO_OWNER, entry->uid, entry->gid);
+        entry->uid = entry->gid = 0;
+    }
     if (record->defect) {
         sb_report(zip->notify, SB_PROBLEM, "damaged", member->entry.path, "%s; left out",
                   record->defect);
@@ -200,12 +171,13 @@ static enum sb_code make_member(struct zip_source *zip, const struct sb_zip_reco
                   "is encrypted; left out: unpack it with unzip or 7z, which ask for the password");
         return SB_END;
     }
-    if (sb_zip_record_is_partial(record) && complete(zip, member))
-        return sb_error()->code;
+    if (sb_zip_record_is_partial(record))
+        TRY(complete(zip, member));
     return locate(zip, member);
 }
 
-static void check_count(const struct zip_source *zip)
+/* What is known once all members have come. */
+static void report_end(const struct zip_source *zip)
 {
     const struct sb_zip_walk *walk = &zip->walk;
 
@@ -213,10 +185,6 @@ static void check_count(const struct zip_source *zip)
         sb_report(zip->notify, SB_PROBLEM, "damaged", NULL,
                   "%s: the central directory has %lld members, its end record says %lld",
                   zip->base.name, (long long)walk->seen, (long long)walk->end->count);
-}
-
-static void report_names(const struct zip_source *zip)
-{
     if (zip->guessed > 0)
         sb_report(zip->notify, SB_WARNING, "charset", NULL,
                   "%s: has %lld name%s not UTF-8, and does not say in which charset; "
@@ -233,10 +201,8 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 
     do {
         code = sb_zip_walk_next(&zip->walk, &record);
-        if (code == SB_END) {
-            check_count(zip);
-            report_names(zip);
-        }
+        if (code == SB_END)
+            report_end(zip);
         if (code)
             return code;
         sb_count_up(&base->done, record.packed);
@@ -261,18 +227,13 @@ static const struct sb_source_ops zip_ops = {
     .stream = sb_zip_loader_stream,
 };
 
-static enum sb_code find_end(struct sb_input *input, struct sb_zip_end *end)
-{
-    return input->pipe ? sb_zip_find_end(input->file, end)
-                       : sb_zip_open_volumes(&input->file, input->path, end);
-}
-
 static enum sb_code begin(struct zip_source *zip, struct sb_input *input,
                           const struct sb_source_options *options)
 {
     TRY(sb_charset_open(&zip->naming.charset, sb_context_now->charset));
     TRY(sb_input_spool(input, options->max_size));
-    TRY(find_end(input, &zip->end));
+    TRY(input->pipe ? sb_zip_find_end(input->file, &zip->end)
+                    : sb_zip_open_volumes(&input->file, input->path, &zip->end));
     zip->file.bytes = input->file;
     zip->locate = options->locate && !input->file->parts; /* an index can point at one file only */
     zip->file.end = zip->end.start;
@@ -295,6 +256,7 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_notify *notify)
 {
     struct zip_source *zip = calloc(1, sizeof(*zip));
+    enum sb_code code;
 
     *out = NULL;
     if (!zip)
@@ -302,12 +264,12 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;
-    if (begin(zip, input, options)) {
+    code = begin(zip, input, options);
+    if (code)
         free_source(&zip->base);
-        return sb_error()->code;
-    }
-    *out = &zip->base;
-    return SB_OK;
+    else
+        *out = &zip->base;
+    return code;
 }
 
 static enum sb_sure begins_as_zip(const struct sb_input *input)
@@ -330,17 +292,14 @@ static bool has(const char *data, size_t size, const char *magic)
 static bool has_signature(const struct sb_input *input)
 {
     size_t most = input->pipe ? SB_AHEAD_BYTES : SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
-    char *data = malloc(most);
+    CLEANUP(sb_freep) char *data = malloc(most);
     size_t got;
-    bool found;
 
     if (!data)
         return false;
     got = input->pipe ? sb_input_ahead(input, data, most) : sb_input_tail(input, data, most);
-    found = got >= SB_ZIP_END_SIZE && (has(data, got - SB_ZIP_END_SIZE + 4, "PK\5\6") ||
-                                       (input->pipe && has(data, got, "PK\3\4")));
-    free(data);
-    return found;
+    return got >= SB_ZIP_END_SIZE && (has(data, got - SB_ZIP_END_SIZE + 4, "PK\5\6") ||
+                                      (input->pipe && has(data, got, "PK\3\4")));
 }
 
 static bool goes_on_as_zip(const struct sb_input *input)

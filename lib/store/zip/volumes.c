@@ -1,4 +1,4 @@
-#include "store/zip/volumes.h"
+#include "store/zip/directory.h"
 
 #include "core/buf.h"
 #include "store/zip/format.h"
@@ -74,33 +74,26 @@ static void free_paths(struct paths *paths)
 
 static enum sb_code missing(const struct series *series, unsigned number)
 {
-    char *name = name_of(series, number);
+    CLEANUP(sb_freep) char *name = name_of(series, number);
 
     if (!name)
         return sb_fail_memory();
-    sb_fail(SB_FORMAT, "%s: is one of the files of a split zip, and %s is missing", series->path,
-            name);
-    free(name);
-    return sb_error()->code;
+    return sb_fail(SB_FORMAT, "%s: is one of the files of a split zip, and %s is missing",
+                   series->path, name);
 }
 
 /* Those that there are, from the first on, up to number `most` or the first that is missing. */
 static enum sb_code list(const struct series *series, unsigned most, struct paths *out)
 {
     for (unsigned number = 1; number <= most; number++) {
-        char *name = name_of(series, number);
+        CLEANUP(sb_freep) char *name = name_of(series, number);
 
         if (!name)
             return sb_fail_memory();
-        if (access(name, F_OK)) {
-            free(name);
+        if (access(name, F_OK))
             break;
-        }
-        if (sb_grow(&out->all, &out->capacity, out->count + 1, sizeof(*out->all))) {
-            free(name);
-            return sb_error()->code;
-        }
-        out->all[out->count++] = name;
+        TRY(sb_grow(&out->all, &out->capacity, out->count + 1, sizeof(*out->all)));
+        out->all[out->count++] = TAKE(name);
     }
     return SB_OK;
 }
@@ -108,17 +101,12 @@ static enum sb_code list(const struct series *series, unsigned most, struct path
 /* Joins the files to *file, and finds the end of that. On failure *file is as before. */
 static enum sb_code join(struct sb_file **file, const struct paths *paths, struct sb_zip_end *end)
 {
-    struct sb_file *joined = sb_file_ref(*file);
-    enum sb_code code = sb_file_join(&joined, paths->all, paths->count);
+    CLEANUP(sb_file_freep) struct sb_file *joined = sb_file_ref(*file);
 
-    if (code == SB_OK)
-        code = sb_zip_find_end(joined, end);
-    if (code) {
-        sb_file_free(joined);
-        return code;
-    }
+    TRY(sb_file_join(&joined, paths->all, paths->count));
+    TRY(sb_zip_find_end(joined, end));
     sb_file_free(*file);
-    *file = joined;
+    *file = TAKE(joined);
     return SB_OK;
 }
 
@@ -129,9 +117,9 @@ static enum sb_code join(struct sb_file **file, const struct paths *paths, struc
 static enum sb_code join_numbered(struct sb_file **file, const struct series *series,
                                   struct sb_zip_end *end, enum sb_code alone)
 {
-    struct sb_file *whole = sb_file_ref(*file);
-    struct sb_zip_end found = {0};
-    struct paths paths = {.count = 0};
+    CLEANUP(sb_file_freep) struct sb_file *whole = sb_file_ref(*file);
+    CLEANUP(sb_zip_end_release) struct sb_zip_end found = {0};
+    CLEANUP(free_paths) struct paths paths = {.count = 0};
     enum sb_code code = list(series, UINT32_MAX, &paths);
 
     if (code == SB_OK && paths.count >= series->number)
@@ -140,50 +128,38 @@ static enum sb_code join_numbered(struct sb_file **file, const struct series *se
         code = missing(series, (unsigned)paths.count + 1);
     if ((code == SB_FORMAT || code == SB_DAMAGED) && found.volumes == 0)
         code = missing(series, (unsigned)paths.count + 1);
-    if (code == SB_OK && (alone || found.base == 0)) {
-        struct sb_file *one = *file;
-
-        *file = whole;
-        whole = one;
-        sb_zip_end_release(end);
-        *end = found;
-        found.starts = NULL;
-    } else if (!alone) {
-        code = SB_OK;
-    }
-    sb_zip_end_release(&found);
-    sb_file_free(whole);
-    free_paths(&paths);
-    return code;
+    if (code || (!alone && found.base != 0))
+        return alone ? code : SB_OK;
+    sb_file_free(*file);
+    *file = TAKE(whole);
+    sb_zip_end_release(end);
+    *end = found;
+    found.starts = NULL;
+    return SB_OK;
 }
 
 /* How many files there are, as the last one says. 0: it is not the last one of several. */
 static enum sb_code count_volumes(struct series *series, unsigned *out)
 {
-    struct sb_zip_end end = {0};
-    struct sb_file *last;
-    char *name = name_of(series, series->last);
+    CLEANUP(sb_freep) char *name = name_of(series, series->last);
+    CLEANUP(sb_zip_end_release) struct sb_zip_end end = {0};
+    CLEANUP(sb_file_freep) struct sb_file *last = NULL;
 
     *out = 0;
     if (!name)
         return sb_fail_memory();
-    if (sb_file_open(&last, name, "file of a split zip")) {
-        free(name);
+    if (sb_file_open(&last, name, "file of a split zip"))
         return sb_error()->code == SB_NOENT ? missing(series, series->last) : sb_error()->code;
-    }
     (void)!IGNORED(sb_zip_find_end(last, &end));
     *out = end.volumes > 1 ? end.volumes : 0;
-    sb_zip_end_release(&end);
-    sb_file_free(last);
-    free(name);
     return SB_OK;
 }
 
 static enum sb_code join_lettered(struct sb_file **file, struct series *series,
                                   struct sb_zip_end *end, enum sb_code code)
 {
+    CLEANUP(free_paths) struct paths paths = {.count = 0};
     struct sb_error failure;
-    struct paths paths = {.count = 0};
     unsigned volumes = end->volumes;
 
     if (series->number > 0 && INTO(&failure, count_volumes(series, &volumes))) {
@@ -193,14 +169,11 @@ static enum sb_code join_lettered(struct sb_file **file, struct series *series,
     if (code == SB_OK || volumes <= 1 || volumes > SB_ZIP_IN_64_SHORT)
         return code;
     series->last = volumes;
-    code = list(series, volumes, &paths);
-    if (code == SB_OK && paths.count < volumes)
-        code = missing(series, (unsigned)paths.count + 1);
     sb_zip_end_release(end);
-    if (code == SB_OK)
-        code = join(file, &paths, end);
-    free_paths(&paths);
-    return code;
+    TRY(list(series, volumes, &paths));
+    if (paths.count < volumes)
+        return missing(series, (unsigned)paths.count + 1);
+    return join(file, &paths, end);
 }
 
 enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path, struct sb_zip_end *end)
@@ -218,17 +191,13 @@ enum sb_code sb_zip_open_volumes(struct sb_file **file, const char *path, struct
 bool sb_zip_is_volume(const char *path)
 {
     struct series series;
-    struct sb_file *first;
+    CLEANUP(sb_freep) char *name = parse(path, &series) ? name_of(&series, 1) : NULL;
+    CLEANUP(sb_file_freep) struct sb_file *first = NULL;
     uint8_t magic[4] = {0};
     size_t got = 0;
-    bool found;
-    char *name = parse(path, &series) ? name_of(&series, 1) : NULL;
 
-    found = name && IGNORED(sb_file_open(&first, name, "file of a split zip")) == SB_OK;
-    free(name);
-    if (!found)
+    if (!name || IGNORED(sb_file_open(&first, name, "file of a split zip")))
         return false;
     (void)!IGNORED(sb_file_read(first, magic, sizeof(magic), 0, &got));
-    sb_file_free(first);
     return sb_get_u32(magic) == SB_ZIP_LOCAL || sb_get_u32(magic) == SB_ZIP_DESCRIPTOR;
 }

@@ -8,6 +8,7 @@
 #include "core/choice.h"
 #include "core/glob.h"
 #include "core/interrupt.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "core/number.h"
 #include "store/names.h"
@@ -229,8 +230,6 @@ static enum sb_code walk_tree(struct syncing *syncing)
     sb_tree_free(tree);
     return code == SB_END ? consider_batch(syncing) : code;
 }
-
-FREEP(closedir, DIR)
 
 /* Is there something in the directory that does not go? */
 static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, const char *name,

@@ -1,6 +1,7 @@
 #include "task/verify/bag_impl.h"
 
 #include "core/buf.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "store/out/lock.h"
 #include "store/out/temporary.h"
@@ -147,8 +148,6 @@ static enum sb_code note_name(const struct sb_shard_pattern *set, const char *na
     }
     return SB_OK;
 }
-
-FREEP(closedir, DIR)
 
 static enum sb_code look_beside(const struct sb_shard_pattern *set, struct beside *beside)
 {

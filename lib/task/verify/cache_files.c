@@ -16,8 +16,6 @@
 typedef enum sb_code each_file(void *context, const char *path, const char *name,
                                const struct stat *st);
 
-FREEP(closedir, DIR)
-
 static enum sb_code walk(const char *root, const char *prefix, each_file *each, void *context)
 {
     CLEANUP(sb_buf_release) struct sb_buf path = {0};

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+static const struct sb_making a_file = {0};
 static char top[] = "/tmp/shardbox-target-XXXXXX";
 static bool can_part; /* a container may forbid it */
 
@@ -42,12 +43,14 @@ static void make_files(const struct sb_target *target, mode_t unknown)
     struct sb_newcomer newcomer;
 
     sb_target_attributes(target, &entry, false, &attributes);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &attributes, false, NULL) == SB_OK);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "known", &a_file, &attributes, false, NULL) ==
+          SB_OK);
     CHECK(mode_of(target->fd, "known") == 0666);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);
     entry.has = 0;
     sb_target_attributes(target, &entry, false, &attributes);
-    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &attributes, false, NULL) == SB_OK);
+    CHECK(sb_newcomer_open(&newcomer, target->fd, "unknown", &a_file, &attributes, false, NULL) ==
+          SB_OK);
     CHECK(sb_newcomer_finish(&newcomer, &attributes, false) == SB_OK);
     CHECK(mode_of(target->fd, "unknown") == unknown);
 }
