@@ -48,8 +48,8 @@ const char *sb_unmatched_in(struct sb_archive *archive, const char *name)
     return sb_unmatched_hint(name, sb_unmatched_form(archive, name));
 }
 
-enum sb_code sb_unmatched_add(struct sb_name_set *sides[2], bool side, const char *name,
-                              size_t size, const char *beside, const struct sb_notify *notify)
+enum sb_code sb_unmatched_add(struct sb_names *sides[2], bool side, const char *name, size_t size,
+                              const char *beside, const struct sb_notify *notify)
 {
     CLEANUP(sb_buf_release) struct sb_buf formed = {0};
     bool is_nfd = !sb_name_form(name, size, SB_NFD, &formed), both = false;
@@ -58,10 +58,10 @@ enum sb_code sb_unmatched_add(struct sb_name_set *sides[2], bool side, const cha
         return SB_OK;
     if (is_nfd && sb_buf_set(&formed, name, size))
         return sb_fail_memory();
-    TRY(sb_name_set_has(sides[!side], formed.data, formed.size, &both));
+    TRY(sb_names_has(sides[!side], formed.data, formed.size, &both));
     if (both)
         sb_unmatched_warn(notify, name);
-    return sb_name_set_add(&sides[side], beside, formed.data, formed.size);
+    return sb_names_put(&sides[side], beside, formed.data, formed.size);
 }
 
 void sb_unmatched_warn(const struct sb_notify *notify, const char *name)

@@ -5,7 +5,7 @@
 #define SB_STORE_UNMATCHED_H
 
 #include "core/name.h"
-#include "store/name_set.h"
+#include "store/names.h"
 
 struct sb_archive;
 
@@ -19,9 +19,8 @@ const char *sb_unmatched_in(struct sb_archive *archive, const char *name);
 
 /* Notes a name that only this side of two has; warns if the other had it in another form. beside:
  * see sb_temp_directory. */
-enum sb_code sb_unmatched_add(struct sb_name_set *sides[2], bool side, const char *name,
-                              size_t size, const char *beside,
-                              const struct sb_notify *notify) SB_CHECKED;
+enum sb_code sb_unmatched_add(struct sb_names *sides[2], bool side, const char *name, size_t size,
+                              const char *beside, const struct sb_notify *notify) SB_CHECKED;
 void sb_unmatched_warn(const struct sb_notify *notify, const char *name);
 
 #endif

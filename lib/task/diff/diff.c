@@ -39,8 +39,8 @@ struct diff {
     struct sb_select *select; /* NULL: everything */
     struct reach *reaches;
     size_t reach_count;
-    struct sb_name_set *one_sided[2]; /* ours, theirs */
-    struct sb_buf prefix;             /* with a '/' at its end, where it is not empty */
+    struct sb_names *one_sided[2]; /* ours, theirs */
+    struct sb_buf prefix;          /* with a '/' at its end, where it is not empty */
 
     struct frame *frames;
     size_t depth;
@@ -368,8 +368,8 @@ static void release(struct diff *diff)
     free(diff->reaches);
     sb_buf_release(&diff->descend);
     sb_buf_release(&diff->prefix);
-    sb_name_set_free(diff->one_sided[false]);
-    sb_name_set_free(diff->one_sided[true]);
+    sb_names_free(diff->one_sided[false]);
+    sb_names_free(diff->one_sided[true]);
     sb_select_free(diff->select);
     sb_hierarchy_free(diff->ours);
 }

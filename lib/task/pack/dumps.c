@@ -4,7 +4,7 @@
 #include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/name.h"
-#include "store/name_set.h"
+#include "store/names.h"
 #include "store/own_files.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@
 void sb_dumps_release(struct sb_dumps *dumps)
 {
     sb_walk_release(&dumps->walk);
-    sb_name_set_free(dumps->gone);
+    sb_names_free(dumps->gone);
     sb_buf_release(&dumps->name);
     sqlite3_finalize(dumps->add);
     sb_database_close(dumps->db);
@@ -204,8 +204,8 @@ static enum sb_code make_way(struct sb_dumps *dumps, int dir_fd, const char *com
     char name[24];
 
     if (!why && dumps->options->dry_run) {
-        TRY(sb_name_set_add(&dumps->gone, dumps->options->directory, dumps->name.data,
-                            dumps->name.size));
+        TRY(sb_names_put(&dumps->gone, dumps->options->directory, dumps->name.data,
+                         dumps->name.size));
     } else if (!why) {
         (void)mkdirat(dumps->root, ASIDE, 0700);
         aside = openat(dumps->root, ASIDE, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -282,7 +282,7 @@ enum sb_code sb_dumps_apply(void *context, int root, const struct sb_member *mem
 }
 
 static enum sb_code remove_below(struct sb_dumps *dumps, int dir_fd, const char *component,
-                                 struct sb_name_set *listed);
+                                 struct sb_names *listed);
 
 static enum sb_code remove_one(struct sb_dumps *dumps, int dir_fd, const char *component)
 {
@@ -308,7 +308,7 @@ static enum sb_code remove_one(struct sb_dumps *dumps, int dir_fd, const char *c
     return SB_OK;
 }
 
-static enum sb_code remove_unlisted(struct sb_dumps *dumps, DIR *dir, struct sb_name_set *listed)
+static enum sb_code remove_unlisted(struct sb_dumps *dumps, DIR *dir, struct sb_names *listed)
 {
     size_t size = dumps->name.size;
     const struct dirent *found;
@@ -321,7 +321,7 @@ static enum sb_code remove_unlisted(struct sb_dumps *dumps, DIR *dir, struct sb_
         if (!is_plain(name) ||
             (size == 0 && (strcmp(name, dumps->marker) == 0 || strcmp(name, ASIDE) == 0)))
             continue;
-        TRY(sb_name_set_has(listed, name, strlen(name), &stays));
+        TRY(sb_names_has(listed, name, strlen(name), &stays));
         if (stays)
             continue;
         TRY(add_component(dumps, name));
@@ -333,7 +333,7 @@ static enum sb_code remove_unlisted(struct sb_dumps *dumps, DIR *dir, struct sb_
 
 /* listed: what stays. */
 static enum sb_code remove_below(struct sb_dumps *dumps, int dir_fd, const char *component,
-                                 struct sb_name_set *listed)
+                                 struct sb_names *listed)
 {
     int fd = openat(dir_fd, component, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -354,14 +354,14 @@ static enum sb_code remove_below(struct sb_dumps *dumps, int dir_fd, const char 
 
 static enum sb_code remove_by_list(struct sb_dumps *dumps, const char *list)
 {
-    CLEANUP(sb_name_set_freep) struct sb_name_set *listed = NULL;
+    CLEANUP(sb_names_freep) struct sb_names *listed = NULL;
     int fd;
 
     if (sb_walk_to(&dumps->walk, dumps->name.data, dumps->name.size, SB_WALK_NO_MAKING, &fd))
         return sb_error()->code == SB_NOMEM ? SB_NOMEM : SB_OK;
     for (; *list; list += strlen(list) + 1) {
         if (strchr("YND", *list))
-            TRY(sb_name_set_add(&listed, dumps->options->directory, list + 1, strlen(list + 1)));
+            TRY(sb_names_put(&listed, dumps->options->directory, list + 1, strlen(list + 1)));
     }
     return remove_below(dumps, fd, ".", listed);
 }
@@ -408,7 +408,7 @@ void sb_dumps_pass_event(void *context, enum sb_level level, const char *kind, c
     bool gone = false;
 
     if (subject && level == SB_PROBLEM && options->dry_run &&
-        IGNORED(sb_name_set_covers(dumps->gone, subject, size, &gone)) == SB_OK &&
+        IGNORED(sb_names_cover(dumps->gone, subject, size, &gone)) == SB_OK &&
         (gone || dumps->renames))
         options->written(options->context, subject, size);
     else

@@ -9,7 +9,7 @@
 #include "store/tree/walk.h"
 #include "task/pack/unpack.h"
 
-struct sb_name_set;
+struct sb_names;
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -25,8 +25,8 @@ struct sb_dumps {
     struct sb_walk walk;
     struct sqlite3 *db; /* NULL: no list came yet */
     struct sqlite3_stmt *add;
-    struct sb_name_set *gone; /* a dry run: what would make way */
-    uint64_t aside;           /* so much has */
+    struct sb_names *gone; /* a dry run: what would make way */
+    uint64_t aside;        /* so much has */
     struct sb_buf name;
     unsigned depth;
 };

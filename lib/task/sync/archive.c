@@ -27,8 +27,8 @@ struct syncing {
     struct sb_unmet *unmet;   /* NULL: the archive is new */
     struct sb_sink *sink;
     atomic_uint own_shards;
-    struct sb_own_files *own;         /* the archive, if it is in the tree */
-    struct sb_name_set *one_sided[2]; /* what comes and what goes, with `remove` */
+    struct sb_own_files *own;      /* the archive, if it is in the tree */
+    struct sb_names *one_sided[2]; /* what comes and what goes, with `remove` */
     struct sb_notify notify;
     struct sb_error failure; /* of the notify, and of reports of changes */
 };
@@ -323,8 +323,8 @@ static void close_all(struct syncing *syncing)
     sb_own_files_free(syncing->own);
     sb_choice_free(syncing->choice);
     sb_unmet_free(syncing->unmet);
-    sb_name_set_free(syncing->one_sided[false]);
-    sb_name_set_free(syncing->one_sided[true]);
+    sb_names_free(syncing->one_sided[false]);
+    sb_names_free(syncing->one_sided[true]);
 }
 
 enum sb_code sb_sync_to_archive(const struct sb_sync_source *source, const char *archive,
