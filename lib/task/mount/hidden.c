@@ -4,6 +4,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "core/context.h"
+#include "core/io.h"
 #include "core/name.h"
 #include "store/shard_spec.h"
 #include "task/mount/device.h"
@@ -14,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-FREEP(closedir, DIR)
 
 /* As most directories are that something is mounted at. */
 static bool is_empty(const char *dir)
