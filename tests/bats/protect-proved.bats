@@ -242,6 +242,39 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     run_ok sb protect --check t/b
 }
 
+@test "a file with the name of a shard that is none is proved by checks of its own" {
+    tar -cf a-shard-00007 tree
+    gzip -nc tree/large >lone-shard-00001
+    for file in a-shard-00007 lone-shard-00001; do
+        cp "$file" sound
+        spoil "$file" 662
+        run_fail 1 sb protect "$file"
+        stderr_is "shardbox protect: $file: is damaged, as 'shardbox verify' says, and is not protected so; repair it first, or take it from a copy"
+        cp sound "$file"
+        run_ok sb protect "$file"
+    done
+    run_ok sb protect --check a-shard-00000
+}
+
+@test "a run that is killed while it looks at what was protected leaves no temporary file" {
+    need_shim
+    sb pack -q b -C tree .
+    sb protect -q b
+    mv b-parity parity
+    rm b b-shard-*
+    seq 3000 >tree/more
+    sb pack -q b -C tree .
+    mv parity b-parity
+    mkdir temporary
+    for ((n = 1;; n++)); do
+        run env TMPDIR=temporary FAULT_CALLS=write FAULT_AT="$n" FAULT_HOW=kill LD_PRELOAD="$FAULT_SHIM" \
+            "$SHARDBOX" protect --repair b
+        [[ -z $(ls temporary) ]] || fail "at write $n"
+        ((status == 137)) || break
+    done
+    [[ $n -gt 1 && $output == *'is another file than its parity file is of'* ]] || fail "$n: $output"
+}
+
 @test "another database that was restored, written to again or switched to WAL is no damaged one" {
     sqlite3 x.db "CREATE TABLE t (a)"
     cp x.db backup

@@ -683,3 +683,23 @@ shardbox verify: set: 1 damaged piece of its files or their parity files repaire
     run_fail 2 holding set 0 "$SHARDBOX" verify --repair --wait=0 set
     cmp set-shard-00000 as-it-is
 }
+
+@test "what repairs have replaced goes with the archive that is replaced, and a foreign file of the name stays" {
+    spoil_one() {
+        printf XYZ | dd of=set-shard-00000 bs=1 seek=700 conv=notrunc status=none
+    }
+    mkdir again
+    cd again
+    sb pack -q set -C ../tree .
+    sb protect -q set
+    spoil_one
+    sb verify -q --repair set
+    [[ -s set-before-repair ]]
+    run_ok sb pack --force set -C ../tree .
+    [[ ! -e set-before-repair ]]
+    run_fail 2 sb verify --undo-repair set
+    run_ok sb verify set
+    echo foreign >set-before-repair
+    run_ok sb pack --force set -C ../tree .
+    [[ $(cat set-before-repair) == foreign ]]
+}

@@ -72,7 +72,13 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super);
  */
 enum sb_code sb_protect_drop(const char *path) SB_CHECKED;
 
-/* The same after the file was replaced, unless it was protected since. */
+/*
+ * The same after an index was replaced with all its shards, unless it was protected since; and
+ * removes what repairs of the former have replaced, which could go back into the new ones.
+ */
 enum sb_code sb_protect_drop_old(const char *path) SB_CHECKED;
+
+/* How ARCHIVE-before-repair begins (task/protect/before.h). */
+extern const char sb_repair_magic[8];
 
 #endif

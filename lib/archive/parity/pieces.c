@@ -8,14 +8,12 @@
 #include "core/io.h"
 #include "core/spool.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define BLOCK ((size_t)256 << 10)
+#define BLOCK     ((size_t)256 << 10)
+#define TEMPORARY "temporary file (see TMPDIR)"
 
 /* A piece that is not as it was. */
 struct piece {
@@ -169,34 +167,24 @@ enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t si
 
 static enum sb_code write_block(void *context, const void *data, size_t size)
 {
-    return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)");
+    return sb_write_full(*(int *)context, data, size, TEMPORARY);
 }
 
-/* The database that was protected, in a file whose name is gone. */
+/* The database that was protected, in a file without a name. */
 static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
                                    const struct sb_file *file)
 {
     const struct sb_parity_check_options all = {0};
-    CLEANUP(sb_freep) char *directory = sb_temp_directory(file->name), *name = NULL;
     CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
-    enum sb_code code;
+    CLEANUP(sb_file_freep) struct sb_file *copy = NULL;
     int fd;
 
-    if (!directory)
-        return sb_fail_memory();
     TRY(sb_pieces_new(&pieces, parity, file, file->name));
     TRY(sb_pieces_find(pieces, &all, NULL));
-    if (asprintf(&name, "%s/shardbox-XXXXXX", directory) < 0)
-        return sb_fail_memory();
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        return sb_fail_errno(errno, "%s", name);
-    code = sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd);
-    close(fd);
-    if (!code)
-        code = sb_database_open_as_it_is(out, name);
-    unlink(name);
-    return code;
+    TRY(sb_temp_file(&fd, file->name));
+    TRY(sb_file_take(&copy, fd, TEMPORARY));
+    TRY(sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd));
+    return sb_database_open_unnamed(out, copy);
 }
 
 static bool is_same_row(struct sqlite3_stmt *a, struct sqlite3_stmt *b)

@@ -56,6 +56,7 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
                                    .extents = true,
                                    .steady = true};
     CLEANUP(sb_freep) char *name = strndup(work->path, base);
+    uint32_t count = 0;
     enum sb_code code;
     struct stat st;
 
@@ -66,6 +67,10 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
     if (code)
         return !work->parity && (code == SB_NOENT || code == SB_FORMAT) ? SB_OK
                                                                         : fail_without_index(work);
+    TRY(sb_archive_shard_count(prove->archive, &count));
+    /* An archive without files has a shard, too. */
+    if (shard > 0 && shard >= count)
+        return SB_OK;
     TRY(sb_shards_open(&prove->shards, prove->archive));
     code = sb_shards_stat(prove->shards, shard, &st);
     if (code)
@@ -275,8 +280,6 @@ enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged)
     enum sb_protect_commit commit = SB_COMMIT_NONE;
 
     *damaged = false;
-    if (sb_protect_base_of_shard(work->path) > 0)
-        return SB_OK;
     if (work->parity)
         TRY(sb_protect_commit_of(&work->parity->super, work->file, &commit));
     if (commit != SB_COMMIT_LOST && !sb_begins_like_index(work->path))
@@ -292,7 +295,9 @@ enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *wo
 
     *out = NULL;
     if (base > 0)
-        return begin_shard(out, work, base);
+        TRY(begin_shard(out, work, base));
+    if (*out)
+        return SB_OK;
     TRY(sb_prove_own(work, &damaged));
     if (damaged)
         return sb_fail(SB_DAMAGED,

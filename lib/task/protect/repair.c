@@ -239,8 +239,9 @@ static enum sb_code judge_damage(const struct repair *repair)
         (bad > SPARED_PIECES || bad * 2 > sb_parity_pieces(&super->shape)) &&
         !sb_protect_is_current(super, &work->file->st))
         return fail_changed(repair);
-    /* A longer file was written to since. */
-    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size)
+    /* A longer file was written to since; of a shard the index knows. */
+    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size &&
+        sb_protect_base_of_shard(work->path) == 0)
         TRY(sb_prove_own(work, &damaged));
     return damaged ? refuse_another(repair) : fail_changed(repair);
 }
