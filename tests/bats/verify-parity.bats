@@ -572,6 +572,32 @@ EOF_PYTHON
     is_as_before
 }
 
+@test "killed at any call, the repair of such an index never leaves it without that mark, and is undone as a whole" {
+    need_shim
+    spoil set 0 100
+    touch set
+    cp -p set damaged
+    for ((n = 1;; n++)); do
+        rm -f set-before-repair
+        cp -p damaged set
+        cp -p copy/set-parity .
+        run env FAULT_CALLS=write,sync,rename,unlink,truncate FAULT_AT="$n" FAULT_HOW=kill \
+            LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" verify -q --repair set
+        ((status == 137)) || break
+        ! sb ls set &>log || [[ $(sql set "SELECT count(*) FROM config WHERE key = 'shardbox_remade'") == 1 ]] || fail "at call $n"
+        run_fail 1 sb verify --repair set
+        stderr_has 'its index was lost, and is one of before'
+        run_fail 2 sb defrag set
+    done
+    ((n > 9)) || fail "$n"
+    rm set-before-repair
+    cp -p damaged set
+    cp -p copy/set-parity .
+    run_fail 1 sb verify --repair set
+    sb verify --undo-repair set
+    cmp -n "$(stat -c %s damaged)" set damaged
+}
+
 @test "an index that was committed since is never rolled back" {
     run_ok sb mv set tree/b1 tree/x
     spoil set 9000 10

@@ -170,20 +170,26 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
     return sb_write_full(*(int *)context, data, size, TEMPORARY);
 }
 
+enum sb_code sb_pieces_write(const struct sb_parity *parity, const struct sb_file *file, int fd)
+{
+    const struct sb_parity_check_options all = {0};
+    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
+
+    TRY(sb_pieces_new(&pieces, parity, file, file->name));
+    TRY(sb_pieces_find(pieces, &all, NULL));
+    return sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd);
+}
+
 /* The database that was protected, in a file without a name. */
 static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
                                    const struct sb_file *file)
 {
-    const struct sb_parity_check_options all = {0};
-    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
     CLEANUP(sb_file_freep) struct sb_file *copy = NULL;
     int fd;
 
-    TRY(sb_pieces_new(&pieces, parity, file, file->name));
-    TRY(sb_pieces_find(pieces, &all, NULL));
     TRY(sb_temp_file(&fd, file->name));
     TRY(sb_file_take(&copy, fd, TEMPORARY));
-    TRY(sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd));
+    TRY(sb_pieces_write(parity, file, fd));
     return sb_database_open_unnamed(out, copy);
 }
 

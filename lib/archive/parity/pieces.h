@@ -38,6 +38,10 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size,
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
                             sb_each_block *each, void *context) SB_CHECKED;
 
+/* Writes all of the file as it was protected. SB_DAMAGED: some of it could not be made. */
+enum sb_code sb_pieces_write(const struct sb_parity *parity, const struct sb_file *file,
+                             int fd) SB_CHECKED;
+
 /*
  * An SQLite file that counts as many commits as when it was protected, and has other bytes: is it
  * another one, and not damaged? Two archives, or two copies that went different ways, can count

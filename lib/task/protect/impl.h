@@ -26,8 +26,6 @@ struct sb_protected {
     struct sb_parity *parity;
     struct sb_out_lock lock;
     struct sb_protect_holds holds;
-    int64_t remade; /* not 0: the index may be older than its shards, of this time; to be recorded
-                       (archive/own/state.h) */
 };
 
 /* The absolute path of a file, for what is in another directory. The directory is resolved, the

@@ -1,4 +1,3 @@
-#include "archive/own/state.h"
 #include "core/io.h"
 #include "core/name.h"
 #include "task/protect/impl.h"
@@ -286,7 +285,7 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
     if (!code)
         code = act(&work);
     sb_protected_end(&work);
-    return code || work.remade == 0 ? code : sb_remade_record(path, work.remade);
+    return code;
 }
 
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir)
