@@ -19,13 +19,15 @@ const char sb_repair_magic[8] = {'S', 'B', 'R', 'E', 'P', 'A', 'I', 'R'};
 
 /*
  * The note: 8 bytes of its kind; seconds and nanoseconds of the time; 2^32 plus the commits of an
- * SQLite file that counts them, else 0; 8 bytes each. At 128 of a path the length and the CRC32C, 4
+ * SQLite file that counts them, else 0; of a shard 2^32 plus the checksum of the tables in the
+ * parity file of its index, else 0; 8 bytes each. At 128 of a path the length and the CRC32C, 4
  * bytes each, and its last 120 bytes. Else zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
 #define TIME_AT    8
 #define COMMITS_AT 24
+#define INDEX_AT   32
 #define ORIGIN_AT  128
 #define PATH_AT    (ORIGIN_AT + 8)
 
@@ -148,6 +150,17 @@ bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned c
 {
     return sb_protect_commit(super, head) == SB_COMMIT_OTHER &&
            sb_protect_noted_commits(super) - sb_protect_commits(head) < UINT32_MAX / 2;
+}
+
+void sb_protect_note_index(unsigned char *user, const struct sb_parity_super *index)
+{
+    sb_put_u64(user + INDEX_AT, UINT64_C(1) << 32 | index->sum);
+}
+
+bool sb_protect_is_of_index(const struct sb_parity_super *shard,
+                            const struct sb_parity_super *index)
+{
+    return sb_get_u64(shard->user + INDEX_AT) == (UINT64_C(1) << 32 | index->sum);
 }
 
 void sb_protect_note_origin(unsigned char *user, const char *path)

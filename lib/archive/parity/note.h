@@ -1,6 +1,7 @@
 /*
  * What 'shardbox protect' keeps in a parity file: that it made it, the time of the protected file,
- * of an index how many commits it had, and of a parity file that is elsewhere the path of its file.
+ * of an index how many commits it had, of a shard which state its index had, and of a parity file
+ * that is elsewhere the path of its file.
  * By the note a parity file is known as one that may be replaced, and removed with its file.
  * Thread-safe.
  */
@@ -24,6 +25,14 @@ enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *hea
 
 /* SB_PARITY_USER bytes. head: the first bytes of the file, zeros after the last. */
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
+
+/* Adds to it, of a shard, the parity file of its index, which is in the state that is protected. */
+void sb_protect_note_index(unsigned char *user, const struct sb_parity_super *index);
+
+/* Was the shard protected with that state of its index? While the index is in that nothing was
+ * committed since. */
+bool sb_protect_is_of_index(const struct sb_parity_super *shard,
+                            const struct sb_parity_super *index);
 
 /* Adds to it the absolute path of the file, for a parity file that is elsewhere. */
 void sb_protect_note_origin(unsigned char *user, const char *path);

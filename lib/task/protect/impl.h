@@ -89,10 +89,14 @@ struct sb_prove;
 
 /*
  * Of the open file, before its parity is made. *out is NULL: nothing knows of its bytes. Else other
- * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or the index of a
- * shard that had a parity file; SB_NOENT: that index is missing.
+ * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or files without
+ * a checksum in it, or the index of a shard that had a parity file; SB_NOENT: that index is
+ * missing.
  */
 enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work) SB_CHECKED;
+
+/* Notes which state the index of the shard has, if that is protected. */
+void sb_prove_note(const struct sb_prove *prove, unsigned char *user);
 
 /* context: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
  * damaged; then the second is SB_DAMAGED. */

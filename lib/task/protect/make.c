@@ -112,7 +112,7 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
 }
 
 static enum sb_code prove_and_make(const struct sb_protected *work,
-                                   struct sb_parity_options *wanted)
+                                   struct sb_parity_options *wanted, unsigned char *user)
 {
     CLEANUP(sb_prove_freep) struct sb_prove *prove = NULL;
 
@@ -121,6 +121,7 @@ static enum sb_code prove_and_make(const struct sb_protected *work,
         wanted->read = sb_prove_read;
         wanted->proved = sb_prove_end;
         wanted->reader = prove;
+        sb_prove_note(prove, user);
     }
     return sb_parity_make(work->file, wanted);
 }
@@ -147,7 +148,7 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
     TRY(clear(work, &temporary));
     wanted.temporary = temporary.data;
     TRY(note_file(work, user));
-    TRY(prove_and_make(work, &wanted));
+    TRY(prove_and_make(work, &wanted, user));
     /* No parity file stays of a file that was removed while it was made. */
     if (lstat(work->path, &st) && errno == ENOENT) {
         (void)unlink(work->name.data);
