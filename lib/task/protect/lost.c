@@ -121,14 +121,12 @@ static enum sb_code find_age(const char *file, const char *index,
     return same ? sb_protect_has_tail(file, name, older) : SB_OK;
 }
 
-/* It belongs to, and may be read by, whom its parity file does. */
 static enum sb_code name_it(const struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       sb_protect_noted_time(&work->parity->super)};
 
-    sb_parity_adopt(remake->made.fd, &work->parity->file->st);
     if (!remake->older && futimens(remake->made.fd, times))
         return sb_fail_errno(errno, "%s", work->path);
     TRY(sb_fsync(remake->made.fd, work->path));
@@ -155,7 +153,8 @@ static void say_remade(const struct remake *remake)
                   "was missing, and is made again as it was when it was protected, at %s", date);
 }
 
-/* The empty file that is to be filled; in a dry run any that is empty. */
+/* The empty file that is to be filled; in a dry run any that is empty. It belongs to, and may be
+ * read by, whom its parity file does. */
 static enum sb_code open_empty(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
@@ -165,6 +164,7 @@ static enum sb_code open_empty(struct remake *remake)
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     } else {
         TRY(sb_out_temporary_make(&remake->made, work->path, work->path));
+        sb_parity_adopt(remake->made.fd, &work->parity->file->st);
         fd = dup(remake->made.fd);
     }
     if (fd < 0)

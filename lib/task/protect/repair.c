@@ -154,6 +154,7 @@ static enum sb_code make_older(const struct repair *repair, struct sb_out_lock *
     const struct sb_protected *work = repair->work;
 
     TRY(sb_out_temporary_make(made, work->path, work->path));
+    sb_parity_adopt(made->fd, &work->file->st);
     TRY(sb_pieces_write(work->parity, work->file, made->fd));
     return sb_remade_record(made->path, sb_protect_noted_time(&work->parity->super).tv_sec);
 }
@@ -193,11 +194,11 @@ static enum sb_code write_pieces(struct repair *repair)
         TRY(sb_before_add(&repair->rewrite.before, work->path,
                           (int64_t)sb_protect_noted_commits(&work->parity->super) + later, "", "",
                           0));
-    if (later)
-        TRY(write_older(repair));
     repair->writes = !later;
     TRY(run_pass(repair));
     repair->writes = true;
+    if (later)
+        TRY(write_older(repair));
     return sb_rewrite_end(&repair->rewrite);
 }
 
