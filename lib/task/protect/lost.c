@@ -270,49 +270,18 @@ static enum sb_code leave(const char *path, const struct sb_protect_options *opt
     return SB_OK;
 }
 
-/* Others are kept away only if there is something to do. */
-static enum sb_code repair(const char *path, const struct sb_protect_options *options)
-{
-    struct sb_protect_result found = {0};
-    const struct sb_protect_options look = {.act = SB_PROTECT_CHECK,
-                                            .parity_dir = options->parity_dir,
-                                            .trust = options->trust,
-                                            .threads = options->threads,
-                                            .result = &found};
-    enum sb_code code = sb_protect(path, &look);
-
-    if (!code && (found.pieces > 0 || found.lost > 0))
-        return sb_protect(path, options);
-    if (options->result) {
-        options->result->files += found.files;
-        options->result->changed += code == SB_CHANGED;
-    }
-    return code;
-}
-
-/* A run that made it again was killed, and it came back otherwise. */
-static void remove_leftover(const char *path, const struct sb_protect_options *options)
-{
-    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
-    struct sb_out_lock lock;
-    struct stat st;
-
-    if (!options->dry_run && IGNORED(sb_out_temporary_name(path, &temporary)) == SB_OK &&
-        lstat(temporary.data, &st) == 0 &&
-        IGNORED(sb_out_temporary_make(&lock, path, path)) == SB_OK)
-        sb_out_lock_drop(&lock);
-}
-
 static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options)
 {
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
     enum sb_code code;
 
-    if (!is_missing(path))
-        remove_leftover(path, options);
+    /* A run that made it again was killed, and it came back otherwise. */
+    if (!is_missing(path) && !options->dry_run)
+        (void)!IGNORED(sb_protect_clear(path, &temporary));
     if (!sb_protect_has_parity(path, options->parity_dir))
         return SB_OK;
-    code =
-        is_missing(path) ? remake(path, sb_protect_is_index(path), options) : repair(path, options);
+    code = is_missing(path) ? remake(path, sb_protect_is_index(path), options)
+                            : sb_protect_mend(path, options, NULL, NULL, NULL);
     return code ? leave(path, options) : SB_OK;
 }
 

@@ -46,17 +46,15 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
                    work->path);
 }
 
-/* Removes what a killed run left under the name of a parity file that is made, and refuses what
- * none did. The name goes to the buffer. */
-static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary)
+enum sb_code sb_protect_clear(const char *path, struct sb_buf *temporary)
 {
     struct sb_out_lock lock;
     struct stat st;
 
-    TRY(sb_out_temporary_name(work->name.data, temporary));
+    TRY(sb_out_temporary_name(path, temporary));
     if (lstat(temporary->data, &st) && errno == ENOENT)
         return SB_OK;
-    TRY(sb_out_temporary_make(&lock, work->name.data, work->name.data));
+    TRY(sb_out_temporary_make(&lock, path, path));
     sb_out_lock_drop(&lock);
     return SB_OK;
 }
@@ -145,7 +143,7 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
         sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
         return SB_OK;
     }
-    TRY(clear(work, &temporary));
+    TRY(sb_protect_clear(work->name.data, &temporary));
     wanted.temporary = temporary.data;
     TRY(note_file(work, user));
     TRY(prove_and_make(work, &wanted, user));
@@ -197,7 +195,7 @@ static enum sb_code leave(struct sb_protected *work)
               "its parity file is up to date");
     if (!work->options->dry_run) {
         sb_parity_adopt(work->parity->file->fd, &work->file->st);
-        TRY(clear(work, &temporary));
+        TRY(sb_protect_clear(work->name.data, &temporary));
     }
     return SB_OK;
 }
