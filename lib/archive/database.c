@@ -578,6 +578,21 @@ static int open_found(sqlite3 **out, const char *file, const struct sb_index_fou
     return rc ? rc : first_read(*out, true);
 }
 
+enum sb_code sb_database_open_unnamed(struct sqlite3 **out, const struct sb_file *file)
+{
+    CLEANUP(sb_database_closep) sqlite3 *db = NULL;
+    unsigned char start[SB_INDEX_START_BYTES];
+    struct sb_index_found found = {.path = "/", .file = file, .start = start};
+
+    *out = NULL;
+    configure();
+    TRY(sb_file_read(file, start, sizeof(start), 0, &found.start_size));
+    if (!sb_index_file_can(&found) || open_found(&db, found.path, &found))
+        return sb_fail(SB_DAMAGED, "%s: not an index that can be read", file->name);
+    *out = TAKE(db);
+    return SB_OK;
+}
+
 static enum sb_code open_verified(sqlite3 **out, const char *file,
                                   const struct sb_index_found *found)
 {

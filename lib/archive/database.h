@@ -20,6 +20,7 @@ struct sqlite3;
 struct sqlite3_file;
 struct sqlite3_stmt;
 struct sb_entry;
+struct sb_file;
 struct sb_index_found;
 
 /* The bytes of an index that SQLite locks: writers the first two, readers others. */
@@ -44,6 +45,9 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file,
 
 /* Opens it as it is, without locks, which the caller may hold; not if a journal is pending. */
 enum sb_code sb_database_open_as_it_is(struct sqlite3 **out, const char *file) SB_CHECKED;
+
+/* For reading, of one without a name, and so without a journal. The file may be closed then. */
+enum sb_code sb_database_open_unnamed(struct sqlite3 **out, const struct sb_file *file) SB_CHECKED;
 
 /* Is it a database in which SQLite finds damage? `whole`: also where its indexes do not have what
  * its tables have, which takes longer. Opens it as it is. */

@@ -242,6 +242,68 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     run_ok sb protect --check t/b
 }
 
+@test "damage of files without a checksum is not protected if nothing was committed since, also with a new time" {
+    sb mv -q a f10 f9
+    sql a "UPDATE files SET crc32c = NULL WHERE path IN ('f12', 'f13', 'large')"
+    run_ok sb protect --update a
+    run_ok sb protect --update --redundancy=6% a
+    cp -p a* good
+    seq 10 >new
+    spoil_file f12
+    cp a as-it-is
+    run_fail 1 sb protect --update a || run_fail 2 sb protect --update a
+    stderr_has 'a-shard-00000: files without a checksum are not as they were protected, though no commit came since'
+    cmp a-shard-00000-parity good/a-shard-00000-parity
+    run_fail 1 sb pack --append --protect a new || run_fail 2 sb pack --append --protect a new
+    stderr_has "damage would be protected; repair it first, with 'shardbox verify --repair --trust-parity'"
+    cmp a as-it-is
+    run_ok sb verify --repair --trust-parity a
+    cmp a-shard-00000 good/a-shard-00000
+    run_ok sb pack --append --protect a new
+    run_ok sb protect --check a
+    # What was moved is news, and so is what another program has changed with a commit.
+    run_ok sb rm --protect a f11
+    run_ok sb defrag --protect a
+    run_ok sb protect --check a
+    spoil_file f12
+    sql a "UPDATE files SET mtime_ns = 5 WHERE path = 'f12'"
+    run_ok sb pack --append --update --protect a new
+    run_ok sb protect --check a
+}
+
+@test "a file with the name of a shard that is none is proved by checks of its own" {
+    tar -cf a-shard-00007 tree
+    gzip -nc tree/large >lone-shard-00001
+    for file in a-shard-00007 lone-shard-00001; do
+        cp "$file" sound
+        spoil "$file" 662
+        run_fail 1 sb protect "$file"
+        stderr_is "shardbox protect: $file: is damaged, as 'shardbox verify' says, and is not protected so; repair it first, or take it from a copy"
+        cp sound "$file"
+        run_ok sb protect "$file"
+    done
+    run_ok sb protect --check a-shard-00000
+}
+
+@test "a run that is killed while it looks at what was protected leaves no temporary file" {
+    need_shim
+    sb pack -q b -C tree .
+    sb protect -q b
+    mv b-parity parity
+    rm b b-shard-*
+    seq 3000 >tree/more
+    sb pack -q b -C tree .
+    mv parity b-parity
+    mkdir temporary
+    for ((n = 1;; n++)); do
+        run env TMPDIR=temporary FAULT_CALLS=write FAULT_AT="$n" FAULT_HOW=kill LD_PRELOAD="$FAULT_SHIM" \
+            "$SHARDBOX" protect --repair b
+        [[ -z $(ls temporary) ]] || fail "at write $n"
+        ((status == 137)) || break
+    done
+    [[ $n -gt 1 && $output == *'is another file than its parity file is of'* ]] || fail "$n: $output"
+}
+
 @test "another database that was restored, written to again or switched to WAL is no damaged one" {
     sqlite3 x.db "CREATE TABLE t (a)"
     cp x.db backup

@@ -572,6 +572,32 @@ EOF_PYTHON
     is_as_before
 }
 
+@test "killed at any call, the repair of such an index never leaves it without that mark, and is undone as a whole" {
+    need_shim
+    spoil set 0 100
+    touch set
+    cp -p set damaged
+    for ((n = 1;; n++)); do
+        rm -f set-before-repair
+        cp -p damaged set
+        cp -p copy/set-parity .
+        run env FAULT_CALLS=write,sync,rename,unlink,truncate FAULT_AT="$n" FAULT_HOW=kill \
+            LD_PRELOAD="$FAULT_SHIM" "$SHARDBOX" verify -q --repair set
+        ((status == 137)) || break
+        ! sb ls set &>log || [[ $(sql set "SELECT count(*) FROM config WHERE key = 'shardbox_remade'") == 1 ]] || fail "at call $n"
+        run_fail 1 sb verify --repair set
+        stderr_has 'its index was lost, and is one of before'
+        run_fail 2 sb defrag set
+    done
+    ((n > 9)) || fail "$n"
+    rm set-before-repair
+    cp -p damaged set
+    cp -p copy/set-parity .
+    run_fail 1 sb verify --repair set
+    sb verify --undo-repair set
+    cmp -n "$(stat -c %s damaged)" set damaged
+}
+
 @test "an index that was committed since is never rolled back" {
     run_ok sb mv set tree/b1 tree/x
     spoil set 9000 10
@@ -682,4 +708,24 @@ shardbox verify: set: 1 damaged piece of its files or their parity files repaire
     cp set-shard-00000 as-it-is
     run_fail 2 holding set 0 "$SHARDBOX" verify --repair --wait=0 set
     cmp set-shard-00000 as-it-is
+}
+
+@test "what repairs have replaced goes with the archive that is replaced, and a foreign file of the name stays" {
+    spoil_one() {
+        printf XYZ | dd of=set-shard-00000 bs=1 seek=700 conv=notrunc status=none
+    }
+    mkdir again
+    cd again
+    sb pack -q set -C ../tree .
+    sb protect -q set
+    spoil_one
+    sb verify -q --repair set
+    [[ -s set-before-repair ]]
+    run_ok sb pack --force set -C ../tree .
+    [[ ! -e set-before-repair ]]
+    run_fail 2 sb verify --undo-repair set
+    run_ok sb verify set
+    echo foreign >set-before-repair
+    run_ok sb pack --force set -C ../tree .
+    [[ $(cat set-before-repair) == foreign ]]
 }

@@ -1,5 +1,6 @@
 #include "archive/parity/note.h"
 
+#include "archive/own/own_names.h"
 #include "core/crc32c.h"
 #include "core/file.h"
 #include "core/io.h"
@@ -14,15 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
+const char sb_repair_magic[8] = {'S', 'B', 'R', 'E', 'P', 'A', 'I', 'R'};
+
 /*
  * The note: 8 bytes of its kind; seconds and nanoseconds of the time; 2^32 plus the commits of an
- * SQLite file that counts them, else 0; 8 bytes each. At 128 of a path the length and the CRC32C, 4
+ * SQLite file that counts them, else 0; of a shard 2^32 plus the checksum of the tables in the
+ * parity file of its index, else 0; 8 bytes each. At 128 of a path the length and the CRC32C, 4
  * bytes each, and its last 120 bytes. Else zeros.
  */
 static const unsigned char note_kind[8] = "SBPROT01";
 
 #define TIME_AT    8
 #define COMMITS_AT 24
+#define INDEX_AT   32
 #define ORIGIN_AT  128
 #define PATH_AT    (ORIGIN_AT + 8)
 
@@ -147,6 +152,17 @@ bool sb_protect_is_earlier(const struct sb_parity_super *super, const unsigned c
            sb_protect_noted_commits(super) - sb_protect_commits(head) < UINT32_MAX / 2;
 }
 
+void sb_protect_note_index(unsigned char *user, const struct sb_parity_super *index)
+{
+    sb_put_u64(user + INDEX_AT, UINT64_C(1) << 32 | index->sum);
+}
+
+bool sb_protect_is_of_index(const struct sb_parity_super *shard,
+                            const struct sb_parity_super *index)
+{
+    return sb_get_u64(shard->user + INDEX_AT) == (UINT64_C(1) << 32 | index->sum);
+}
+
 void sb_protect_note_origin(unsigned char *user, const char *path)
 {
     size_t size = strlen(path), most = SB_PARITY_USER - PATH_AT, kept = size < most ? size : most;
@@ -193,28 +209,36 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super)
     return found;
 }
 
-/* now: the file, whose own parity file is kept; NULL: it goes. */
-static enum sb_code drop(const char *path, const struct stat *now)
+enum sb_code sb_protect_drop(const char *path)
 {
     struct sb_parity_super super;
     CLEANUP(sb_freep) char *parity = NULL;
 
     if (asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
         return sb_fail_memory();
-    if (sb_protect_find_super(parity, &super) && !(now && sb_protect_is_current(&super, now)) &&
-        unlink(parity) && errno != ENOENT)
+    if (sb_protect_find_super(parity, &super) && unlink(parity) && errno != ENOENT)
         return sb_fail_errno(errno, "%s: cannot be removed", parity);
     return SB_OK;
 }
 
-enum sb_code sb_protect_drop(const char *path)
-{
-    return drop(path, NULL);
-}
-
 enum sb_code sb_protect_drop_old(const char *path)
 {
+    CLEANUP(sb_freep) char *before = NULL, *parity = NULL;
+    char magic[sizeof(sb_repair_magic)] = {0};
+    struct sb_parity_super super;
+    CLEANUP(sb_closep) int fd = -1;
     struct stat st;
+    size_t got;
 
-    return drop(path, stat(path, &st) ? NULL : &st);
+    if (asprintf(&before, "%s" SB_REPAIR_END, path) < 0 ||
+        asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
+        return sb_fail_memory();
+    if (sb_protect_find_super(parity, &super) && !stat(path, &st) &&
+        sb_protect_is_current(&super, &st))
+        return SB_OK;
+    fd = open(before, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !IGNORED(sb_pread_full(fd, magic, sizeof(magic), 0, &got, before)) &&
+        memcmp(magic, sb_repair_magic, sizeof(magic)) == 0 && unlink(before) && errno != ENOENT)
+        return sb_fail_errno(errno, "%s: cannot be removed", before);
+    return sb_protect_drop(path);
 }

@@ -1,6 +1,7 @@
 /*
  * What 'shardbox protect' keeps in a parity file: that it made it, the time of the protected file,
- * of an index how many commits it had, and of a parity file that is elsewhere the path of its file.
+ * of an index how many commits it had, of a shard which state its index had, and of a parity file
+ * that is elsewhere the path of its file.
  * By the note a parity file is known as one that may be replaced, and removed with its file.
  * Thread-safe.
  */
@@ -24,6 +25,14 @@ enum sb_code sb_protect_read_head(const struct sb_file *file, unsigned char *hea
 
 /* SB_PARITY_USER bytes. head: the first bytes of the file, zeros after the last. */
 void sb_protect_note(unsigned char *user, const struct stat *st, const unsigned char *head);
+
+/* Adds to it, of a shard, the parity file of its index, which is in the state that is protected. */
+void sb_protect_note_index(unsigned char *user, const struct sb_parity_super *index);
+
+/* Was the shard protected with that state of its index? While the index is in that nothing was
+ * committed since. */
+bool sb_protect_is_of_index(const struct sb_parity_super *shard,
+                            const struct sb_parity_super *index);
 
 /* Adds to it the absolute path of the file, for a parity file that is elsewhere. */
 void sb_protect_note_origin(unsigned char *user, const char *path);
@@ -72,7 +81,13 @@ bool sb_protect_find_super(const char *parity, struct sb_parity_super *super);
  */
 enum sb_code sb_protect_drop(const char *path) SB_CHECKED;
 
-/* The same after the file was replaced, unless it was protected since. */
+/*
+ * The same after an index was replaced with all its shards, unless it was protected since; and
+ * removes what repairs of the former have replaced, which could go back into the new ones.
+ */
 enum sb_code sb_protect_drop_old(const char *path) SB_CHECKED;
+
+/* How ARCHIVE-before-repair begins (task/protect/before.h). */
+extern const char sb_repair_magic[8];
 
 #endif

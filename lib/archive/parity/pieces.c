@@ -1,6 +1,9 @@
 #include "archive/parity/pieces.h"
 
+#include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/own/own_names.h"
+#include "archive/own/state.h"
 #include "archive/parity/note.h"
 #include "core/array.h"
 #include "core/buf.h"
@@ -8,14 +11,14 @@
 #include "core/io.h"
 #include "core/spool.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-#define BLOCK ((size_t)256 << 10)
+#define BLOCK     ((size_t)256 << 10)
+#define NEAR      ((int64_t)1 << 20)
+#define TEMPORARY "temporary file (see TMPDIR)"
 
 /* A piece that is not as it was. */
 struct piece {
@@ -169,34 +172,30 @@ enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t si
 
 static enum sb_code write_block(void *context, const void *data, size_t size)
 {
-    return sb_write_full(*(int *)context, data, size, "temporary file (see TMPDIR)");
+    return sb_write_full(*(int *)context, data, size, TEMPORARY);
 }
 
-/* The database that was protected, in a file whose name is gone. */
+enum sb_code sb_pieces_write(const struct sb_parity *parity, const struct sb_file *file, int fd)
+{
+    const struct sb_parity_check_options all = {0};
+    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
+
+    TRY(sb_pieces_new(&pieces, parity, file, file->name));
+    TRY(sb_pieces_find(pieces, &all, NULL));
+    return sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd);
+}
+
+/* The database that was protected, in a file without a name. */
 static enum sb_code open_protected(struct sqlite3 **out, const struct sb_parity *parity,
                                    const struct sb_file *file)
 {
-    const struct sb_parity_check_options all = {0};
-    CLEANUP(sb_freep) char *directory = sb_temp_directory(file->name), *name = NULL;
-    CLEANUP(sb_pieces_freep) struct sb_pieces *pieces = NULL;
-    enum sb_code code;
+    CLEANUP(sb_file_freep) struct sb_file *copy = NULL;
     int fd;
 
-    if (!directory)
-        return sb_fail_memory();
-    TRY(sb_pieces_new(&pieces, parity, file, file->name));
-    TRY(sb_pieces_find(pieces, &all, NULL));
-    if (asprintf(&name, "%s/shardbox-XXXXXX", directory) < 0)
-        return sb_fail_memory();
-    fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0)
-        return sb_fail_errno(errno, "%s", name);
-    code = sb_pieces_feed(pieces, 0, parity->super.shape.size, write_block, &fd);
-    close(fd);
-    if (!code)
-        code = sb_database_open_as_it_is(out, name);
-    unlink(name);
-    return code;
+    TRY(sb_temp_file(&fd, file->name));
+    TRY(sb_file_take(&copy, fd, TEMPORARY));
+    TRY(sb_pieces_write(parity, file, fd));
+    return sb_database_open_unnamed(out, copy);
 }
 
 static bool is_same_row(struct sqlite3_stmt *a, struct sqlite3_stmt *b)
@@ -270,6 +269,80 @@ static enum sb_code open_both(struct sb_parity **parity, struct sb_file **file, 
     return SB_OK;
 }
 
+static enum sb_code prove_range(const struct sb_parity *parity, const struct sb_file *file,
+                                int64_t from, int64_t to)
+{
+    const struct sb_parity_check_options range = {.from = from, .to = to};
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
+
+    if (from >= to)
+        return SB_OK;
+    TRY(sb_parity_check(&bad, parity, file, &range));
+    if (bad->data == 0 || bad->of_another)
+        return SB_OK;
+    return sb_fail(SB_DAMAGED,
+                   "%s: files without a checksum are not as they were protected, though no commit "
+                   "came since: damage would be protected; repair it first, with 'shardbox verify "
+                   "--repair --trust-parity'",
+                   file->name);
+}
+
+enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
+                                       const struct sb_parity *parity, const struct sb_file *file)
+{
+    static const char query[] = "SELECT offset, size FROM main.files WHERE shard = ?1 AND size > 0"
+                                " AND offset >= 0 AND crc32c IS NULL ORDER BY offset";
+    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *files = NULL;
+    int64_t from = 0, to = 0, size = parity->super.shape.size;
+    enum sb_code code = SB_OK;
+
+    TRY(sb_database_prepare(index, &files, query));
+    SB_BIND(files, shard);
+    while (sb_database_row(files, &code)) {
+        int64_t offset = sqlite3_column_int64(files, 0), rest = size - offset;
+
+        if (rest <= 0)
+            break;
+        /* What is near each other is read at once. */
+        if (offset - to > NEAR) {
+            TRY(prove_range(parity, file, from, to));
+            from = offset;
+        }
+        if (rest > sqlite3_column_int64(files, 1))
+            rest = sqlite3_column_int64(files, 1);
+        to = offset + rest > to ? offset + rest : to;
+    }
+    return code ? code : prove_range(parity, file, from, to);
+}
+
+/* Shards that are written to, or have another time, are protected again. */
+static enum sb_code prove_shards(const char *index, const struct sb_parity *of)
+{
+    CLEANUP(sb_freep) char *base = strndup(index, sb_index_base_size(index));
+    CLEANUP(sb_database_closep) struct sqlite3 *db = NULL;
+    uint32_t count;
+
+    if (!base)
+        return sb_fail_memory();
+    /* Who changes it says what is wrong with it. */
+    if (IGNORED(sb_database_open(&db, index, SB_DB_READ)) ||
+        IGNORED(sb_shard_count_in_use(db, index, &count)))
+        return SB_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        CLEANUP(sb_freep) char *shard = sb_shard_name(base, i);
+        CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+        CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
+
+        TRY(shard ? SB_OK : sb_error()->code);
+        if (IGNORED(open_both(&parity, &file, shard)) || !parity ||
+            !sb_protect_is_of_index(&parity->super, &of->super))
+            continue;
+        if (i + 1 == count || !sb_protect_is_current(&parity->super, &file->st))
+            TRY(sb_pieces_prove_unchecked(db, i, parity, file));
+    }
+    return SB_OK;
+}
+
 enum sb_code sb_pieces_prove(const char *index)
 {
     const struct sb_parity_check_options all = {0};
@@ -286,8 +359,10 @@ enum sb_code sb_pieces_prove(const char *index)
     if (commit != SB_COMMIT_SAME)
         return SB_OK;
     TRY(sb_parity_check(&bad, parity, file, &all));
-    if (bad->data == 0 || bad->of_another)
+    if (bad->of_another)
         return SB_OK;
+    if (bad->data == 0)
+        return prove_shards(index, parity);
     TRY(sb_pieces_is_another(parity, file, &another));
     if (another)
         return SB_OK;

@@ -38,6 +38,10 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size,
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
                             sb_each_block *each, void *context) SB_CHECKED;
 
+/* Writes all of the file as it was protected. SB_DAMAGED: some of it could not be made. */
+enum sb_code sb_pieces_write(const struct sb_parity *parity, const struct sb_file *file,
+                             int fd) SB_CHECKED;
+
 /*
  * An SQLite file that counts as many commits as when it was protected, and has other bytes: is it
  * another one, and not damaged? Two archives, or two copies that went different ways, can count
@@ -49,10 +53,20 @@ enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct s
 
 /*
  * Before an index is changed, and then protected: SB_DAMAGED if its parity file, beside it, is of
- * the same commit and has other bytes, and it is not another index. SB_OK also where it has none,
- * or none that can be used.
+ * the same commit and has other bytes, and it is not another index; or if those of shards which
+ * were protected with this state have other bytes of files without a checksum. SB_OK also where it
+ * has none, or none that can be used.
  */
 enum sb_code sb_pieces_prove(const char *index) SB_CHECKED;
+
+/*
+ * Of a shard that was protected with the state that its index has: SB_DAMAGED if files without a
+ * checksum are not as they were then. Reads these files.
+ */
+struct sqlite3;
+enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
+                                       const struct sb_parity *parity,
+                                       const struct sb_file *file) SB_CHECKED;
 
 /*
  * The right bytes of a file in a shard, whose checksum is known: *right if the parity file beside

@@ -26,8 +26,6 @@ struct sb_protected {
     struct sb_parity *parity;
     struct sb_out_lock lock;
     struct sb_protect_holds holds;
-    int64_t remade; /* not 0: the index may be older than its shards, of this time; to be recorded
-                       (archive/own/state.h) */
 };
 
 /* The absolute path of a file, for what is in another directory. The directory is resolved, the
@@ -48,7 +46,11 @@ enum sb_code sb_protected_open(struct sb_protected *work, bool to_write) SB_CHEC
  * by sb_protect; SB_EXISTS: that of another file. */
 enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
 
-/* make.c: of the file, which is open, after its bytes were proved (prove.c). */
+/* make.c: removes what a killed run left under the name of a file that is made (out/temporary.h),
+ * and refuses what none did. The name goes to the buffer. */
+enum sb_code sb_protect_clear(const char *path, struct sb_buf *temporary) SB_CHECKED;
+
+/* Of the file, which is open, after its bytes were proved (prove.c). */
 enum sb_code sb_protect_write_parity(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_make(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_update(struct sb_protected *work) SB_CHECKED;
@@ -91,10 +93,14 @@ struct sb_prove;
 
 /*
  * Of the open file, before its parity is made. *out is NULL: nothing knows of its bytes. Else other
- * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or the index of a
- * shard that had a parity file; SB_NOENT: that index is missing.
+ * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or files without
+ * a checksum in it, or the index of a shard that had a parity file; SB_NOENT: that index is
+ * missing.
  */
 enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work) SB_CHECKED;
+
+/* Notes which state the index of the shard has, if that is protected. */
+void sb_prove_note(const struct sb_prove *prove, unsigned char *user);
 
 /* context: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
  * damaged; then the second is SB_DAMAGED. */

@@ -121,14 +121,12 @@ static enum sb_code find_age(const char *file, const char *index,
     return same ? sb_protect_has_tail(file, name, older) : SB_OK;
 }
 
-/* It belongs to, and may be read by, whom its parity file does. */
 static enum sb_code name_it(const struct remake *remake)
 {
     const struct sb_protected *work = &remake->work;
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                       sb_protect_noted_time(&work->parity->super)};
 
-    sb_parity_adopt(remake->made.fd, &work->parity->file->st);
     if (!remake->older && futimens(remake->made.fd, times))
         return sb_fail_errno(errno, "%s", work->path);
     TRY(sb_fsync(remake->made.fd, work->path));
@@ -155,7 +153,8 @@ static void say_remade(const struct remake *remake)
                   "was missing, and is made again as it was when it was protected, at %s", date);
 }
 
-/* The empty file that is to be filled; in a dry run any that is empty. */
+/* The empty file that is to be filled; in a dry run any that is empty. It belongs to, and may be
+ * read by, whom its parity file does. */
 static enum sb_code open_empty(struct remake *remake)
 {
     struct sb_protected *work = &remake->work;
@@ -165,6 +164,7 @@ static enum sb_code open_empty(struct remake *remake)
         fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     } else {
         TRY(sb_out_temporary_make(&remake->made, work->path, work->path));
+        sb_parity_adopt(remake->made.fd, &work->parity->file->st);
         fd = dup(remake->made.fd);
     }
     if (fd < 0)
@@ -270,49 +270,18 @@ static enum sb_code leave(const char *path, const struct sb_protect_options *opt
     return SB_OK;
 }
 
-/* Others are kept away only if there is something to do. */
-static enum sb_code repair(const char *path, const struct sb_protect_options *options)
-{
-    struct sb_protect_result found = {0};
-    const struct sb_protect_options look = {.act = SB_PROTECT_CHECK,
-                                            .parity_dir = options->parity_dir,
-                                            .trust = options->trust,
-                                            .threads = options->threads,
-                                            .result = &found};
-    enum sb_code code = sb_protect(path, &look);
-
-    if (!code && (found.pieces > 0 || found.lost > 0))
-        return sb_protect(path, options);
-    if (options->result) {
-        options->result->files += found.files;
-        options->result->changed += code == SB_CHANGED;
-    }
-    return code;
-}
-
-/* A run that made it again was killed, and it came back otherwise. */
-static void remove_leftover(const char *path, const struct sb_protect_options *options)
-{
-    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
-    struct sb_out_lock lock;
-    struct stat st;
-
-    if (!options->dry_run && IGNORED(sb_out_temporary_name(path, &temporary)) == SB_OK &&
-        lstat(temporary.data, &st) == 0 &&
-        IGNORED(sb_out_temporary_make(&lock, path, path)) == SB_OK)
-        sb_out_lock_drop(&lock);
-}
-
 static enum sb_code bring_back_file(const char *path, const struct sb_protect_options *options)
 {
+    CLEANUP(sb_buf_release) struct sb_buf temporary = {0};
     enum sb_code code;
 
-    if (!is_missing(path))
-        remove_leftover(path, options);
+    /* A run that made it again was killed, and it came back otherwise. */
+    if (!is_missing(path) && !options->dry_run)
+        (void)!IGNORED(sb_protect_clear(path, &temporary));
     if (!sb_protect_has_parity(path, options->parity_dir))
         return SB_OK;
-    code =
-        is_missing(path) ? remake(path, sb_protect_is_index(path), options) : repair(path, options);
+    code = is_missing(path) ? remake(path, sb_protect_is_index(path), options)
+                            : sb_protect_mend(path, options, NULL, NULL, NULL);
     return code ? leave(path, options) : SB_OK;
 }
 

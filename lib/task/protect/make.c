@@ -46,17 +46,15 @@ static enum sb_code let_time_pass(const struct sb_protected *work, struct stat *
                    work->path);
 }
 
-/* Removes what a killed run left under the name of a parity file that is made, and refuses what
- * none did. The name goes to the buffer. */
-static enum sb_code clear(const struct sb_protected *work, struct sb_buf *temporary)
+enum sb_code sb_protect_clear(const char *path, struct sb_buf *temporary)
 {
     struct sb_out_lock lock;
     struct stat st;
 
-    TRY(sb_out_temporary_name(work->name.data, temporary));
+    TRY(sb_out_temporary_name(path, temporary));
     if (lstat(temporary->data, &st) && errno == ENOENT)
         return SB_OK;
-    TRY(sb_out_temporary_make(&lock, work->name.data, work->name.data));
+    TRY(sb_out_temporary_make(&lock, path, path));
     sb_out_lock_drop(&lock);
     return SB_OK;
 }
@@ -112,7 +110,7 @@ static enum sb_code note_file(const struct sb_protected *work, unsigned char *us
 }
 
 static enum sb_code prove_and_make(const struct sb_protected *work,
-                                   struct sb_parity_options *wanted)
+                                   struct sb_parity_options *wanted, unsigned char *user)
 {
     CLEANUP(sb_prove_freep) struct sb_prove *prove = NULL;
 
@@ -121,6 +119,7 @@ static enum sb_code prove_and_make(const struct sb_protected *work,
         wanted->read = sb_prove_read;
         wanted->proved = sb_prove_end;
         wanted->reader = prove;
+        sb_prove_note(prove, user);
     }
     return sb_parity_make(work->file, wanted);
 }
@@ -144,10 +143,10 @@ enum sb_code sb_protect_write_parity(struct sb_protected *work)
         sb_report(options->notify, SB_NOTE, "would-write", wanted.path, "would be written");
         return SB_OK;
     }
-    TRY(clear(work, &temporary));
+    TRY(sb_protect_clear(work->name.data, &temporary));
     wanted.temporary = temporary.data;
     TRY(note_file(work, user));
-    TRY(prove_and_make(work, &wanted));
+    TRY(prove_and_make(work, &wanted, user));
     /* No parity file stays of a file that was removed while it was made. */
     if (lstat(work->path, &st) && errno == ENOENT) {
         (void)unlink(work->name.data);
@@ -196,7 +195,7 @@ static enum sb_code leave(struct sb_protected *work)
               "its parity file is up to date");
     if (!work->options->dry_run) {
         sb_parity_adopt(work->parity->file->fd, &work->file->st);
-        TRY(clear(work, &temporary));
+        TRY(sb_protect_clear(work->name.data, &temporary));
     }
     return SB_OK;
 }

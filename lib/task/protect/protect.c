@@ -1,4 +1,3 @@
-#include "archive/own/state.h"
 #include "core/io.h"
 #include "core/name.h"
 #include "task/protect/impl.h"
@@ -286,7 +285,30 @@ enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_option
     if (!code)
         code = act(&work);
     sb_protected_end(&work);
-    return code || work.remade == 0 ? code : sb_remade_record(path, work.remade);
+    return code;
+}
+
+enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *options,
+                             struct sb_protect_guard *guard, enum sb_code (*before)(void *context),
+                             void *context)
+{
+    struct sb_protect_result found = {0};
+    const struct sb_protect_options look = {.act = SB_PROTECT_CHECK,
+                                            .parity_dir = options->parity_dir,
+                                            .trust = options->trust,
+                                            .threads = options->threads,
+                                            .result = &found};
+    enum sb_code code = sb_protect_guarded(path, &look, guard);
+
+    if (!code && found.pieces > 0) {
+        TRY(before ? before(context) : SB_OK);
+        return sb_protect_guarded(path, options, guard);
+    }
+    if (options->result) {
+        options->result->files += found.files;
+        options->result->changed += guard ? found.changed : code == SB_CHANGED;
+    }
+    return code;
 }
 
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir)

@@ -149,6 +149,14 @@ struct sb_protect_guard {
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
                                 struct sb_protect_guard *guard) SB_CHECKED;
 
+/*
+ * Checks a file, and repairs it if there is something to do, as these options say: others are kept
+ * away only then, after `before`, which may be NULL as the guard may.
+ */
+enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *options,
+                             struct sb_protect_guard *guard, enum sb_code (*before)(void *context),
+                             void *context) SB_CHECKED;
+
 /* The parity file of a file, in whatever state that is. Errors as above. */
 struct sb_parity;
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path,

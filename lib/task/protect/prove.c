@@ -1,6 +1,7 @@
 #include "archive/archive.h"
 #include "archive/database.h"
 #include "archive/own/own_names.h"
+#include "archive/parity/pieces.h"
 #include "archive/shards.h"
 #include "core/array.h"
 #include "core/crc32c.h"
@@ -22,6 +23,7 @@ struct sb_prove {
     const struct sb_protected *work;
     struct sb_protect_holds holds;
     struct sb_archive *archive;
+    struct sb_parity *index; /* of its state; NULL: none */
     struct sb_shards *shards;
     struct sb_cursor *cursor; /* by their offsets */
     struct sb_entry entry;    /* the file that is being read */
@@ -56,6 +58,7 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
                                    .extents = true,
                                    .steady = true};
     CLEANUP(sb_freep) char *name = strndup(work->path, base);
+    uint32_t count = 0;
     enum sb_code code;
     struct stat st;
 
@@ -66,6 +69,10 @@ static enum sb_code open_archive(struct sb_prove *prove, size_t base, bool *used
     if (code)
         return !work->parity && (code == SB_NOENT || code == SB_FORMAT) ? SB_OK
                                                                         : fail_without_index(work);
+    TRY(sb_archive_shard_count(prove->archive, &count));
+    /* An archive without files has a shard, too. */
+    if (shard > 0 && shard >= count)
+        return SB_OK;
     TRY(sb_shards_open(&prove->shards, prove->archive));
     code = sb_shards_stat(prove->shards, shard, &st);
     if (code)
@@ -94,6 +101,28 @@ static enum sb_code next_file(struct sb_prove *prove)
     return code == SB_END ? SB_OK : code;
 }
 
+/* The parity file of the index, if it is of the state that this has. */
+static enum sb_code find_index(struct sb_prove *prove)
+{
+    const char *path = sb_archive_index_path(prove->archive);
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    bool same = false;
+
+    if (IGNORED(sb_protect_open(&prove->index, path, prove->work->options->parity_dir)))
+        return SB_OK;
+    TRY(sb_file_open(&file, path, "index"));
+    TRY(sb_protect_is_same(&prove->index->super, file, &same));
+    if (!same)
+        sb_parity_free(TAKE(prove->index));
+    return SB_OK;
+}
+
+void sb_prove_note(const struct sb_prove *prove, unsigned char *user)
+{
+    if (prove->index)
+        sb_protect_note_index(user, &prove->index->super);
+}
+
 static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base)
 {
     CLEANUP(sb_prove_freep) struct sb_prove *prove = calloc(1, sizeof(*prove));
@@ -106,6 +135,12 @@ static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected
     TRY(open_archive(prove, base, &used));
     if (!used)
         return SB_OK;
+    TRY(find_index(prove));
+    if (work->parity && prove->index &&
+        sb_protect_is_of_index(&work->parity->super, &prove->index->super))
+        TRY(sb_pieces_prove_unchecked(sb_archive_database(prove->archive),
+                                      sb_own_of_rest(work->path + base).shard, work->parity,
+                                      work->file));
     TRY(next_file(prove));
     *out = TAKE(prove);
     return SB_OK;
@@ -118,6 +153,7 @@ void sb_prove_free(struct sb_prove *prove)
     sb_cursor_free(prove->cursor);
     sb_shards_free(prove->shards);
     sb_archive_free(prove->archive);
+    sb_parity_free(prove->index);
     sb_protect_release(&prove->holds);
     free(prove);
 }
@@ -273,8 +309,6 @@ enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged)
     enum sb_protect_commit commit = SB_COMMIT_NONE;
 
     *damaged = false;
-    if (sb_protect_base_of_shard(work->path) > 0)
-        return SB_OK;
     if (work->parity)
         TRY(sb_protect_commit_of(&work->parity->super, work->file, &commit));
     if (commit != SB_COMMIT_LOST && !sb_begins_like_index(work->path))
@@ -290,7 +324,9 @@ enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *wo
 
     *out = NULL;
     if (base > 0)
-        return begin_shard(out, work, base);
+        TRY(begin_shard(out, work, base));
+    if (*out)
+        return SB_OK;
     TRY(sb_prove_own(work, &damaged));
     if (damaged)
         return sb_fail(SB_DAMAGED,

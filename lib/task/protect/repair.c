@@ -1,8 +1,12 @@
+#include "archive/own/state.h"
 #include "archive/parity/check.h"
 #include "archive/parity/pieces.h"
+#include "core/io.h"
+#include "store/out/temporary.h"
 #include "task/protect/before.h"
 #include "task/protect/impl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -135,18 +139,66 @@ static enum verdict judge(const struct repair *repair)
     return IT_MAY_BE_DAMAGE;
 }
 
+/* Of an index that has lost its first bytes: may its shards be of a later one? */
+static bool may_be_later(const struct repair *repair)
+{
+    const struct sb_protected *work = repair->work;
+
+    return repair->commit == SB_COMMIT_LOST && sb_protect_is_index(work->path) &&
+           !sb_protect_is_current(&work->parity->super, &work->file->st);
+}
+
+/* The index as it was protected, and the record that its shards may be of a later one. */
+static enum sb_code make_older(const struct repair *repair, struct sb_out_lock *made)
+{
+    const struct sb_protected *work = repair->work;
+
+    TRY(sb_out_temporary_make(made, work->path, work->path));
+    sb_parity_adopt(made->fd, &work->file->st);
+    TRY(sb_pieces_write(work->parity, work->file, made->fd));
+    return sb_remade_record(made->path, sb_protect_noted_time(&work->parity->super).tv_sec);
+}
+
+/* Its beginning comes last: until then the file has lost that, and a run after a kill goes on. */
+static enum sb_code write_older(struct repair *repair)
+{
+    struct sb_protected *work = repair->work;
+    CLEANUP(sb_out_lock_drop) struct sb_out_lock made = {.fd = -1};
+    unsigned char bytes[SB_PARITY_PIECE_MOST];
+    struct stat st;
+    size_t got;
+
+    TRY(make_older(repair, &made));
+    if (fstat(made.fd, &st))
+        return sb_fail_errno(errno, "%s", work->path);
+    for (off_t at = st.st_size - st.st_size % SB_PARITY_PIECE_MOST; at >= 0;
+         at -= SB_PARITY_PIECE_MOST) {
+        TRY(sb_pread_full(made.fd, bytes, sizeof(bytes), at, &got, work->path));
+        if (at == 0)
+            TRY(sb_rewrite_end(&repair->rewrite));
+        TRY(sb_rewrite_add(&repair->rewrite, work->file, at, bytes, got));
+    }
+    return SB_OK;
+}
+
 /* The second pass, which writes if that is requested. */
 static enum sb_code write_pieces(struct repair *repair)
 {
-    const struct sb_protected *work = repair->work;
+    struct sb_protected *work = repair->work;
+    bool later = may_be_later(repair);
 
     if (!repair->writes)
         return run_pass(repair);
     TRY(sb_rewrite_begin(&repair->rewrite, work->path, work->options->parity_dir));
     if (repair->commit != SB_COMMIT_NONE)
         TRY(sb_before_add(&repair->rewrite.before, work->path,
-                          sb_protect_noted_commits(&work->parity->super), "", "", 0));
+                          (int64_t)sb_protect_noted_commits(&work->parity->super) + later, "", "",
+                          0));
+    repair->writes = !later;
     TRY(run_pass(repair));
+    repair->writes = true;
+    if (later)
+        TRY(write_older(repair));
     return sb_rewrite_end(&repair->rewrite);
 }
 
@@ -239,8 +291,9 @@ static enum sb_code judge_damage(const struct repair *repair)
         (bad > SPARED_PIECES || bad * 2 > sb_parity_pieces(&super->shape)) &&
         !sb_protect_is_current(super, &work->file->st))
         return fail_changed(repair);
-    /* A longer file was written to since. */
-    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size)
+    /* A longer file was written to since; of a shard the index knows. */
+    if (verdict == IT_MAY_BE_DAMAGE && work->file->st.st_size <= super->shape.size &&
+        sb_protect_base_of_shard(work->path) == 0)
         TRY(sb_prove_own(work, &damaged));
     return damaged ? refuse_another(repair) : fail_changed(repair);
 }
@@ -314,6 +367,11 @@ static enum sb_code run(struct repair *repair)
         TRY(judge_damage(repair));
     if (repair->bad->data > 0)
         TRY(run_pass(repair));
+    if (repair->cannot && may_be_later(repair))
+        return sb_fail(SB_DAMAGED,
+                       "%s: has lost its first bytes, and not all of it can be made; bring it back "
+                       "from a copy",
+                       work->path);
     if (repair->can || repair->cannot || repair->contradicted)
         TRY(write_what_can(repair));
     TRY(tend_parity(repair));
@@ -333,20 +391,13 @@ enum sb_code sb_protect_repair(struct sb_protected *work)
 {
     bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
     CLEANUP(release) struct repair repair = {.work = work};
-    const struct sb_parity_super *super;
 
     TRY(sb_protected_open(work, to_write));
     TRY(sb_protected_open_parity(work));
-    super = &work->parity->super;
-    TRY(sb_protect_commit_of(super, work->file, &repair.commit));
+    TRY(sb_protect_commit_of(&work->parity->super, work->file, &repair.commit));
     /* It cannot be the one that is protected, and is not read. */
     if (judge(&repair) == IT_IS_A_CHANGE)
         return fail_changed(&repair);
     repair.changed = work->guard && judge(&repair) == IT_MAY_BE_DAMAGE;
-    TRY(run(&repair));
-    /* It may have been a later state. */
-    if (repair.writes && repair.commit == SB_COMMIT_LOST && sb_protect_is_index(work->path) &&
-        !sb_protect_is_current(super, &work->file->st))
-        work->remade = sb_protect_noted_time(super).tv_sec;
-    return SB_OK;
+    return run(&repair);
 }

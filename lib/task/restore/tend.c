@@ -164,36 +164,21 @@ static bool is_current(const char *path, const char *parity_dir)
            (status.state == SB_PROTECT_CURRENT || status.state == SB_PROTECT_CUT);
 }
 
-/* Checks a shard, and repairs it: others are kept away only if there is something to do. */
-static enum sb_code check_and_repair(struct sb_restore *restore, const char *path,
-                                     struct sb_protect_guard *guard)
+static enum sb_code lock(void *context)
 {
-    const struct sb_restore_options *how = restore->options;
-    struct sb_protect_result found = {0};
-    struct sb_protect_options options = {.act = SB_PROTECT_CHECK,
-                                         .trust = how->trust,
-                                         .parity_dir = how->parity_dir,
-                                         .result = &found};
-
-    TRY(sb_protect_guarded(path, &options, guard));
-    if (found.pieces == 0) {
-        how->protect->files += found.files;
-        how->protect->changed += found.changed;
-        return SB_OK;
-    }
-    options.act = SB_PROTECT_REPAIR;
-    options.dry_run = how->dry_run;
-    options.result = how->protect;
-    options.notify = restore->notify;
-    if (!how->dry_run)
-        TRY(sb_restore_lock(restore));
-    return sb_protect_guarded(path, &options, guard);
+    return sb_restore_lock(context);
 }
 
 static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t shard,
                          bool by_units)
 {
     const struct sb_restore_options *how = restore->options;
+    const struct sb_protect_options options = {.act = SB_PROTECT_REPAIR,
+                                               .trust = how->trust,
+                                               .parity_dir = how->parity_dir,
+                                               .dry_run = how->dry_run,
+                                               .result = how->protect,
+                                               .notify = restore->notify};
     struct guard guard = {.restore = restore,
                           .shard = shard,
                           .current = how->trust || is_current(path, how->parity_dir)};
@@ -201,7 +186,8 @@ static enum sb_code tend(struct sb_restore *restore, const char *path, uint32_t 
                                      .chooses_section = by_units ? chooses_section : NULL,
                                      .allows = allows,
                                      .context = &guard};
-    enum sb_code code = check_and_repair(restore, path, &calls);
+    enum sb_code code =
+        sb_protect_mend(path, &options, &calls, how->dry_run ? NULL : lock, restore);
 
     sb_cursor_free(guard.cursor);
     if (code)
