@@ -76,8 +76,8 @@ static enum sb_code add(void *context, const char *name, size_t size)
 {
     struct sb_buf *found = context;
 
-    if (sb_buf_add(found, name, size) || sb_buf_add_char(found, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(found, name, size));
+    TRY(sb_buf_add_char(found, '\0'));
     return SB_OK;
 }
 

@@ -118,7 +118,7 @@ static enum sb_code set_within(struct side *side, const char *path)
                        side->path, path + strspn(path, ":"));
     if (leads_up(path))
         return sb_fail(SB_INVALID, "%s: '..' leads out of the directory", side->typed);
-    return sb_name_normalize(path, &side->within, &stripped) ? sb_fail_memory() : SB_OK;
+    return sb_name_normalize(path, &side->within, &stripped);
 }
 
 /* ARCHIVE:PATH, unless something is called so as a whole. If nothing is, its suffix decides. */
@@ -128,9 +128,7 @@ static enum sb_code parse_side(struct side *side, const char *typed)
     bool found;
 
     side->typed = typed;
-    side->path = strdup(typed);
-    if (!side->path)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&side->path, typed));
     found = side->exists = stat(typed, &side->st) == 0;
     for (char *at = strchr(side->path, ':'); at && !found; at = strchr(at + 1, ':')) {
         *at = '\0';

@@ -61,9 +61,9 @@ static enum sb_code answer_missing(struct keyed *keyed, const void *key, size_t 
                         keys ? keys : request->spec);
         return SB_OK;
     }
-    if (sb_buf_add(&line, key, size) || sb_buf_add_text(&line, " missing") ||
-        sb_buf_add_char(&line, request->nul ? '\0' : '\n'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&line, key, size));
+    TRY(sb_buf_add_text(&line, " missing"));
+    TRY(sb_buf_add_char(&line, request->nul ? '\0' : '\n'));
     return output_directly(&keyed->job->written, line.data, line.size);
 }
 

@@ -506,8 +506,8 @@ static enum sb_code add_found(struct found *found, const void *key, size_t key_s
     found->records[found->count] = record;
     found->key[found->count].size = key_size;
     found->key_at[found->count++] = found->keys.size;
-    if (sb_buf_add(&found->keys, key, key_size) || sb_buf_add_char(&found->keys, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&found->keys, key, key_size));
+    TRY(sb_buf_add_char(&found->keys, '\0'));
     return found->count == FOUND_MOST || found->keys.size > FOUND_BYTES ? show_pending(found)
                                                                         : SB_OK;
 }

@@ -18,8 +18,7 @@ static enum sb_code each_slice(const char *text,
         size_t size = strcspn(text, ",");
         struct sb_slice slice;
 
-        if (sb_buf_set(&item, text, size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&item, text, size));
         TRY(sb_slice_parse(&slice, item.data));
         if (take)
             TRY(take(context, &slice));
@@ -98,8 +97,7 @@ static enum sb_code add_operand(struct chosen_rows *rows, const struct sb_table 
     size_t before = rows->records.options.slice_count;
     enum sb_code code;
 
-    if (sb_buf_set(slices, text, slash ? (size_t)(slash - text) : strlen(text)))
-        return sb_fail_memory();
+    TRY(sb_buf_set(slices, text, slash ? (size_t)(slash - text) : strlen(text)));
     code = chosen_records_add(&rows->records, slices->data);
     if (code == SB_INVALID)
         return fail_operand(table, text);
@@ -118,9 +116,7 @@ static enum sb_code add_operands(struct chosen_rows *out, const struct sb_table 
 {
     CLEANUP(sb_buf_release) struct sb_buf slices = {0};
 
-    out->groups = calloc(count + 1, sizeof(*out->groups));
-    if (!out->groups)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&out->groups, count + 1));
     if (out->records.options.slice_count > 0)
         out->groups[out->options.group_count++] = (struct sb_row_group){
             .words = "--records", .slice_count = out->records.options.slice_count};

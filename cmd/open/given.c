@@ -215,9 +215,7 @@ void given_keys_begin(struct given_keys *keys)
 enum sb_code given_keys_open(struct given_keys *keys, char *const *operands, size_t count,
                              const char *files_from, char end)
 {
-    keys->words = calloc(keys->count + count + 1, sizeof(*keys->words));
-    if (!keys->words)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&keys->words, keys->count + count + 1));
     look_through(keys, keys->words);
     for (size_t i = 0; i < count; i++)
         keys->words[keys->count++] = operands[i];

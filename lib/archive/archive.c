@@ -266,10 +266,10 @@ static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
     archive->index_path = strdup(index_path);
     layout->schema = SB_SCHEMA_03;
     layout->minor = SB_SCHEMA_MINOR;
-    if (!archive->path || !archive->index_path ||
-        sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES) ||
-        sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS))
+    if (!archive->path || !archive->index_path)
         return sb_fail_memory();
+    TRY(sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES));
+    TRY(sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS));
     return SB_OK;
 }
 

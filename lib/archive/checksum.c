@@ -106,8 +106,7 @@ static enum sb_code look_ahead(struct job *job)
         piece->size = 0;
         return code;
     }
-    if (sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&job->name, piece->extent.name, piece->extent.name_size));
     cut_part(job, piece, piece->extent.offset);
     job->has_ahead = true;
     return SB_OK;
@@ -134,9 +133,8 @@ static enum sb_code add_piece(struct run *run, const struct job *job)
     *piece = job->ahead;
     piece->code = SB_OK;
     piece->name_at = run->names.size;
-    if (sb_buf_add(&run->names, job->name.data, job->name.size) ||
-        sb_buf_add_char(&run->names, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&run->names, job->name.data, job->name.size));
+    TRY(sb_buf_add_char(&run->names, '\0'));
     if (run->count == 0) {
         run->shard = piece->extent.shard;
         run->offset = piece->offset;

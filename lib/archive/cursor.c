@@ -279,8 +279,7 @@ static enum sb_code next_in_order(struct sb_cursor *cursor, struct sb_entry *ent
                              cursor->last_dir.size) == 0)
             continue;
         cursor->any_dir = true;
-        return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size) ? sb_fail_memory()
-                                                                            : SB_OK;
+        return sb_buf_set(&cursor->last_dir, entry->path, entry->path_size);
     }
 }
 

@@ -75,8 +75,7 @@ enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive
         return sb_fail_memory();
     descent->archive = archive;
     descent->options = *options;
-    if (sb_buf_set(&descent->path, top, strlen(top)))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&descent->path, top, strlen(top)));
     TRY(open_children(descent, NULL));
     *out = TAKE(descent);
     return SB_OK;
@@ -106,8 +105,7 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step)
     if (descent->depth == 0)
         return SB_END;
     level = &descent->levels[--descent->depth];
-    if (sb_buf_set(&descent->child, descent->path.data, descent->path.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&descent->child, descent->path.data, descent->path.size));
     *step = (struct sb_step){.visit = SB_VISIT_LEAVE,
                              .entry = level->entry,
                              .depth = descent->depth,
@@ -122,8 +120,7 @@ static enum sb_code leave(struct sb_descent *descent, struct sb_step *step)
 
 static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
 {
-    if (sb_buf_set(&descent->child, descent->ahead_path.data, descent->ahead_path.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&descent->child, descent->ahead_path.data, descent->ahead_path.size));
     *step =
         (struct sb_step){.visit = SB_VISIT_ENTRY, .entry = descent->ahead, .depth = descent->depth};
     step->entry.path = descent->child.data;
@@ -136,8 +133,7 @@ static enum sb_code take_child(struct sb_descent *descent, struct sb_step *step)
     TRY(sb_grow(&descent->levels, &descent->capacity, descent->depth, sizeof(*descent->levels)));
     descent->levels[descent->depth++] =
         (struct level){.entry = step->entry, .parent = descent->path.size, .last = step->last};
-    if (sb_buf_set(&descent->path, step->entry.path, step->entry.path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&descent->path, step->entry.path, step->entry.path_size));
     descent->entering = true;
     descent->skipping = false;
     return SB_OK;

@@ -77,13 +77,11 @@ static enum sb_code add(struct sb_listed *listed, const char *given)
         TRY(grow(listed));
     texts = &listed->texts[listed->count];
     texts->given = listed->text.size;
-    if (sb_name_normalize(given, &listed->normal, &stripped) ||
-        sb_buf_add(&listed->text, given, strlen(given) + 1))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(given, &listed->normal, &stripped));
+    TRY(sb_buf_add(&listed->text, given, strlen(given) + 1));
     texts->name = listed->text.size;
     texts->name_size = listed->normal.size;
-    if (sb_buf_add(&listed->text, listed->normal.data, listed->normal.size + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&listed->text, listed->normal.data, listed->normal.size + 1));
     listed->count++;
     return SB_OK;
 }

@@ -214,8 +214,7 @@ static enum sb_code look_at(const char *base, const char *suffix, uint32_t shard
                             struct sb_buf *name, struct stat *st)
 {
     sb_buf_clear(name);
-    if (sb_buf_add_format(name, "%s%s-shard-%05u", base, suffix, shard))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(name, "%s%s-shard-%05u", base, suffix, shard));
     if (stat(name->data, st) == 0)
         return SB_OK;
     if (errno == ELOOP)
@@ -352,12 +351,11 @@ static enum sb_code stream_file(struct sb_shards *shards, uint32_t shard, int64_
                                 int64_t size, sb_each_block *each, void *context)
 {
     int64_t capacity = size < BLOCK_BYTES ? size : BLOCK_BYTES, take;
-    CLEANUP(sb_freep) void *block = malloc((size_t)capacity);
+    CLEANUP(sb_freep) void *block = NULL;
     CLEANUP(sb_file_freep) struct sb_file *file = NULL;
     bool hole;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, (size_t)capacity));
     TRY(acquire(shards, shard, &file));
     for (; size > 0; size -= take, offset += take) {
         take = sb_run_length(file->fd, &file->st, offset, &hole);

@@ -28,8 +28,8 @@ void sb_stream_release(struct sb_stream *stream)
 /* The smallest path greater than this one is the same with a NUL appended. */
 static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size)
 {
-    if (sb_buf_set(&stream->low, path, size) || sb_buf_add_char(&stream->low, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&stream->low, path, size));
+    TRY(sb_buf_add_char(&stream->low, '\0'));
     return SB_OK;
 }
 
@@ -109,8 +109,7 @@ static enum sb_code catch_up(struct sb_stream *stream)
     stream->lags = false;
     last = last_row(stream);
     path = sb_row_path(&stream->batch, last);
-    if (sb_buf_set(&stream->position, path + base, last->entry.path_size - base))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&stream->position, path + base, last->entry.path_size - base));
     return go_past(stream, path, last->entry.path_size);
 }
 
@@ -166,10 +165,10 @@ static enum sb_code skip_below(struct sb_stream *stream, sqlite3_stmt *statement
 {
     TRY(add_implied(stream, path, child_size));
     stream->lags = false;
-    if (sb_buf_set(&stream->position, path + stream->prefix.size,
-                   child_size - stream->prefix.size) ||
-        sb_buf_set(&stream->low, path, child_size) || sb_buf_add_char(&stream->low, '/' + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&stream->position, path + stream->prefix.size,
+                   child_size - stream->prefix.size));
+    TRY(sb_buf_set(&stream->low, path, child_size));
+    TRY(sb_buf_add_char(&stream->low, '/' + 1));
     sqlite3_reset(statement);
     if (sb_bind_range(statement, &stream->low, &stream->high))
         return sb_database_fail(stream->archive->db);
@@ -188,8 +187,7 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
         return skip_below(stream, statement, entry->path, (size_t)(slash - entry->path));
     if (stream->rows_wanted)
         return add_row(stream, entry);
-    if (sb_buf_set(&stream->position, name, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&stream->position, name, size));
     return go_past(stream, entry->path, entry->path_size);
 }
 
@@ -199,9 +197,10 @@ static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *ch
     CLEANUP(sb_buf_release) struct sb_buf high = {0};
     bool there = false;
 
-    if (sb_buf_set(&low, child->data, child->size) || sb_buf_add_char(&low, '/') ||
-        sb_buf_set(&high, child->data, child->size) || sb_buf_add_char(&high, '/' + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&low, child->data, child->size));
+    TRY(sb_buf_add_char(&low, '/'));
+    TRY(sb_buf_set(&high, child->data, child->size));
+    TRY(sb_buf_add_char(&high, '/' + 1));
     TRY(sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES, &low,
                           &high, &there));
     return there ? add_implied(stream, child->data, child->size) : SB_OK;
@@ -217,9 +216,8 @@ static enum sb_code add_overtaken(struct sb_stream *stream)
     for (size_t i = 1; i <= size; i++) {
         if ((i < size && (unsigned char)name[i] >= '/') || was_delivered(stream, name, i))
             continue;
-        if (sb_buf_set(&child, stream->prefix.data, stream->prefix.size) ||
-            sb_buf_add(&child, name, i))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&child, stream->prefix.data, stream->prefix.size));
+        TRY(sb_buf_add(&child, name, i));
         TRY(look_below(stream, &child));
     }
     return SB_OK;
@@ -274,9 +272,8 @@ static enum sb_code remember_delivered(struct sb_stream *stream)
     if (!last)
         return SB_OK;
     stream->any_delivered = true;
-    if (sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
-                   last->entry.path_size - stream->prefix.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
+                   last->entry.path_size - stream->prefix.size));
     return SB_OK;
 }
 

@@ -23,17 +23,17 @@ enum sb_code sb_buf_reserve(struct sb_buf *buf, size_t more)
     char *data;
 
     if (__builtin_add_overflow(buf->size, more, &need) || __builtin_add_overflow(need, 1, &need))
-        return SB_NOMEM;
+        return sb_fail_memory();
     if (need <= buf->capacity)
         return SB_OK;
     capacity = buf->capacity < 32 ? 32 : buf->capacity;
     while (capacity < need) {
         if (__builtin_mul_overflow(capacity, 2, &capacity))
-            return SB_NOMEM;
+            return sb_fail_memory();
     }
     data = realloc(buf->data, capacity);
     if (!data)
-        return SB_NOMEM;
+        return sb_fail_memory();
     buf->data = data;
     buf->capacity = capacity;
     buf->data[buf->size] = '\0';
@@ -42,8 +42,7 @@ enum sb_code sb_buf_reserve(struct sb_buf *buf, size_t more)
 
 enum sb_code sb_buf_add(struct sb_buf *buf, const void *data, size_t size)
 {
-    if (sb_buf_reserve(buf, size))
-        return SB_NOMEM;
+    TRY(sb_buf_reserve(buf, size));
     if (size)
         memcpy(buf->data + buf->size, data, size);
     buf->size += size;
@@ -69,8 +68,9 @@ enum sb_code sb_buf_add_format(struct sb_buf *buf, const char *format, ...)
     va_start(args, format);
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (length < 0 || sb_buf_reserve(buf, (size_t)length))
-        return SB_NOMEM;
+    if (length < 0)
+        return sb_fail_memory();
+    TRY(sb_buf_reserve(buf, (size_t)length));
     va_start(args, format);
     vsnprintf(buf->data + buf->size, (size_t)length + 1, format, args);
     va_end(args);

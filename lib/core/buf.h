@@ -2,8 +2,8 @@
  * A growing array of bytes, always followed by a NUL that is not counted.
  *
  * {0} is an empty buffer. The caller holds it and calls sb_buf_release at the end; release of an
- * empty or released buffer is allowed. Functions that grow return SB_OK or SB_NOMEM and leave the
- * contents unchanged on failure. Not thread-safe.
+ * empty or released buffer is allowed. Functions that grow return SB_OK or fail with SB_NOMEM, and
+ * leave the contents unchanged then. Not thread-safe.
  */
 #ifndef SB_CORE_BUF_H
 #define SB_CORE_BUF_H

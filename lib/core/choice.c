@@ -35,9 +35,8 @@ enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t cou
     for (size_t i = 0; i < count; i++) {
         struct argument *argument = &choice->arguments[i];
 
-        if (sb_name_normalize(args[i], &argument->name, &stripped) ||
-            sb_buf_reserve(&argument->name, 0))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(args[i], &argument->name, &stripped));
+        TRY(sb_buf_reserve(&argument->name, 0));
         argument->nothing = args[i][0] == '\0';
         argument->is_glob = sb_is_glob(args[i]);
         argument->only_dirs = !argument->nothing && args[i][strlen(args[i]) - 1] == '/';

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local struct sb_error of_thread;
@@ -82,6 +83,27 @@ enum sb_code sb_fail_empty(const char *subject)
 enum sb_code sb_fail_memory(void)
 {
     return sb_fail(SB_NOMEM, "out of memory");
+}
+
+static enum sb_code hand_over(void *out, void *memory)
+{
+    memcpy(out, &memory, sizeof(memory));
+    return memory ? SB_OK : (sb_fail_memory)();
+}
+
+enum sb_code sb_alloc(void *out, size_t size)
+{
+    return hand_over(out, malloc(size));
+}
+
+enum sb_code sb_alloc_zeroed(void *out, size_t count, size_t size)
+{
+    return hand_over(out, calloc(count, size));
+}
+
+enum sb_code sb_copy_text(char **out, const char *text)
+{
+    return hand_over(out, strdup(text));
 }
 
 void sb_report(const struct sb_notify *notify, enum sb_level level, const char *kind,

@@ -142,6 +142,16 @@ enum sb_code sb_fail_errno(int error_number, const char *format, ...) SB_PRINTF(
 enum sb_code sb_fail_memory(void);
 
 /*
+ * Memory without which a step fails: *out, the caller's pointer, is NULL with SB_NOMEM. The bytes
+ * of sb_alloc are not initialised; SB_NEW is for one, or several, of what *out points to, all zero.
+ */
+#define SB_NEW(out)              sb_alloc_zeroed((out), 1, sizeof(**(out)))
+#define SB_NEW_ARRAY(out, count) sb_alloc_zeroed((out), (count), sizeof(**(out)))
+enum sb_code sb_alloc(void *out, size_t size) SB_CHECKED;
+enum sb_code sb_alloc_zeroed(void *out, size_t count, size_t size) SB_CHECKED;
+enum sb_code sb_copy_text(char **out, const char *text) SB_CHECKED;
+
+/*
  * SB_FORMAT: the list or stream `subject` is empty, as where the program that makes it failed, and
  * with --force it would replace something.
  */

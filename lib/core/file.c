@@ -49,9 +49,7 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
     }
     file->fd = fd;
     atomic_init(&file->holders, 1);
-    file->name = strdup(name);
-    if (!file->name)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&file->name, name));
     if (fstat(fd, &file->st))
         return sb_fail_errno(errno, "%s", name);
     *out = TAKE(file);
@@ -78,15 +76,11 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
     if (!parts)
         return sb_fail_memory();
     sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
-    parts->each = calloc(count, sizeof(*parts->each));
-    if (!parts->each)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&parts->each, count));
     while (parts->count < count) {
         struct part *part = &parts->each[parts->count];
 
-        part->path = strdup(paths[parts->count++]);
-        if (!part->path)
-            return sb_fail_memory();
+        TRY(sb_copy_text(&part->path, paths[parts->count++]));
         if (stat(part->path, &part->st))
             return sb_fail_errno(errno, "%s", part->path);
         if (!S_ISREG(part->st.st_mode))
@@ -101,17 +95,14 @@ static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, si
 
 enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count)
 {
-    CLEANUP(sb_file_freep) struct sb_file *joined = calloc(1, sizeof(*joined));
+    CLEANUP(sb_file_freep) struct sb_file *joined = NULL;
     int64_t size;
 
-    if (!joined)
-        return sb_fail_memory();
+    TRY(SB_NEW(&joined));
     atomic_init(&joined->holders, 1);
     joined->fd = -1;
     joined->st = (*file)->st;
-    joined->name = strdup((*file)->name);
-    if (!joined->name)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&joined->name, (*file)->name));
     TRY(new_parts(&joined->parts, paths, count, &size));
     joined->st.st_size = size;
     sb_file_free(*file);

@@ -312,11 +312,10 @@ enum sb_code sb_is_named(int fd, const char *path, bool *named)
 static enum sb_code copy_through(int from, int64_t offset, int to, int64_t size,
                                  const char *from_name, const char *to_name)
 {
-    CLEANUP(sb_freep) char *block = malloc(COPY_BLOCK);
+    CLEANUP(sb_freep) char *block = NULL;
     size_t part, got;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, COPY_BLOCK));
     for (; size > 0; size -= (int64_t)part, offset += (int64_t)part) {
         part = (size_t)(size < COPY_BLOCK ? size : COPY_BLOCK);
         TRY(sb_pread_full(from, block, part, offset, &got, from_name));

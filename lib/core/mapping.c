@@ -159,9 +159,7 @@ enum sb_code sb_mapping_open(struct sb_mapping **out, int fd, const char *name)
         return sb_fail(SB_FORMAT, "%s: is no regular file", name);
     if ((uintmax_t)st.st_size > PTRDIFF_MAX)
         return sb_fail(SB_LIMIT, "%s: is too large to be mapped", name);
-    held = calloc(1, sizeof(*held));
-    if (!held)
-        return sb_fail_memory();
+    TRY(SB_NEW(&held));
     mapping = &held->mapping;
     *mapping = (struct sb_mapping){.size = st.st_size, .name = name};
     if (st.st_size > 0)

@@ -53,8 +53,7 @@ enum sb_code sb_spool_add(struct sb_spool *spool, const void *data, size_t size)
     }
     if (size > most)
         return add_to_file(spool, data, size);
-    if (sb_buf_reserve(&spool->memory, size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&spool->memory, size));
     if (data)
         return sb_buf_add(&spool->memory, data, size);
     memset(spool->memory.data + spool->memory.size, 0, size + 1);
@@ -96,8 +95,7 @@ enum sb_code sb_spool_piece(struct sb_spool *spool, int64_t at, const void **dat
         return SB_OK;
     }
     *size = left < (int64_t)BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
-    if (sb_buf_reserve(&spool->block, BLOCK_BYTES))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&spool->block, BLOCK_BYTES));
     *data = spool->block.data;
     return sb_spool_get(spool, at, spool->block.data, *size);
 }

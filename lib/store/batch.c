@@ -128,14 +128,13 @@ enum sb_code sb_batch_allocate(struct sb_batch *batch)
 static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_block *each,
                                    void *context)
 {
-    CLEANUP(sb_freep) char *block = malloc(SPOOL_BLOCK);
+    CLEANUP(sb_freep) char *block = NULL;
     int64_t size = item->member.entry.size, run = INT64_MAX;
     size_t got = 0;
     struct stat st;
     bool hole = false;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, SPOOL_BLOCK));
     if (fstat(item->spooled, &st))
         return sb_fail_errno(errno, "temporary file");
     for (int64_t at = 0; at < size; at += (int64_t)got) {

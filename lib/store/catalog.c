@@ -94,9 +94,8 @@ static enum sb_code add_hard_link(struct catalog *catalog, struct sb_member *mem
 
     member->entry.size = 0;
     TRY(add_row(catalog, &member->entry, false));
-    if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &catalog->text,
-                        &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &catalog->text,
+                        &problem));
     catalog->linked = true;
     sqlite3_bind_text(catalog->add_link, 1, catalog->text.data, (int)catalog->text.size,
                       SQLITE_STATIC);
@@ -112,8 +111,7 @@ static enum sb_code read_target(struct catalog *catalog, struct sb_member *membe
 
     sb_buf_clear(&catalog->text);
     while (!(code = sb_source_block(catalog->source, &data, &size))) {
-        if (sb_buf_add(&catalog->text, data, size))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&catalog->text, data, size));
         if (catalog->text.size > TARGET_MAX) {
             sb_report(catalog->options->notify, SB_PROBLEM, "link", member->entry.path,
                       "left out: its target is longer than %d bytes", TARGET_MAX);

@@ -301,10 +301,9 @@ static enum sb_code read_bytes(struct sb_bytes *base, uint32_t shard, int64_t of
 static enum sb_code stream_located(struct sb_catalog_bytes *bytes, int64_t offset, int64_t size,
                                    sb_each_block *each, void *context)
 {
-    CLEANUP(sb_freep) void *block = malloc(BLOCK_BYTES);
+    CLEANUP(sb_freep) void *block = NULL;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK_BYTES));
     while (size > 0) {
         size_t part = size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
 

@@ -98,8 +98,7 @@ static enum sb_code begin_reading(struct sb_input *input)
     }
     TRY(sb_read_full(input->pipe->fd, input->first, sizeof(input->first), &input->first_size,
                      input->name));
-    if (sb_buf_set(&input->head, input->first, input->first_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&input->head, input->first, input->first_size));
     return SB_OK;
 }
 
@@ -160,8 +159,7 @@ static enum sb_code look_at_rest(struct sb_input *input)
 
     /* More of a pipe: SB_AHEAD_BYTES, where it has as many. */
     if (input->pipe && input->first_size >= SB_HEAD_BYTES) {
-        if (sb_buf_reserve(head, SB_AHEAD_BYTES - head->size))
-            return sb_fail_memory();
+        TRY(sb_buf_reserve(head, SB_AHEAD_BYTES - head->size));
         TRY(sb_read_full(input->pipe->fd, head->data + head->size, SB_AHEAD_BYTES - head->size,
                          &got, input->name));
         head->size += got;
@@ -363,13 +361,12 @@ void sb_input_close(struct sb_input *input)
 
 static enum sb_code copy_all(int fd, struct sb_input *input, int64_t max_size)
 {
-    CLEANUP(sb_freep) char *block = malloc(SPOOL_BLOCK);
+    CLEANUP(sb_freep) char *block = NULL;
     int64_t done = 0;
     size_t got = input->head.size;
     const char *data = input->head.data;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, SPOOL_BLOCK));
     do {
         if (max_size > 0 && (int64_t)got > max_size - done)
             return sb_fail(SB_LIMIT, "%s: has more than the %lld bytes that --max-size allows",

@@ -47,8 +47,7 @@ enum sb_code sb_naming_map(struct sb_naming *naming, const char *raw, size_t raw
     *size = raw_size;
     if (!problem)
         return SB_OK;
-    if (sb_naming_clean(raw, raw_size, is_dir, &naming->text, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(raw, raw_size, is_dir, &naming->text, &problem));
     if (problem) {
         sb_report(naming->notify, SB_PROBLEM, "name", raw, "left out: the name %s", problem);
         return SB_END;

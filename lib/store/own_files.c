@@ -60,9 +60,7 @@ struct sb_own_files {
 
 enum sb_code sb_own_files_new(struct sb_own_files **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     pthread_mutex_init(&(*out)->mutex, NULL);
     return SB_OK;
 }
@@ -156,8 +154,7 @@ static enum sb_code add_file(struct sb_own_files *files, const char *path)
     TRY(add_names(files, ONE_FILE, path, &first, &second));
     if (!sb_is_bag_name(path))
         return SB_OK;
-    if (sb_limits_name(path, &limits))
-        return sb_fail_memory();
+    TRY(sb_limits_name(path, &limits));
     return stat(limits.data, &st) == 0 ? add_names(files, ONE_FILE, limits.data, &first, &second)
                                        : SB_OK;
 }

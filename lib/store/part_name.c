@@ -23,8 +23,7 @@ static enum sb_code name_of_set(const char *path, struct sb_share share, struct 
                        "%s: is a set of %" PRIu32 " shards, but the work is cut into %" PRId64
                        " parts; each part is one shard",
                        path, pattern.shards, share.count);
-    if (sb_shard_pattern_name(&pattern, (uint32_t)share.index, (uint32_t)share.count, out))
-        return sb_fail_memory();
+    TRY(sb_shard_pattern_name(&pattern, (uint32_t)share.index, (uint32_t)share.count, out));
     return SB_OK;
 }
 
@@ -43,7 +42,7 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
 
     sb_buf_clear(out);
     if (share.count == 0 || strcmp(path, "-") == 0)
-        return sb_buf_add_text(out, path) ? sb_fail_memory() : SB_OK;
+        return sb_buf_add_text(out, path);
     if (bag) {
         enum sb_code code = name_of_set(path, share, out);
 
@@ -53,9 +52,8 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
     if (strstr(path, PLACE)) {
         int before = (int)(strstr(path, PLACE) - path);
 
-        if (sb_buf_add_format(out, "%.*s%05" PRId64 "-of-%05" PRId64 "%s", before, path,
-                              share.index, share.count, path + before + strlen(PLACE)))
-            return sb_fail_memory();
+        TRY(sb_buf_add_format(out, "%.*s%05" PRId64 "-of-%05" PRId64 "%s", before, path,
+                              share.index, share.count, path + before + strlen(PLACE)));
         return SB_OK;
     }
     while (end > 0 && path[end - 1] == '/')
@@ -65,9 +63,8 @@ enum sb_code sb_part_name(const char *path, struct sb_share share, bool bag, str
                        "%s: ends in no name to which the number of a part could be added", path);
     if (base > end || base == 0 || path[base - 1] == '/')
         base = end;
-    if (sb_buf_add_format(out, "%.*s-%05" PRId64 "-of-%05" PRId64 "%.*s", (int)base, path,
-                          share.index, share.count, (int)(end - base), path + base))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(out, "%.*s-%05" PRId64 "-of-%05" PRId64 "%.*s", (int)base, path,
+                          share.index, share.count, (int)(end - base), path + base));
     return SB_OK;
 }
 

@@ -154,12 +154,11 @@ static bool are_numbered_twice(const struct part *parts, size_t count)
 
 enum sb_code sb_part_sets_check(char *const *paths, size_t count, const struct sb_notify *notify)
 {
-    CLEANUP(sb_freep) struct part *parts = calloc(count ? count : 1, sizeof(*parts));
+    CLEANUP(sb_freep) struct part *parts = NULL;
     CLEANUP(sb_buf_release) struct sb_buf list = {0}, name = {0};
     size_t found = 0, end;
 
-    if (!parts)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&parts, count ? count : 1));
     for (size_t i = 0; i < count; i++) {
         if (sb_container_by_suffix(paths[i]).kind != SB_BAG && read_part(paths[i], &parts[found]))
             found++;

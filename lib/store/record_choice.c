@@ -159,9 +159,7 @@ static enum sb_code add_parts(struct sb_record_choice *choice)
     bool takes_all = options->slice_count == 0 && !options->list && !options->numbers.spool;
     size_t count = takes_all ? 1 : options->slice_count;
 
-    choice->parts = calloc(count + 1, sizeof(*choice->parts));
-    if (!choice->parts)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&choice->parts, count + 1));
     for (size_t i = 0; i < count; i++) {
         struct part part = part_of(takes_all ? &all : &options->slices[i], choice->count);
 

@@ -95,9 +95,7 @@ static const char *skip_local_prefix(const char *text)
 static enum sb_code add_path(struct sb_spec *spec, size_t *capacity, const char *path)
 {
     TRY(sb_grow(&spec->paths, capacity, spec->count, sizeof(*spec->paths)));
-    spec->paths[spec->count] = strdup(path);
-    if (!spec->paths[spec->count])
-        return sb_fail_memory();
+    TRY(sb_copy_text(&spec->paths[spec->count], path));
     spec->count++;
     return SB_OK;
 }

@@ -109,9 +109,7 @@ enum sb_code sb_loader_open(struct sb_source *source, struct sb_loader **out)
     if (source->ops->open_loader) {
         TRY(source->ops->open_loader(source, out));
     } else {
-        *out = calloc(1, sizeof(**out));
-        if (!*out)
-            return sb_fail_memory();
+        TRY(SB_NEW(out));
     }
     (*out)->source = source;
     return SB_OK;

@@ -331,9 +331,7 @@ static enum sb_code list_columns(const struct table_source *source, uint32_t cou
                                  const char *const *names, size_t name_count, struct column **out,
                                  uint32_t *out_count)
 {
-    *out = calloc((size_t)count + 1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(out, (size_t)count + 1));
     for (uint32_t i = 0; i < count; i++) {
         struct sb_column column = sb_table_column(source->table, i);
 

@@ -73,9 +73,7 @@ static enum sb_code find_address_index(struct sb_mover *mover)
                        "%s: its index by address is missing; run 'shardbox upgrade %s' first",
                        mover->hold.file, mover->hold.path);
     return sb_buf_set(&mover->by_address, layout.files_by_address.data,
-                      layout.files_by_address.size)
-               ? sb_fail_memory()
-               : SB_OK;
+                      layout.files_by_address.size);
 }
 
 static enum sb_code prepare(struct sb_mover *mover)

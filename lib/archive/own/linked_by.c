@@ -51,8 +51,7 @@ static enum sb_code read_lines(struct notes *notes)
     if (!S_ISREG(notes->st.st_mode))
         return sb_fail(SB_FORMAT, "%s: not a regular file", notes->path);
     sb_buf_clear(&notes->text);
-    if (sb_buf_reserve(&notes->text, READ_MOST))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&notes->text, READ_MOST));
     TRY(sb_pread_full(notes->fd, notes->text.data, READ_MOST, 0, &got, notes->path));
     if (got > 0 && (got < head || memcmp(notes->text.data, first_line, head) != 0))
         return sb_fail(SB_EXISTS, "%s: is no list of archives with links; move it away",
@@ -138,9 +137,9 @@ static enum sb_code is_linked(const char *path, const char *line, struct sb_buf 
 
     *is = false;
     sb_buf_clear(by);
-    if ((*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path))) ||
-        sb_buf_add_text(by, line))
+    if ((*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path))))
         return sb_fail_memory();
+    TRY(sb_buf_add_text(by, line));
     if (lstat(by->data, &st)) {
         /* What cannot be looked at may have one. */
         *is = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;

@@ -177,9 +177,7 @@ static enum sb_code take_over(struct sb_hold *hold, int *fd, const struct sb_ide
     *fd = -1;
     if (!old && hold->file)
         return SB_OK;
-    hold->file = strdup(hold->path);
-    if (!hold->file)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&hold->file, hold->path));
     if (!old)
         return SB_OK;
     /* The index under its old name, which the hold has locked. */

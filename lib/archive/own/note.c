@@ -248,8 +248,7 @@ static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
         return SB_OK;
     if (look->size > TEXT_MOST)
         return sb_note_fail_not_ours(note->path);
-    if (sb_buf_reserve(&bytes, (size_t)look->size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&bytes, (size_t)look->size));
     TRY(sb_pread_full(note->fd, bytes.data, (size_t)look->size, 0, &got, note->path));
     bytes.data[got] = '\0';
     if (got <= PAGE_BYTES && memcmp(bytes.data, zeros, got) == 0)

@@ -172,9 +172,7 @@ static enum sb_code load_text(sqlite3_stmt *row, const char *key, struct sb_buf 
         return fail_senseless(sqlite3_db_handle(row), key);
     TRY(code);
     return sb_buf_set(out, (const char *)sqlite3_column_text(row, 0),
-                      (size_t)sqlite3_column_bytes(row, 0))
-               ? sb_fail_memory()
-               : SB_OK;
+                      (size_t)sqlite3_column_bytes(row, 0));
 }
 
 static enum sb_code load_all(sqlite3_stmt *row, struct sb_progress *progress)

@@ -25,14 +25,10 @@ static enum sb_code bad_new(struct sb_parity_bad **out, const struct sb_parity *
         return sb_fail(SB_DAMAGED,
                        "%s: is for a file of %" PRId64 " bytes, and almost all of both is missing",
                        parity->file->name, shape->size);
-    bad = calloc(1, sizeof(*bad));
-    if (!bad)
-        return sb_fail_memory();
+    TRY(SB_NEW(&bad));
     bad->parity = parity;
     bad->rest = SB_PARITY_COPIES - parity->whole;
-    bad->bits = calloc((size_t)sections + 1, sizeof(*bad->bits));
-    if (!bad->bits)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&bad->bits, (size_t)sections + 1));
     bad->sections = sections;
     *out = TAKE(bad);
     return SB_OK;

@@ -274,9 +274,7 @@ enum sb_code sb_parity_mend(const struct sb_parity *parity, const struct sb_file
     struct mend mend = {.shape = &parity->super.shape, .bad = bad, .mender = mender};
 
     TRY(sb_parity_reader_begin(&mend.reader, parity, file));
-    mend.words = calloc(SB_PARITY_WORDS_MOST, sizeof(*mend.words));
-    if (!mend.words)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&mend.words, SB_PARITY_WORDS_MOST));
     for (int64_t i = 0; bad->data > 0 && i < bad->sections; i++) {
         if (bad->bits[i])
             TRY(mend_section(&mend, i));

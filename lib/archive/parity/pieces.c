@@ -39,9 +39,7 @@ struct sb_pieces {
 enum sb_code sb_pieces_new(struct sb_pieces **out, const struct sb_parity *parity,
                            const struct sb_file *file, const char *beside)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     **out =
         (struct sb_pieces){.parity = parity, .file = file, .bytes = {.fd = -1, .beside = beside}};
     return SB_OK;
@@ -156,10 +154,9 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
 enum sb_code sb_pieces_feed(struct sb_pieces *pieces, int64_t offset, int64_t size,
                             sb_each_block *each, void *context)
 {
-    CLEANUP(sb_freep) unsigned char *block = malloc(BLOCK);
+    CLEANUP(sb_freep) unsigned char *block = NULL;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK));
     for (int64_t done = 0; done < size;) {
         size_t some = size - done < (int64_t)BLOCK ? (size_t)(size - done) : BLOCK;
 

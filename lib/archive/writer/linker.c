@@ -57,9 +57,7 @@ static enum sb_code put(struct table *table, uint64_t a, uint64_t b, uint32_t nu
         struct table larger = {.count = table->count,
                                .capacity = table->capacity ? table->capacity * 2 : 64};
 
-        larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-        if (!larger.slots)
-            return sb_fail_memory();
+        TRY(SB_NEW_ARRAY(&larger.slots, larger.capacity));
         for (const struct slot *old = table->slots; old < table->slots + table->capacity; old++) {
             if (old->used)
                 *slot_of(&larger, old->a, old->b) = *old;
@@ -150,8 +148,7 @@ enum sb_code sb_linker_map(struct sb_linker *linker, struct sb_shards *shards, u
         *number = found->number;
         return put(&linker->looked_up, (uintptr_t)shards, shard, *number);
     }
-    if (sb_shards_path(shards, shard, &name))
-        return sb_fail_memory();
+    TRY(sb_shards_path(shards, shard, &name));
     file = realpath(name.data, NULL);
     if (!file)
         return sb_fail_errno(errno, "%s", name.data);

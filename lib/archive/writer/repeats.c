@@ -46,7 +46,7 @@ static enum sb_code compare(struct sb_writer *writer, struct added *before, sqli
     }
     before->row = sqlite3_column_int64(row, 0);
     before->size = sqlite3_column_int64(row, 2);
-    return sb_buf_set(&before->path, path, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(&before->path, path, size);
 }
 
 static enum sb_code mark_superseded(struct sb_writer *writer, sqlite3_stmt *mark)

@@ -158,9 +158,7 @@ enum sb_code sb_shard_out_continue(struct sb_shard_out *out, const char *path,
      */
     out->continued_end = end;
     out->continued = *file;
-    out->continued_path = strdup(path);
-    if (!out->continued_path)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&out->continued_path, path));
     TRY(open_file(out, strdup(path), out->first - 1, file));
     out->current->end = end;
     return set_length(out->current, end);

@@ -190,9 +190,7 @@ enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
     if (present < data)
         return sb_fail(SB_DAMAGED, "%u pieces of %u are missing, and the parity makes up for %u",
                        data + parity - present, data + parity, parity);
-    rs = malloc(sizeof(*rs) + (size_t)data * wanted);
-    if (!rs)
-        return sb_fail_memory();
+    TRY(sb_alloc(&rs, sizeof(*rs) + (size_t)data * wanted));
     pthread_once(&tables_once, fill_tables);
     rs->form = form_at(0);
     rs->inputs = data;

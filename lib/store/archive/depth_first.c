@@ -56,8 +56,7 @@ static enum sb_code make_wait(struct sb_depth_first *walk, const struct sb_entry
     TRY(sb_grow(&walk->waiting, &walk->capacity, walk->count, sizeof(*directory)));
     memset(walk->waiting + before, 0, (walk->capacity - before) * sizeof(*directory));
     directory = &walk->waiting[walk->count];
-    if (sb_buf_set(&directory->path, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&directory->path, entry->path, entry->path_size));
     directory->entry = *entry;
     directory->entry.path = directory->path.data;
     walk->count++;
@@ -146,8 +145,7 @@ enum sb_code sb_depth_first_is_stored(struct sb_archive *archive, bool *is)
         *is = sb_compare_bytes(path.data, path.size, entry.path, entry.path_size) < 0;
         shard = entry.shard;
         offset = entry.offset;
-        if (sb_buf_set(&path, entry.path, entry.path_size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&path, entry.path, entry.path_size));
     }
     return SB_OK;
 }

@@ -100,8 +100,8 @@ static enum sb_code check_parent(struct sb_holdings *holdings, const struct sb_e
     if (checked->data && size == checked->size && memcmp(checked->data, wanted->path, size) == 0)
         return SB_OK;
     holdings->parent_is_dir = true;
-    if (sb_buf_set(checked, wanted->path, size) || sb_buf_set(&name, wanted->path, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(checked, wanted->path, size));
+    TRY(sb_buf_set(&name, wanted->path, size));
     for (; name.size > 0; sb_buf_cut(&name, sb_parent_size(name.data, name.size))) {
         code = sb_holdings_look_up(holdings, name.data, name.size, &entry);
         if (code == SB_OK && entry.type == SB_DIR)

@@ -81,8 +81,7 @@ static enum sb_code add_parents(struct sb_index_rows *rows, const char *path, si
         memcmp(rows->parent.data, path, parent) == 0)
         return SB_OK;
     rows->any_parent = true;
-    if (sb_buf_set(&rows->parent, path, parent))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&rows->parent, path, parent));
     for (; parent > 0; parent = sb_parent_size(path, parent)) {
         sqlite3_bind_text(rows->add_parent, 1, path, (int)parent, SQLITE_STATIC);
         TRY(sb_database_step(rows->add_parent));
@@ -250,8 +249,7 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
         return SB_END;
     }
     writing->any = true;
-    if (sb_buf_set(&writing->last, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&writing->last, entry->path, entry->path_size));
     sqlite3_bind_text(writing->find_dir, 1, entry->path, (int)entry->path_size, SQLITE_STATIC);
     found = sb_database_row(writing->find_dir, &code);
     sqlite3_reset(writing->find_dir);
@@ -277,8 +275,8 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
                             ? " WHERE id IN (SELECT max(id) FROM files GROUP BY path) ORDER BY id"
                             : " ORDER BY path, id DESC";
 
-    if (sb_buf_add_text(&query, columns) || sb_buf_add_text(&query, order))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(&query, columns));
+    TRY(sb_buf_add_text(&query, order));
     return sb_database_prepare(rows->db, &writing->files, query.data);
 }
 

@@ -191,9 +191,7 @@ static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *e
     if (!unmet->options.foresee)
         return SB_NOENT;
     if (!unmet->times) {
-        unmet->times = calloc(TIMES_BITS / 64, sizeof(*unmet->times));
-        if (!unmet->times)
-            return sb_fail_memory();
+        TRY(SB_NEW_ARRAY(&unmet->times, TIMES_BITS / 64));
         TRY(open_archive(unmet));
         TRY(each_file(unmet, note_time));
     }
@@ -327,8 +325,7 @@ static enum sb_code keep_parents(struct sb_unmet *unmet, const struct sb_entry *
         (size == 0 || memcmp(last->data, entry->path, size) == 0))
         return SB_OK;
     unmet->kept_any = true;
-    if (sb_buf_set(last, entry->path, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(last, entry->path, size));
     for (; size > 0; size = sb_parent_size(entry->path, size)) {
         sqlite3_bind_blob64(unmet->keep, 1, entry->path, size, SQLITE_STATIC);
         TRY(sb_database_step(unmet->keep));

@@ -125,7 +125,7 @@ enum sb_code sb_npy_add_header(struct sb_buf *out, const struct sb_npy *npy)
     put_blanks(&header, ALIGNMENT - (header.size + 1) % ALIGNMENT);
     put_text(&header, "\n");
     sb_put_u16((uint8_t *)header.text + PREFIX - 2, (unsigned)(header.size - PREFIX));
-    return sb_buf_add(out, header.text, header.size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(out, header.text, header.size);
 }
 
 enum sb_code sb_npy_row_header(struct sb_npy_row *row, enum sb_dtype dtype, int64_t size)

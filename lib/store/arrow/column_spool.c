@@ -68,8 +68,7 @@ static enum sb_code spill(struct sb_column_spool *spool, struct column *column)
     struct part part = {sb_spool_size(&spool->file), (int64_t)column->memory.size};
 
     TRY(sb_spool_add(&spool->file, column->memory.data, column->memory.size));
-    if (sb_buf_add(&column->parts, &part, sizeof(part)))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&column->parts, &part, sizeof(part)));
     column->in_file += part.size;
     spool->used -= column->memory.size;
     sb_buf_release(&column->memory);
@@ -96,8 +95,7 @@ enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, c
     while (size) {
         size_t run = size < BLOCK ? size : BLOCK;
 
-        if (sb_buf_add(&to->memory, bytes, run))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&to->memory, bytes, run));
         spool->used += run;
         bytes += run;
         size -= run;

@@ -97,9 +97,7 @@ static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_tabl
 {
     struct sb_flat_vector pairs = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_METADATA, 4);
 
-    arrow->pairs = calloc(pairs.count + 1, sizeof(*arrow->pairs));
-    if (!arrow->pairs)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&arrow->pairs, pairs.count + 1));
     arrow->pair_count = pairs.count;
     for (size_t i = 0; i < pairs.count; i++) {
         struct sb_flat_table pair = sb_flat_item_table(&pairs, i);

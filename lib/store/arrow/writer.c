@@ -115,9 +115,7 @@ static enum sb_code set_columns(struct sb_arrow_writer *writer)
 {
     const struct sb_arrow_schema *schema = &writer->schema;
 
-    writer->columns = calloc(schema->column_count + 1, sizeof(*writer->columns));
-    if (!writer->columns)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&writer->columns, schema->column_count + 1));
     for (size_t i = 0; i < schema->column_count; i++) {
         const struct sb_arrow_column *column = &schema->columns[i];
 

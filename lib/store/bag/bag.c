@@ -11,17 +11,14 @@
 static enum sb_code new_bag(struct sb_bag **out, const char *name,
                             const struct sb_bag_options *options)
 {
-    CLEANUP(sb_bag_freep) struct sb_bag *bag = calloc(1, sizeof(*bag));
+    CLEANUP(sb_bag_freep) struct sb_bag *bag = NULL;
 
-    if (!bag)
-        return sb_fail_memory();
+    TRY(SB_NEW(&bag));
     if (options)
         bag->options = *options;
     sb_dictionary_ref(bag->options.dictionary);
     sb_open_files_begin(&bag->open_files, sb_open_files_many());
-    bag->name = strdup(name);
-    if (!bag->name)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&bag->name, name));
     TRY(sb_limit_cache_new(&bag->limit_cache));
     *out = TAKE(bag);
     return SB_OK;
@@ -144,13 +141,9 @@ enum sb_code sb_bag_open_file(struct sb_bag **out, struct sb_file *file, bool na
     TRY(new_bag(&bag, file->name, options));
     bag->file = sb_file_ref(file);
     bag->unnamed = !named;
-    bag->spec.paths = calloc(1, sizeof(*bag->spec.paths));
-    if (!bag->spec.paths)
-        return sb_fail_memory();
+    TRY(SB_NEW(&bag->spec.paths));
     bag->spec.count = 1;
-    bag->spec.paths[0] = strdup(file->name);
-    if (!bag->spec.paths[0])
-        return sb_fail_memory();
+    TRY(sb_copy_text(&bag->spec.paths[0], file->name));
     if (!named && bag->options.limits == SB_LIMITS_SEPARATE)
         return sb_fail(SB_INVALID, "%s: its limits can only be at its tail", file->name);
     TRY(open_all(bag, notify));
@@ -299,8 +292,7 @@ enum sb_code sb_bag_file_settled(struct sb_bag *bag, uint32_t shard)
     if (st.st_size == known->size && st.st_mtim.tv_sec == known->written.tv_sec &&
         st.st_mtim.tv_nsec == known->written.tv_nsec)
         return SB_OK;
-    if (sb_limits_name(path, &limits))
-        return sb_fail_memory();
+    TRY(sb_limits_name(path, &limits));
     if (st.st_size != known->size || access(limits.data, F_OK) == 0)
         return sb_fail(SB_CHANGED, "%s: is written to by another process; try again", path);
     return SB_OK; /* only touched: it is as it was */

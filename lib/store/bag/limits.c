@@ -283,9 +283,8 @@ enum sb_code sb_bag_limits_ahead(struct sb_bag *bag, const int64_t *records, siz
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
     struct ahead ahead = {.bag = bag, .records = records, .count = count};
-    CLEANUP(sb_freep) struct slot *slots = calloc(threads, sizeof(*slots));
+    CLEANUP(sb_freep) struct slot *slots = NULL;
 
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, threads));
     return sb_pipeline_run(&ops, &ahead, slots, sizeof(*slots), threads, threads);
 }

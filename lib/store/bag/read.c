@@ -120,9 +120,7 @@ static enum sb_code find_window(struct sb_bag_reader *reader, struct sb_place pl
 
     *out = window;
     if (!window->limits) {
-        window->limits = malloc((reader->ahead + 1) * sizeof(*window->limits));
-        if (!window->limits)
-            return sb_fail_memory();
+        TRY(sb_alloc(&window->limits, (reader->ahead + 1) * sizeof(*window->limits)));
     } else if (window->shard == place.shard && place.index >= window->first &&
                place.index < window->end) {
         return SB_OK;
@@ -253,8 +251,7 @@ static enum sb_code load_zstd(struct sb_bag_reader *reader, const struct sb_exte
     if (stored_size > ZSTD_compressBound(capacity))
         return too_large();
     sb_buf_clear(stored);
-    if (sb_buf_reserve(stored, stored_size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(stored, stored_size));
     TRY(make_decoder(reader));
     TRY(sb_bag_read(reader, extent->shard, extent->offset, stored->data, stored_size));
     if (sb_decode(reader->decoder, stored->data, stored_size, data, capacity, size))

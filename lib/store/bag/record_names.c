@@ -25,9 +25,7 @@ struct sb_record_names {
 
 static enum sb_code new_names(struct sb_record_names **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     (*out)->step = 1;
     return SB_OK;
 }
@@ -163,8 +161,7 @@ static enum sb_code read_key(struct sb_record_names *names, int64_t number, stru
     size_t good;
     enum sb_code code;
 
-    if (sb_buf_reserve(out, KEY_MAX))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(out, KEY_MAX));
     code = sb_bag_extents(names->reader, place, 1, &extent, &good);
     if (!code)
         code = sb_bag_window_load(&names->window, names->reader, &extent, out->data, KEY_MAX,

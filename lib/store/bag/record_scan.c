@@ -53,8 +53,7 @@ static enum sb_code read_stored(struct sb_record_block *block)
         return SB_OK;
     block->tried = true;
     sb_buf_clear(&block->stored);
-    if (sb_buf_reserve(&block->stored, size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&block->stored, size));
     block->read = !IGNORED(sb_bag_read(block->reader, block->extents[0].shard,
                                        block->extents[0].offset, block->stored.data, size));
     return SB_OK;
@@ -114,8 +113,7 @@ enum sb_code sb_record_block_bytes(struct sb_record_block *block, size_t i, size
         return SB_OK;
     }
     sb_buf_clear(&block->record);
-    if (sb_buf_reserve(&block->record, capacity))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&block->record, capacity));
     *data = block->record.data;
     code = block->read ? sb_bag_decode(block->reader, extent->shard, stored_at(block, i),
                                        (size_t)extent->size, block->record.data, capacity, size)
@@ -251,11 +249,10 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned count = scan->threads > 1 ? scan->threads * SLOTS_PER_THREAD : 1;
-    CLEANUP(end_scanning) struct scanning *scanning = calloc(1, sizeof(*scanning));
+    CLEANUP(end_scanning) struct scanning *scanning = NULL;
     struct sb_scan_slot *slots;
 
-    if (!scanning)
-        return sb_fail_memory();
+    TRY(SB_NEW(&scanning));
     scanning->bag = bag;
     scanning->scan = scan;
     scanning->slot_count = count;
@@ -282,9 +279,8 @@ enum sb_code sb_scan_damaged(struct sb_scan_slot *slot, const struct sb_bag *bag
     struct sb_place place = slot->first;
 
     place.index += (int64_t)i;
-    if (sb_buf_add_format(&slot->damage, "record %" PRId64 ": %s", sb_bag_record_at(bag, place),
-                          sb_error()->text) ||
-        sb_buf_add(&slot->damage, "", 1))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&slot->damage, "record %" PRId64 ": %s", sb_bag_record_at(bag, place),
+                          sb_error()->text));
+    TRY(sb_buf_add(&slot->damage, "", 1));
     return SB_OK;
 }

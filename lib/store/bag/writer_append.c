@@ -115,11 +115,10 @@ static enum sb_code look(struct sb_bag_writer *writer, int64_t size)
 
 enum sb_code sb_bag_append_open(struct sb_bag_writer *writer)
 {
-    struct sb_bag_append *append = calloc(1, sizeof(*append));
+    struct sb_bag_append *append;
     int64_t size = 0;
 
-    if (!append)
-        return sb_fail_memory();
+    TRY(SB_NEW(&append));
     append->fd = -1;
     writer->append = append;
     if (writer->options.shard_records > 0 || writer->options.shard_bytes > 0)

@@ -188,12 +188,11 @@ static enum sb_code write_limits(struct sb_bag_writer *writer, uint32_t shard,
 
 enum sb_code sb_bag_deal_end(struct sb_bag_writer *writer)
 {
-    CLEANUP(sb_freep) int64_t *limits = malloc(LIMIT_RUN * sizeof(*limits));
+    CLEANUP(sb_freep) int64_t *limits = NULL;
     int64_t first = 0;
     size_t size;
 
-    if (!limits)
-        return sb_fail_memory();
+    TRY(sb_alloc(&limits, LIMIT_RUN * sizeof(*limits)));
     TRY(deal_out(writer));
     do {
         int64_t left = writer->records - first;

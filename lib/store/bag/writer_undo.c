@@ -159,8 +159,7 @@ static enum sb_code add_path(struct sb_buf *line, const char *own, const char *o
     if (!there)
         return sb_error()->code;
     name = seen_from(here, there);
-    if (sb_buf_add_format(line, "%zu" COLON "%s" END, strlen(name), name))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(line, "%zu" COLON "%s" END, strlen(name), name));
     return SB_OK;
 }
 
@@ -170,15 +169,13 @@ enum sb_code sb_bag_tie(struct sb_bag_writer *records, struct sb_bag_writer *key
     const char *names = keys->pattern.path, *path = records->pattern.path;
     CLEANUP(sb_buf_release) struct sb_buf line = {0};
 
-    if (sb_buf_add_text(&line, HAS_KEYS))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(&line, HAS_KEYS));
     TRY(add_path(&line, path, names));
     TRY(add_line(records, &line));
     sb_buf_clear(&line);
-    if (sb_buf_add_format(&line, IS_KEYS "%" PRId64 WHEN_END "%" PRId64 WHEN_LIMITS "%" PRId64 IN,
+    TRY(sb_buf_add_format(&line, IS_KEYS "%" PRId64 WHEN_END "%" PRId64 WHEN_LIMITS "%" PRId64 IN,
                           keys->append->new_limits_size, records->append->new_end,
-                          records->append->new_limits_size))
-        return sb_fail_memory();
+                          records->append->new_limits_size));
     TRY(add_path(&line, names, path));
     return add_line(keys, &line);
 }

@@ -106,7 +106,7 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     (void)table;
-    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(out, "%08" PRId64, row);
 }
 
 static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
@@ -207,9 +207,7 @@ static enum sb_code reader_new(const struct sb_table *table, void **out)
     if (!reader)
         return sb_fail_memory();
     reader->beside = beside;
-    reader->bags = calloc(beside->count, sizeof(*reader->bags));
-    if (!reader->bags)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&reader->bags, beside->count));
     for (uint32_t i = 0; i < beside->count; i++)
         TRY(beside->columns[i].bag->ops->reader_new(beside->columns[i].bag, &reader->bags[i]));
     return SB_OK;
@@ -423,13 +421,10 @@ enum sb_code sb_table_of_bags(struct sb_table **out, char *const *specs, size_t 
     *table = (struct sb_table){
         .ops = &beside_ops, .row_word = "item", .numbered = true, .listing = &listing};
     for (size_t i = 0; i < count; i++) {
-        if (sb_buf_add_format(&name, "%s%s", i > 0 ? "+" : "", specs[i]))
-            return sb_fail_memory();
+        TRY(sb_buf_add_format(&name, "%s%s", i > 0 ? "+" : "", specs[i]));
     }
     table->name = beside->name = TAKE(name.data);
-    beside->columns = calloc(count + 1, sizeof(*beside->columns));
-    if (!beside->columns)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&beside->columns, count + 1));
     for (size_t i = 0; i < count; i++)
         TRY(add_column(beside, specs[i], options, notify));
     table->cell_size /= count > 0 ? (int64_t)count : 1;

@@ -37,13 +37,9 @@ enum sb_code sb_cache_open(struct sb_cache **out, const char *const *dirs, size_
         return sb_fail_memory();
     cache->notify = notify;
     (void)pthread_mutex_init(&cache->lock, NULL);
-    cache->dirs = calloc(count + 1, sizeof(*cache->dirs));
-    if (!cache->dirs)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&cache->dirs, count + 1));
     for (size_t i = 0; i < count; i++) {
-        cache->dirs[i] = strdup(dirs[i]);
-        if (!cache->dirs[i])
-            return sb_fail_memory();
+        TRY(sb_copy_text(&cache->dirs[i], dirs[i]));
         TRY(sb_cache_list_segments(cache, cache->dir_count++));
     }
     *out = TAKE(cache);

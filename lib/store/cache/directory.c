@@ -99,9 +99,7 @@ static enum sb_code note_cache(const char *parent, const char *name, struct name
     if (!grown)
         return sb_fail_memory();
     names->all = grown;
-    grown[names->count] = strdup(name);
-    if (!grown[names->count])
-        return sb_fail_memory();
+    TRY(sb_copy_text(&grown[names->count], name));
     names->count++;
     return SB_OK;
 }

@@ -351,9 +351,7 @@ enum sb_code sb_cache_find(struct sb_cache *cache, const struct sb_row_key *keys
     for (size_t i = 0; i < count; i++)
         places[i] = nowhere;
     TRY(wanted_make(&search.wanted, keys, count));
-    search.indexed = calloc(cache->segment_count / 64 + 1, sizeof(*search.indexed));
-    if (!search.indexed)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&search.indexed, cache->segment_count / 64 + 1));
     TRY(read_indexes(&search));
     TRY(check_hints(&search));
     TRY(scan(&search));

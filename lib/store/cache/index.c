@@ -66,9 +66,7 @@ static enum sb_code note_segments(struct index_writer *writer)
     struct sb_cache_segment segment;
 
     writer->segments = sb_cache_segment_count(writer->cache);
-    writer->numbers = calloc((size_t)writer->segments + 1, sizeof(*writer->numbers));
-    if (!writer->numbers)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&writer->numbers, (size_t)writer->segments + 1));
     for (uint32_t i = 0; i < writer->segments; i++) {
         TRY(sb_cache_segment(writer->cache, i, &segment));
         writer->numbers[i] = segment.number;
@@ -125,8 +123,7 @@ static enum sb_code look_again(struct index_writer *writer)
                       now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)))
         return changed(writer);
     /* Are there as many segments as the cache has? Their numbers only grow. */
-    if (sb_buf_add_format(&path, "%s/segments", writer->dir))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&path, "%s/segments", writer->dir));
     dir = opendir(path.data);
     if (!dir)
         return sb_fail_errno(errno, "%s", path.data);

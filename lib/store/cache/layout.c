@@ -164,8 +164,7 @@ enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out)
     struct stat st;
     size_t got;
 
-    if (sb_buf_add_format(out, "%s/" SCHEMA_NAME, dir))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(out, "%s/" SCHEMA_NAME, dir));
     fd = open(out->data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return errno == ENOENT ? sb_fail_errno(errno, "%s", out->data)
@@ -175,8 +174,7 @@ enum sb_code sb_cache_load_schema(const char *dir, struct sb_buf *out)
         return sb_fail(SB_FORMAT, "is not a regular file");
     if (st.st_size >= SCHEMA_MOST)
         return sb_fail(SB_FORMAT, "is larger than any that a cache has");
-    if (sb_buf_reserve(out, SCHEMA_MOST))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(out, SCHEMA_MOST));
     TRY(sb_read_full(fd, out->data, SCHEMA_MOST, &got, SCHEMA_NAME));
     out->size = got;
     out->data[got] = '\0';

@@ -66,10 +66,9 @@ static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_fil
                                const struct sb_cache_map *map, struct sb_buf *columns,
                                const struct sb_cache_layout **out)
 {
-    struct sb_cache_layout *layout = calloc(1, sizeof(*layout));
+    struct sb_cache_layout *layout;
 
-    if (!layout)
-        return sb_fail_memory();
+    TRY(SB_NEW(&layout));
     layout->dir = file->dir;
     if (sb_cache_layout_make(map->arrow, cache->dirs[file->dir], layout)) {
         sb_cache_layout_free(layout);
@@ -182,9 +181,7 @@ enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_ca
         return sb_fail(SB_DAMAGED, "%s: is damaged", file->path);
     if (*out)
         return SB_OK;
-    map = calloc(1, sizeof(*map));
-    if (!map)
-        return sb_fail_memory();
+    TRY(SB_NEW(&map));
     map->segment = segment;
     if (open_map(file, map)) {
         free_map(map);

@@ -17,9 +17,7 @@ struct sb_cache_reader {
 
 enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     (*out)->cache = cache;
     return SB_OK;
 }
@@ -134,8 +132,7 @@ static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, si
         return judge(reader);
     }
     sb_buf_clear(&reader->bools);
-    if (sb_buf_reserve(&reader->bools, (size_t)value.count))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&reader->bools, (size_t)value.count));
     sb_arrow_unpack_bits(&value, (unsigned char *)reader->bools.data);
     out->data = (unsigned char *)reader->bools.data;
     return SB_OK;

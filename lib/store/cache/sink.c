@@ -177,9 +177,8 @@ static enum sb_code write_row(struct cache_sink *cache)
     struct sb_row_key key;
     int64_t bytes = 0;
 
-    if (sb_buf_set(&cache->key, prefix, strlen(prefix)) ||
-        sb_buf_add(&cache->key, cache->item.data, cache->item.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&cache->key, prefix, strlen(prefix)));
+    TRY(sb_buf_add(&cache->key, cache->item.data, cache->item.size));
     key = (struct sb_row_key){cache->key.data, cache->key.size};
     for (size_t i = 0; i < row->count; i++)
         bytes += row->parts[i].array.data_size;
@@ -224,9 +223,8 @@ static enum sb_code take_row(struct cache_sink *cache, struct sb_batch *batch,
     TRY(end_row(cache, batch));
     cache->open = true;
     cache->alone = alone;
-    if (sb_buf_set(&cache->item, alone ? name->array : name->item,
-                   alone ? name->array_size : name->item_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&cache->item, alone ? name->array : name->item,
+                   alone ? name->array_size : name->item_size));
     return SB_OK;
 }
 
@@ -246,8 +244,8 @@ static enum sb_code begin_part(struct row *row, const struct sb_array_name *name
     row->begin = sb_spool_size(&row->bytes);
     row->parts[row->count] = (struct part){
         .name_at = row->names.size, .blob = name->form == SB_FORM_PICKLE, .at = row->begin};
-    if (sb_buf_add(&row->names, name->array, name->array_size) || sb_buf_add(&row->names, "", 1))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&row->names, name->array, name->array_size));
+    TRY(sb_buf_add(&row->names, "", 1));
     return SB_OK;
 }
 
@@ -264,8 +262,7 @@ static enum sb_code end_part(struct row *row)
         return SB_OK;
     }
     sb_buf_clear(&row->head);
-    if (sb_buf_reserve(&row->head, head + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&row->head, head + 1));
     TRY(sb_spool_get(&row->bytes, row->begin, row->head.data, head));
     TRY(sb_npy_parse(&part->array, row->head.data, head));
     values = size - (int64_t)part->array.header_size;

@@ -162,8 +162,7 @@ static enum sb_code next_live_row(struct cache_source *source)
         if (source->only != SB_CACHE_NOWHERE && row->place.segment != source->only)
             return SB_END;
     } while (row->superseded);
-    if (sb_buf_set(&source->key, row->key.text, row->key.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&source->key, row->key.text, row->key.size));
     source->next_part = 0;
     if (source->entered != row->place.segment) {
         if (source->entered != SB_CACHE_NOWHERE)
@@ -326,11 +325,10 @@ static enum sb_code stream_values(struct cache_loader *loader, const struct sb_m
                                   const struct part *part, sb_each_block *each, void *context,
                                   struct sb_events *events)
 {
-    CLEANUP(sb_freep) void *block = malloc(BLOCK);
+    CLEANUP(sb_freep) void *block = NULL;
     size_t size;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK));
     for (int64_t at = 0; at < part->size; at += (int64_t)size) {
         size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
         if (copy_values(loader, member, part, at, size, block))
@@ -371,12 +369,11 @@ static enum sb_code open_source(struct sb_source **out, struct sb_cache *cache, 
 {
     CLEANUP(sb_cache_freep) struct sb_cache *own_cache = own ? cache : NULL;
     CLEANUP(sb_source_freep) struct sb_source *base = NULL;
-    struct cache_source *source = calloc(1, sizeof(*source));
+    struct cache_source *source;
     struct sb_cache_segment segment;
     int64_t rows, live;
 
-    if (!source)
-        return sb_fail_memory();
+    TRY(SB_NEW(&source));
     *source = (struct cache_source){
         .base = {.ops = &cache_ops, .name = name, .loads = true},
         .notify = notify,

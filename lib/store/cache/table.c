@@ -132,8 +132,7 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
     struct sb_row_key key;
 
     TRY(key_of(of(table), row, &key));
-    if (sb_buf_add(out, key.text, key.size))
-        return sb_fail_memory();
+    TRY(sb_buf_add(out, key.text, key.size));
     return SB_OK;
 }
 
@@ -319,8 +318,7 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
     size_t head;
 
     TRY(look(reader, &cell->cell, false, &value, &head));
-    if (sb_buf_reserve(&reader->block, BLOCK))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&reader->block, BLOCK));
     if (head > 0)
         TRY(each(each_context, reader->head.data, head));
     for (int64_t at = 0; at < value.array.data_size;) {
@@ -495,9 +493,7 @@ enum sb_code sb_table_open_cache(struct sb_table **out, struct sb_input *input,
     }
     if (segment.damaged)
         return sb_fail(SB_FORMAT, "%s: no segment of this cache can be read", input->path);
-    table = calloc(1, sizeof(*table));
-    if (!table)
-        return sb_fail_memory();
+    TRY(SB_NEW(&table));
     table->base = (struct sb_table){.ops = &cache_ops,
                                     .name = input->path,
                                     .row_word = "key",

@@ -70,8 +70,7 @@ enum sb_code sb_cache_writer_begin_row(struct sb_cache_writer *writer,
                                        const struct sb_row_key *key, int64_t bytes,
                                        const size_t **order)
 {
-    if (sb_buf_set(&writer->key, key->text, key->size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&writer->key, key->text, key->size));
     if (!sb_is_utf8(key->text, key->size))
         return sb_fail(SB_INVALID, "%s: is not UTF-8, which a key of a cache must be; rename it",
                        writer->key.data);

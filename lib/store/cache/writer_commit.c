@@ -186,8 +186,7 @@ static enum sb_code exchange_in_steps(const struct sb_cache_writer *writer, cons
 /* Replaces old by the name that the old one then has. */
 static enum sb_code exchange(const struct sb_cache_writer *writer, struct sb_buf *old)
 {
-    if (sb_buf_set(old, writer->work.data, writer->work.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(old, writer->work.data, writer->work.size));
     if (renameat2(AT_FDCWD, writer->work.data, AT_FDCWD, writer->path, RENAME_EXCHANGE) == 0)
         return SB_OK;
     if (errno != EINVAL && errno != ENOSYS)

@@ -22,7 +22,7 @@
 enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name)
 {
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s/%s", directory, name) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(out, "%s/%s", directory, name);
 }
 
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
@@ -31,9 +31,8 @@ enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int
     const char *end = final || !writer->existing ? "" : SB_CACHE_TEMPORARY;
 
     sb_buf_clear(out);
-    if (sb_buf_add_format(out, "%s/segments/segment_%06" PRId64 ".arrow%s", writer->work.data,
-                          writer->base + segment, end))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(out, "%s/segments/segment_%06" PRId64 ".arrow%s", writer->work.data,
+                          writer->base + segment, end));
     return SB_OK;
 }
 
@@ -316,8 +315,7 @@ enum sb_code sb_cache_writer_prepare(struct sb_cache_writer *writer)
         TRY(sb_cache_join(&segments, writer->work.data, "segments"));
         return make_directory(segments.data, writer);
     }
-    if (sb_buf_add_text(&writer->work, writer->path))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(&writer->work, writer->path));
     TRY(take_segments(writer));
     return take_form(writer);
 }

@@ -602,9 +602,7 @@ enum sb_code sb_codec_new(struct sb_codec **out, const struct sb_codec_options *
 
     *out = NULL;
     TRY(sb_codec_check_level(options->kind, options->level));
-    codec = calloc(1, sizeof(*codec));
-    if (!codec)
-        return sb_fail_memory();
+    TRY(SB_NEW(&codec));
     codec->ops = options->compress ? &compressors[options->kind] : &decompressors[options->kind];
     codec->format = &formats[options->kind];
     codec->level = options->level ? options->level : codec->format->usual;

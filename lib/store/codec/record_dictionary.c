@@ -19,8 +19,7 @@ enum sb_code sb_dictionary_new(struct sb_dictionary **out, const void *data, siz
     if (!dictionary)
         return sb_fail_memory();
     atomic_init(&dictionary->holders, 1);
-    if (sb_buf_set(&dictionary->bytes, data, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&dictionary->bytes, data, size));
     dictionary->decoding = ZSTD_createDDict(dictionary->bytes.data, size);
     if (!dictionary->decoding)
         return sb_fail(SB_FORMAT, "is no zstd dictionary, though it begins as one");
@@ -33,8 +32,7 @@ static enum sb_code read_whole(int fd, struct sb_buf *out, const char *path)
     size_t got;
 
     do {
-        if (sb_buf_reserve(out, DICTIONARY_BLOCK))
-            return sb_fail_memory();
+        TRY(sb_buf_reserve(out, DICTIONARY_BLOCK));
         TRY(sb_read_full(fd, out->data + out->size, DICTIONARY_BLOCK, &got, path));
         out->size += got;
         if (out->size > DICTIONARY_MAX)

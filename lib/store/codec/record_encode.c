@@ -76,9 +76,7 @@ static enum sb_code prepare(struct sb_encoder *encoder, size_t kind)
         return SB_OK;
     parameters = ZSTD_getCParams(encoder->level, size > 0 ? 0 : sizes[kind], size);
     needed = ZSTD_estimateCDictSize_advanced(size, parameters, ZSTD_dlm_byCopy);
-    prepared->space = malloc(needed);
-    if (!prepared->space)
-        return sb_fail_memory();
+    TRY(sb_alloc(&prepared->space, needed));
     prepared->dictionary = ZSTD_initStaticCDict(prepared->space, needed, bytes, size,
                                                 ZSTD_dlm_byCopy, ZSTD_dct_auto, parameters);
     return prepared->dictionary ? SB_OK : sb_fail(SB_FORMAT, "the dictionary is damaged");
@@ -111,9 +109,7 @@ enum sb_code sb_encoder_new(struct sb_encoder **out, struct sb_dictionary *dicti
     if (level < ZSTD_minCLevel() || level > ZSTD_maxCLevel())
         return sb_fail(SB_INVALID, "zstd has no level %d; they go up to %d", level,
                        ZSTD_maxCLevel());
-    encoder = calloc(1, sizeof(*encoder));
-    if (!encoder)
-        return sb_fail_memory();
+    TRY(SB_NEW(&encoder));
     encoder->level = level;
     TRY(set_up(encoder, dictionary));
     *out = TAKE(encoder);

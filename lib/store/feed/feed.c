@@ -197,10 +197,9 @@ unsigned sb_feed_layers(const struct sb_feed *feed)
 static enum sb_code put_back(struct sb_feed *feed, const void *data, size_t size)
 {
     size_t rest = feed->held_size - feed->held_used;
-    char *held = malloc(size + rest + 1);
+    char *held;
 
-    if (!held)
-        return sb_fail_memory();
+    TRY(sb_alloc(&held, size + rest + 1));
     if (size > 0)
         memcpy(held, data, size);
     if (rest > 0)
@@ -235,11 +234,10 @@ static enum sb_code peek(struct sb_feed *feed)
 /* Reads to the end, or with past_zeros to the first byte that is no zero, which comes again. */
 static enum sb_code drain(struct sb_feed *feed, bool past_zeros)
 {
-    CLEANUP(sb_freep) char *buffer = malloc(SB_FEED_BUFFER);
+    CLEANUP(sb_freep) char *buffer = NULL;
     size_t got = 0, zeros = 0;
 
-    if (!buffer)
-        return sb_fail_memory();
+    TRY(sb_alloc(&buffer, SB_FEED_BUFFER));
     while (zeros == got) {
         TRY(sb_feed_fill(feed, buffer, SB_FEED_BUFFER, &got));
         zeros = past_zeros ? 0 : got;

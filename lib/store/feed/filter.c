@@ -151,11 +151,10 @@ static void free_filter(struct sb_feed *base)
 enum sb_code sb_feed_filter(struct sb_feed **out, struct sb_feed *from, enum sb_filter_kind kind)
 {
     static const struct sb_feed_ops ops = {.fill = fill_filter, .free = free_filter};
-    struct filter_feed *feed = calloc(1, sizeof(*feed));
+    struct filter_feed *feed;
     int code = ARCHIVE_FILTER_NONE, result = ARCHIVE_FATAL;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->base = sb_feed_on(&ops, from);
     for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
         if (codes[i].kind == kind) {

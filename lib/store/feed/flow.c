@@ -178,9 +178,7 @@ enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
     TRY(sb_feed_open(&flow->feed, input, options, &flow->watch));
     flow->more_threads = options->threads > 1;
     for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++) {
-        flow->blocks[i].data = malloc(SB_FLOW_BLOCK);
-        if (!flow->blocks[i].data)
-            return sb_fail_memory();
+        TRY(sb_alloc(&flow->blocks[i].data, SB_FLOW_BLOCK));
     }
     if (sb_flow_filters(flow)) {
         pthread_mutex_init(&flow->lock, NULL);

@@ -155,10 +155,9 @@ enum sb_code sb_feed_gzip(struct sb_feed **out, struct sb_feed *from,
                           const struct sb_part_past *past)
 {
     static const struct sb_feed_ops ops = {.fill = fill_gzip, .free = free_gzip};
-    struct gzip_feed *feed = calloc(1, sizeof(*feed));
+    struct gzip_feed *feed;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->base = sb_feed_on(&ops, from);
     feed->any = past && past->any;
     if (inflateInit2(&feed->stream, GZIP_ONLY) != Z_OK ||

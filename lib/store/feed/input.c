@@ -140,10 +140,9 @@ enum sb_code sb_feed_input(struct sb_feed **out, const struct sb_input *input,
                            struct sb_feed_watch *watch)
 {
     static const struct sb_feed_ops ops = {fill_input, skip_input, input_is_ready, free_input};
-    struct input_feed *feed = calloc(1, sizeof(*feed));
+    struct input_feed *feed;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->base = (struct sb_feed){.ops = &ops, .name = input->name, .watch = watch};
     feed->input = input;
     feed->from = input->section ? input->section->from : NULL;

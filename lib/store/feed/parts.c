@@ -472,10 +472,9 @@ enum sb_code sb_feed_parts(struct sb_feed **out, struct sb_feed *from,
                            const struct sb_parts_format *format, unsigned threads)
 {
     static const struct sb_feed_ops ops = {.fill = fill_parts, .free = free_parts};
-    struct parts_feed *feed = calloc(1, sizeof(*feed));
+    struct parts_feed *feed;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->threads = threads < THREADS_MAX ? threads : THREADS_MAX;
     feed->unit_count = feed->threads + 2;
     feed->units = calloc(feed->unit_count, sizeof(*feed->units));

@@ -289,10 +289,9 @@ enum sb_code sb_feed_streams(struct sb_feed **out, struct sb_feed *from, enum sb
                              unsigned threads)
 {
     static const struct sb_feed_ops ops = {.fill = fill_stream, .free = free_stream};
-    struct stream_feed *feed = calloc(1, sizeof(*feed));
+    struct stream_feed *feed;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->base = sb_feed_on(&ops, from);
     feed->format = formats;
     while (feed->format->kind != kind)

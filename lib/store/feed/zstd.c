@@ -124,11 +124,10 @@ enum sb_code sb_feed_zstd(struct sb_feed **out, struct sb_feed *from,
 {
     static const struct sb_feed_ops ops = {.fill = fill_zstd, .free = free_zstd};
     const ZSTD_bounds logs = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
-    struct zstd_feed *feed = calloc(1, sizeof(*feed));
+    struct zstd_feed *feed;
     int log = logs.lowerBound;
 
-    if (!feed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&feed));
     feed->base = sb_feed_on(&ops, from);
     feed->between = past && past->any;
     feed->context = ZSTD_createDCtx();

@@ -96,7 +96,7 @@ enum sb_filter_kind sb_framing_filter(const char *path)
 
 static enum sb_code add(struct sb_buf *out, const void *data, size_t size)
 {
-    return sb_buf_add(out, data, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(out, data, size);
 }
 
 /* What comes before a record */
@@ -162,7 +162,7 @@ static enum sb_code add_json(struct sb_buf *out, const struct sb_framed *record)
         return sb_fail_memory();
     if (record->name)
         TRY(add_json_text(out, record->name));
-    return sb_buf_add_text(out, ",\"data\":\"") ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_text(out, ",\"data\":\"");
 }
 
 static const char *name_of(const struct sb_framed *record)
@@ -178,9 +178,8 @@ static enum sb_code add_batch(const struct sb_framer *framer, struct sb_buf *out
     if (framer->line_end && strchr(name, framer->line_end))
         return sb_fail(SB_INVALID, "its name holds a newline, which ends a name in batch; "
                                    "choose jsonl or tar");
-    if (sb_buf_add_format(out, "%s %" PRId64, name, record->size) ||
-        sb_buf_add_char(out, framer->line_end))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(out, "%s %" PRId64, name, record->size));
+    TRY(sb_buf_add_char(out, framer->line_end));
     return SB_OK;
 }
 
@@ -197,8 +196,7 @@ static enum sb_code add_tar(struct sb_framer *framer, struct sb_buf *out,
         member.entry.has &= ~(unsigned)SB_HAS_MODE;
     member.entry.type = SB_FILE;
     member.entry.size = record->size;
-    if (sb_naming_clean(name, strlen(name), false, &framer->name, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(name, strlen(name), false, &framer->name, &problem));
     if (problem)
         return sb_fail(SB_INVALID, "its name %s, which no file may have; choose jsonl", problem);
     member.entry.path = framer->name.data;
@@ -252,8 +250,7 @@ static enum sb_code add_base64(struct sb_framer *framer, struct sb_buf *out, con
     while (size > 0) {
         size_t part = size < ENCODED_AT_ONCE ? size : ENCODED_AT_ONCE;
 
-        if (sb_buf_reserve(out, SB_BASE64_CAPACITY(part)))
-            return sb_fail_memory();
+        TRY(sb_buf_reserve(out, SB_BASE64_CAPACITY(part)));
         out->size += sb_base64_encode(&framer->base64, data, part, out->data + out->size);
         out->data[out->size] = '\0';
         data += part;

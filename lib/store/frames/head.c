@@ -102,8 +102,7 @@ static enum sb_code read_line(struct sb_frame_reader *reader, struct sb_buf *lin
         size = end ? (size_t)(end - in->at) : in->size;
         if (size > BATCH_LINE_MAX - line->size)
             return sb_frame_damaged(reader, "has no line NAME SIZE before it");
-        if (sb_buf_add(line, in->at, size))
-            return sb_fail_memory();
+        TRY(sb_buf_add(line, in->at, size));
         sb_frame_input_pass(in, size + (end != NULL));
     }
     return SB_OK;

@@ -104,7 +104,7 @@ static enum sb_code put(struct text *text, const char *data, size_t size)
         return SB_OK;
     if (size > TEXT_MAX - text->kept->size)
         return refuse("has a name of more than 64 KiB");
-    return sb_buf_add(text->kept, data, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(text->kept, data, size);
 }
 
 /* Control characters occur there only as escapes; in base64 they are wrong anyway. */

@@ -232,9 +232,7 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
         return sb_sink_open_tar(out, options);
-    frames = calloc(1, sizeof(*frames));
-    if (!frames)
-        return sb_fail_memory();
+    TRY(SB_NEW(&frames));
     sink = &frames->sink;
     *sink = (struct sb_sink){.ops = &frames_ops, .any_names = true};
     frames->framing = framing;

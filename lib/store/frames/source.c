@@ -71,9 +71,7 @@ static enum sb_code open_frames(struct sb_source **out, struct sb_input *input,
     *out = NULL;
     if (framing == SB_FRAMING_TAR)
         return sb_source_open_tar(out, input, options, notify);
-    source = calloc(1, sizeof(*source));
-    if (!source)
-        return sb_fail_memory();
+    TRY(SB_NEW(&source));
     base = &source->base;
     *base = (struct sb_source){
         .ops = &ops,

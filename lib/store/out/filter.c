@@ -166,9 +166,7 @@ static enum sb_code make_codec(struct sb_outfilter *filter,
                                      .level = options->level,
                                      .threads = options->threads ? options->threads : 1};
 
-    filter->out = malloc(SB_CODEC_CAPACITY);
-    if (!filter->out)
-        return sb_fail_memory();
+    TRY(sb_alloc(&filter->out, SB_CODEC_CAPACITY));
     TRY(sb_codec_new(&filter->codec, &codec));
     return sb_codec_begin(filter->codec, -1);
 }
@@ -180,17 +178,13 @@ enum sb_code sb_outfilter_open(struct sb_outfilter **out,
 
     *out = NULL;
     TRY(sb_codec_check_level(options->kind, options->level));
-    filter = calloc(1, sizeof(*filter));
-    if (!filter)
-        return sb_fail_memory();
+    TRY(SB_NEW(&filter));
     filter->each = options->each;
     filter->context = options->context;
     pthread_mutex_init(&filter->mutex, NULL);
     pthread_cond_init(&filter->changed, NULL);
     for (size_t i = 0; i < BLOCKS; i++) {
-        filter->blocks[i].data = malloc(BLOCK_BYTES);
-        if (!filter->blocks[i].data)
-            return sb_fail_memory();
+        TRY(sb_alloc(&filter->blocks[i].data, BLOCK_BYTES));
     }
     TRY(sb_part_size(options->kind, options->level) > 0 ? sb_parts_new(&filter->parts, options)
                                                         : make_codec(filter, options));

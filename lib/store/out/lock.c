@@ -98,9 +98,7 @@ enum sb_code sb_out_lock_take(struct sb_out_lock *lock, const char *path, const 
     enum sb_code code = SB_OK;
 
     lock->fd = -1;
-    lock->path = strdup(path);
-    if (!lock->path)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&lock->path, path));
     for (int i = 0; code == SB_OK && lock->fd < 0 && i < TRIES; i++)
         code = try(path, &lock->fd, &lock->made, name);
     if (code == SB_OK && lock->fd < 0)

@@ -139,9 +139,7 @@ enum sb_code sb_outfile_open(struct sb_outfile **out, const struct sb_stream_sin
     file->fd = file->temporary.fd = -1;
     file->force = options->force;
     file->dry_run = options->dry_run;
-    file->name = strdup(standard ? "standard output" : options->path);
-    if (!file->name)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&file->name, standard ? "standard output" : options->path));
     TRY(open_target(file, options));
     TRY(sb_outbuf_begin(&file->out, file->fd, file->name, file->temporary.path, 0));
     if (options->filter != SB_FILTER_NONE)

@@ -176,9 +176,7 @@ enum sb_code sb_parts_finish(struct sb_parts *parts)
 
 static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
 {
-    parts->workers = calloc(parts->options.threads, sizeof(*parts->workers));
-    if (!parts->workers)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&parts->workers, parts->options.threads));
     for (unsigned i = 0; i < parts->options.threads; i++) {
         struct worker *worker = &parts->workers[i];
 
@@ -208,13 +206,9 @@ enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_outfilter_optio
     parts->options.threads = threads;
     parts->count = threads > 1 ? threads + 1 : 1;
     capacity = sb_part_capacity(options->kind, options->level);
-    parts->ring = calloc(parts->count, sizeof(*parts->ring));
-    if (!parts->ring)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&parts->ring, parts->count));
     for (unsigned i = 0; i < parts->count; i++) {
-        parts->ring[i].data = malloc(capacity);
-        if (!parts->ring[i].data)
-            return sb_fail_memory();
+        TRY(sb_alloc(&parts->ring[i].data, capacity));
     }
     TRY(make_workers(parts, capacity));
     *out = TAKE(parts);

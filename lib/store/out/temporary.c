@@ -18,9 +18,7 @@ enum sb_code sb_out_hide(const char *path, const char *suffix, struct sb_buf *ou
     const char *name = sb_base_name(path);
 
     sb_buf_clear(out);
-    return sb_buf_add_format(out, "%.*s.%s%s", (int)(name - path), path, name, suffix)
-               ? sb_fail_memory()
-               : SB_OK;
+    return sb_buf_add_format(out, "%.*s.%s%s", (int)(name - path), path, name, suffix);
 }
 
 /* The number of bytes of the name that fit there, no character cut in two. */

@@ -198,8 +198,7 @@ static enum sb_code number_file(struct samples *samples, const struct sb_entry *
     if (samples->name.size == size && memcmp(samples->name.data, entry->path, size) == 0)
         return SB_OK;
     sb_buf_clear(&samples->seen);
-    if (sb_buf_set(&samples->name, entry->path, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&samples->name, entry->path, size));
     sqlite3_bind_int64(samples->add, 1, samples->count);
     sqlite3_bind_blob(samples->add, 2, samples->name.data, (int)size, SQLITE_STATIC);
     TRY(sb_database_step(samples->add));
@@ -219,9 +218,8 @@ static enum sb_code take_file(struct samples *samples, const struct sb_entry *en
         return SB_OK;
     }
     TRY(number_file(samples, entry, size));
-    if (sb_sample_extension(&samples->seen, entry->path + size, entry->path_size - size, &at,
-                            &again))
-        return sb_fail_memory();
+    TRY(sb_sample_extension(&samples->seen, entry->path + size, entry->path_size - size, &at,
+                            &again));
     if (again)
         sb_sample_report_twice(samples->notify, entry->path, samples->seen.data + at);
     if (count_file(samples, samples->seen.data + at, entry->path_size - size, entry->size))
@@ -385,9 +383,7 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
     struct samples *samples = of(table);
 
     TRY(look_at(samples, row));
-    return sb_buf_add(out, samples->name.data, samples->name.size - has_stem(samples))
-               ? sb_fail_memory()
-               : SB_OK;
+    return sb_buf_add(out, samples->name.data, samples->name.size - has_stem(samples));
 }
 
 static enum sb_code describe_row(struct sb_table *table, int64_t row, struct sb_facts *facts)

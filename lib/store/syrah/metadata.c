@@ -199,9 +199,7 @@ static int compare_names(const void *a, const void *b, void *context)
 
 static enum sb_code sort_names(struct sb_syrah *syrah)
 {
-    syrah->by_name = calloc((size_t)syrah->count + 1, sizeof(*syrah->by_name));
-    if (!syrah->by_name)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&syrah->by_name, (size_t)syrah->count + 1));
     for (uint32_t i = 0; i < syrah->count; i++)
         syrah->by_name[i] = i;
     qsort_r(syrah->by_name, syrah->count, sizeof(*syrah->by_name), compare_names, syrah->arrays);

@@ -38,10 +38,9 @@ void sb_syrah_set_free(struct sb_syrah_set *set)
 
 static enum sb_code set_new(struct sb_syrah_set **out, const char *name, size_t files)
 {
-    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = calloc(1, sizeof(*set));
+    CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
 
-    if (!set)
-        return sb_fail_memory();
+    TRY(SB_NEW(&set));
     set->name = strdup(name);
     set->files = calloc(files, sizeof(*set->files));
     if (!set->name || !set->files)
@@ -61,9 +60,7 @@ static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *fi
             SB_INVALID,
             "%s: has more arrays than %s: only files of the same arrays are one sequence",
             sb_syrah_name(other), sb_syrah_name(first));
-    file->arrays = calloc(count ? count : 1, sizeof(*file->arrays));
-    if (!file->arrays)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&file->arrays, count ? count : 1));
     for (uint32_t i = 0; i < count; i++) {
         const struct sb_syrah_array *array = sb_syrah_array(first, i);
         int64_t found = sb_syrah_find(other, array->name, strlen(array->name));

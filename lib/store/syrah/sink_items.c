@@ -107,8 +107,7 @@ static enum sb_code enter_item(struct sb_syrah_items *items, struct sb_item *ite
         memcmp(items->item.data, name.item, name.item_size) == 0)
         return SB_OK;
     TRY(end_item(items));
-    if (sb_buf_set(&items->item, name.item, name.item_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&items->item, name.item, name.item_size));
     if (!item->member.numbered && !is_number(items))
         item->member.has |= SB_KEEPS_ITEM_NAME;
     return SB_OK;
@@ -197,8 +196,7 @@ static enum sb_code feed(void *context, const void *data, size_t size)
         return SB_OK;
     if (items->begun)
         return feed_values(items, data, size);
-    if (sb_buf_add(&items->head, data, size))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&items->head, data, size));
     return items->head.size < SB_NPY_HEADER_MOST ? SB_OK : begin_values(items, piece->item);
 }
 

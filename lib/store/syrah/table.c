@@ -67,7 +67,7 @@ static int64_t find(struct sb_table *table, const char *name, size_t size)
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
 {
     (void)table;
-    return sb_buf_add_format(out, "%08" PRId64, row) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(out, "%08" PRId64, row);
 }
 
 static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_table_part *out)
@@ -226,8 +226,7 @@ static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_
     size_t header;
 
     TRY(make_header(reader, cell, &header));
-    if (sb_buf_reserve(&reader->block, BLOCK))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&reader->block, BLOCK));
     if (header > 0)
         TRY(each(each_context, reader->row.header.data, header));
     while (left.size > 0) {

@@ -47,9 +47,8 @@ enum sb_code sb_cpio_links_hold(struct sb_cpio_links *links, const struct sb_mem
                        "%s: too many hard links come before their bytes; unpack it with cpio",
                        member->entry.path);
     item.name_at = links->names.size;
-    if (sb_buf_add(&links->names, member->entry.path, member->entry.path_size + 1) ||
-        sb_buf_add(&links->items, &item, sizeof(item)))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&links->names, member->entry.path, member->entry.path_size + 1));
+    TRY(sb_buf_add(&links->items, &item, sizeof(item)));
     links->live++;
     return SB_OK;
 }
@@ -70,7 +69,7 @@ enum sb_code sb_cpio_links_begin(struct sb_cpio_links *links, struct sb_cpio_ino
         return SB_OK;
     links->inode = inode;
     links->giving = true;
-    return sb_buf_set(&links->first, name, strlen(name)) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(&links->first, name, strlen(name));
 }
 
 void sb_cpio_links_begin_all(struct sb_cpio_links *links)
@@ -110,7 +109,6 @@ enum sb_code sb_cpio_links_give(struct sb_cpio_links *links, struct sb_member *m
     }
     links->giving = true;
     links->inode = item->inode;
-    if (sb_buf_set(&links->first, member->entry.path, member->entry.path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&links->first, member->entry.path, member->entry.path_size));
     return SB_OK;
 }

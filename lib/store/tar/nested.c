@@ -78,9 +78,8 @@ static enum sb_code begin(struct nested *nested, struct sb_member *member,
         .depth = nested->input->section ? nested->input->section->depth + 1 : 1,
     };
     sb_buf_clear(&nested->name);
-    if (sb_buf_add_format(&nested->name, "%s: %s", nested->input->name, entry->path) ||
-        sb_buf_set(&nested->dir, entry->path, sb_container_base_size(entry->path)))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&nested->name, "%s: %s", nested->input->name, entry->path));
+    TRY(sb_buf_set(&nested->dir, entry->path, sb_container_base_size(entry->path)));
     nested->tar = (struct sb_input){
         .path = nested->input->path,
         .name = nested->name.data,

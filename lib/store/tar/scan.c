@@ -290,9 +290,7 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
     *out = NULL;
     if (!scan)
         return sb_fail_memory();
-    scan->window = malloc((size_t)EXTENSION_MAX);
-    if (!scan->window)
-        return sb_fail_memory();
+    TRY(sb_alloc(&scan->window, (size_t)EXTENSION_MAX));
     scan->base = (struct sb_source){.ops = &ops, .name = input->name};
     scan->file = input->file;
     scan->wanted = wanted;

@@ -237,7 +237,7 @@ static enum sb_code add_map(struct large *large, struct sb_batch *batch, struct 
     TRY(sb_tar_map_write(&large->map, &text));
     large->size = large->map.stored;
     TRY(sb_tar_add_sparse_header(header, &item->member, (int64_t)text.size + large->size));
-    return sb_buf_add(header, text.data, text.size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(header, text.data, text.size);
 }
 
 static enum sb_code stream_large(struct large *large, struct sb_batch *batch, struct sb_item *item)

@@ -314,8 +314,8 @@ static enum sb_code more_of_rest(struct tar_source *source)
         source->block_size = left_size + size;
         if (left_size == 0)
             continue;
-        if (sb_buf_set(&source->rest, left, left_size) || sb_buf_add(&source->rest, data, size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&source->rest, left, left_size));
+        TRY(sb_buf_add(&source->rest, data, size));
         source->block = source->rest.data;
     }
     return SB_OK;
@@ -815,8 +815,7 @@ static enum sb_code take_dump(struct tar_source *source, struct sb_member *membe
         return SB_OK;
     if (header)
         list = sb_tar_dump(header, size, &list_size);
-    if (sb_buf_set(&source->dump, list ? list : "", list_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&source->dump, list ? list : "", list_size));
     while (header && !list && result == ARCHIVE_OK && source->dump.size <= DUMP_MAX) {
         result = archive_read_data_block(source->archive, &data, &got, &offset);
         if (result == ARCHIVE_OK && sb_buf_add(&source->dump, data, got))

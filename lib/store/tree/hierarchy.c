@@ -57,15 +57,13 @@ static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t
                          struct sb_listing **out)
 {
     struct tree_hierarchy *own = (struct tree_hierarchy *)hierarchy;
-    CLEANUP(close_listingp) struct sb_listing *listing = calloc(1, sizeof(*listing));
+    CLEANUP(close_listingp) struct sb_listing *listing = NULL;
     CLEANUP(sb_closep) int fd = -1;
     int dir_fd;
 
-    if (!listing)
-        return sb_fail_memory();
+    TRY(SB_NEW(&listing));
     listing->dir_size = size;
-    if (sb_buf_set(&listing->path, dir, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&listing->path, dir, size));
     TRY(sb_walk_to(&own->walk, dir, size, SB_WALK_NO_MAKING, &dir_fd));
     fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -95,9 +93,9 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
         }
         if (!S_ISDIR(st.st_mode) && sb_own_files_is_one(own->own, fd, name, &st, false))
             continue;
-        if ((listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/')) ||
-            sb_buf_add_text(&listing->path, name))
+        if (listing->dir_size > 0 && sb_buf_add_char(&listing->path, '/'))
             return sb_fail_memory();
+        TRY(sb_buf_add_text(&listing->path, name));
         *child = (struct sb_child){
             .entry = sb_tree_entry_of(&st),
             .special = sb_special_word(st.st_mode),
@@ -175,9 +173,7 @@ enum sb_code sb_hierarchy_open_tree(struct sb_hierarchy **out, const char *dir,
     *out = NULL;
     if (root < 0)
         return sb_fail_errno(errno, "%s", dir);
-    own = malloc(sizeof(*own));
-    if (!own)
-        return sb_fail_memory();
+    TRY(sb_alloc(&own, sizeof(*own)));
     *own = (struct tree_hierarchy){.hierarchy.ops = &tree_ops, .root = root, .own = own_files};
     sb_walk_init(&own->walk, TAKE_FD(root));
     *out = &own->hierarchy;

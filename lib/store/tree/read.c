@@ -330,13 +330,12 @@ static enum sb_code feed(struct sb_member *member, const struct opened *file, ch
 enum sb_code sb_tree_stream(const struct sb_tree_read *how, struct sb_member *member,
                             sb_each_block *each, void *context, struct sb_events *events)
 {
-    CLEANUP(sb_freep) char *block = malloc(BLOCK);
+    CLEANUP(sb_freep) char *block = NULL;
     int64_t promised = member->entry.size;
     struct opened file;
     enum sb_code code;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK));
     /* A link that was left for later because it did not fit. */
     if (member->entry.type == SB_LINK) {
         TRY(load_link(how, member, block, BLOCK, events));

@@ -140,8 +140,7 @@ static enum sb_code fill(void *context, void *filled)
         if (code)
             break;
         item->path_at = slot->paths.size;
-        if (sb_buf_add(&slot->paths, item->entry.path, item->entry.path_size + 1))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&slot->paths, item->entry.path, item->entry.path_size + 1));
         slot->count++;
     }
     for (size_t i = 0; i < slot->count; i++)
@@ -195,11 +194,10 @@ static enum sb_code sweep_dirs(struct sb_tree_sink *sink, const struct steps *st
                                                                 : sink->options.threads;
     unsigned count = threads > 1 ? 2 * threads : 1;
     struct sweep sweep = {.sink = sink, .steps = steps};
-    struct slot *slots = calloc(count, sizeof(*slots));
+    struct slot *slots;
     enum sb_code code;
 
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, count));
     code = sb_pipeline_run(&ops, &sweep, slots, sizeof(*slots), count, threads);
     for (unsigned i = 0; i < count; i++)
         sb_buf_release(&slots[i].paths);
@@ -236,8 +234,7 @@ enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_e
         .path_at = wave->paths.size,
         .depth = sb_name_depth(entry->path, entry->path_size) + 1,
     };
-    if (sb_buf_add(&wave->paths, entry->path, entry->path_size + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&wave->paths, entry->path, entry->path_size + 1));
     wave->count++;
     return wave->count == WAVE_MAX ? sb_tree_make_wave(sink) : SB_OK;
 }

@@ -110,8 +110,7 @@ static enum sb_code claim_parent(struct sb_tree_names *names, const char *name, 
         (parent == 0 || memcmp(names->parent.data, name, parent) == 0))
         return SB_OK;
     names->parent_known = false;
-    if (sb_buf_set(&names->parent, name, parent))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&names->parent, name, parent));
     TRY(claim_directories(names, name, parent, &names->parent_blocked));
     names->parent_known = true;
     return SB_OK;

@@ -319,8 +319,7 @@ static enum sb_code begin_part(struct sb_tree_sink *sink, struct sb_tree_part *p
     part->failed = part->left = false;
     if (entry->type == SB_LINK)
         return sb_fail(SB_INVALID, "a link whose target is longer than %d bytes", LINK_MAX_SIZE);
-    if (sb_buf_set(&part->path, path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&part->path, path, entry->path_size));
     sb_target_attributes(&sink->target, entry, sink->options.preserve, &part->attributes);
     /* The newcomer keeps its name beyond this batch. */
     entry->path = part->path.data;
@@ -377,11 +376,10 @@ static bool links_are_missing(void)
 
 static enum sb_code copy_bytes(int from, struct writing *writing)
 {
-    CLEANUP(sb_freep) char *block = malloc(COPY_BLOCK);
+    CLEANUP(sb_freep) char *block = NULL;
     size_t got = COPY_BLOCK;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, COPY_BLOCK));
     while (got == COPY_BLOCK) {
         TRY(sb_read_full(from, block, COPY_BLOCK, &got, "what it links to"));
         TRY(write_block(writing, block, got));

@@ -408,9 +408,7 @@ static enum sb_code fill(struct sb_zip_deflate64 *inflater, size_t end)
 
 enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take, void *context)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     (*out)->take = take;
     (*out)->context = context;
     return SB_OK;

@@ -261,9 +261,7 @@ static enum sb_code place_volumes(const struct sb_file *file, const struct raw_e
     TRY(find_at(file, SB_ZIP_CENTRAL, out->start, &found));
     if (!found && out->size > 0)
         return not_all(file, raw->volumes);
-    out->starts = malloc(raw->volumes * sizeof(*out->starts));
-    if (!out->starts)
-        return sb_fail_memory();
+    TRY(sb_alloc(&out->starts, raw->volumes * sizeof(*out->starts)));
     for (unsigned i = 0; i < raw->volumes; i++)
         out->starts[i] = sb_file_start(file, i);
     return file->parts ? SB_OK : find_starts(file, out);

@@ -116,9 +116,7 @@ enum sb_code sb_zip_foreign_new(struct sb_zip_foreign **out, unsigned method, in
 
     *out = NULL;
     TRY(check_method(method));
-    foreign = calloc(1, sizeof(*foreign));
-    if (!foreign)
-        return sb_fail_memory();
+    TRY(SB_NEW(&foreign));
     foreign->take = take;
     foreign->context = context;
     foreign->is_empty = size == 0;

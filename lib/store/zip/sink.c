@@ -128,8 +128,7 @@ static enum sb_code deflate_item(struct zip_batch *own, int level, struct sb_bat
     struct sb_buf *out = &batch->output;
 
     TRY(begin_deflating(z, &own->ready, level));
-    if (sb_buf_reserve(out, item->data_size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(out, item->data_size));
     z->next_in = (Bytef *)batch->data + item->data_at;
     z->avail_in = (uInt)item->data_size;
     z->next_out = (Bytef *)out->data + out->size;
@@ -162,8 +161,7 @@ static enum sb_code render_item(const struct zip_sink *zip, struct sb_batch *bat
     member->size = member->packed = (int64_t)item->data_size;
     member->crc =
         (uint32_t)crc32(0, (const Bytef *)batch->data + item->data_at, (uInt)item->data_size);
-    if (sb_zip_add_local(out, member, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_zip_add_local(out, member, entry->path, entry->path_size));
     if (entry->type == SB_FILE && item->data_size > 1 && !zip->store)
         TRY(deflate_item(own, zip->level, batch, item, member));
     sb_zip_patch_local(out->data + rendered->at, member);
@@ -228,8 +226,7 @@ static enum sb_code write_header(struct zip_sink *zip, struct sb_zip_written *me
 {
     member->offset = sb_outfile_size(zip->file);
     sb_buf_clear(&zip->header);
-    if (sb_zip_add_local(&zip->header, member, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_zip_add_local(&zip->header, member, entry->path, entry->path_size));
     return sb_outfile_write(zip->file, zip->header.data, zip->header.size);
 }
 
@@ -299,8 +296,7 @@ static enum sb_code end_stream(struct zip_sink *zip, const struct sb_entry *entr
     if (!zip->store)
         TRY(deflate_some(zip, Z_FINISH));
     sb_buf_clear(&zip->header);
-    if (sb_zip_add_descriptor(&zip->header, &zip->streamed.member))
-        return sb_fail_memory();
+    TRY(sb_zip_add_descriptor(&zip->header, &zip->streamed.member));
     TRY(sb_outfile_write(zip->file, zip->header.data, zip->header.size));
     return add_row(zip, entry, &zip->streamed.member);
 }
@@ -482,9 +478,8 @@ static enum sb_code write_directory(struct zip_sink *zip)
     sb_buf_clear(out);
     while (sb_database_row(rows, &code)) {
         memcpy(&member, sqlite3_column_blob(rows, 1), sizeof(member));
-        if (sb_zip_add_central(out, &member, sqlite3_column_blob(rows, 0),
-                               (size_t)sqlite3_column_bytes(rows, 0)))
-            return sb_fail_memory();
+        TRY(sb_zip_add_central(out, &member, sqlite3_column_blob(rows, 0),
+                               (size_t)sqlite3_column_bytes(rows, 0)));
         count++;
         if (out->size < DIRECTORY_RUN)
             continue;
@@ -530,9 +525,7 @@ enum sb_code sb_sink_open_zip(struct sb_sink **out, const struct sb_stream_sink_
     *out = NULL;
     if (options->level < 0 || options->level > Z_BEST_COMPRESSION)
         return sb_fail(SB_INVALID, "%s: the levels of deflate are 1 to 9", options->path);
-    zip = calloc(1, sizeof(*zip));
-    if (!zip)
-        return sb_fail_memory();
+    TRY(SB_NEW(&zip));
     plain.filter = SB_FILTER_NONE;
     zip->notify = options->notify;
     zip->store = options->store;

@@ -112,9 +112,7 @@ static enum sb_code complete(const struct zip_source *zip, struct sb_member *mem
 
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
-    extra = malloc(local.extra_size + 1);
-    if (!extra)
-        return sb_fail_memory();
+    TRY(sb_alloc(&extra, local.extra_size + 1));
     TRY(sb_file_read(zip->file.bytes, extra, local.extra_size,
                      local.data - (int64_t)local.extra_size, &got));
     sb_zip_member_complete(member, extra, got);

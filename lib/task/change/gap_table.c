@@ -57,9 +57,7 @@ enum sb_code sb_gap_table_finish(struct sb_gap_table *table)
     while (table->leaves < table->count)
         table->leaves *= 2;
     free(table->largest);
-    table->largest = calloc(table->leaves * 2, sizeof(*table->largest));
-    if (!table->largest)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&table->largest, table->leaves * 2));
     for (size_t i = 0; i < table->count; i++)
         table->largest[table->leaves + i] = table->gaps[i].size;
     for (size_t node = table->leaves - 1; node > 0; node--)

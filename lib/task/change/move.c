@@ -54,7 +54,7 @@ static enum sb_code normalize(const char *text, struct sb_buf *out)
 
     if (!*text)
         return fail_missing(text, SB_ANY_FORM);
-    return sb_name_normalize(text, out, &stripped) ? sb_fail_memory() : SB_OK;
+    return sb_name_normalize(text, out, &stripped);
 }
 
 /* The directory, and those above it that are missing; a dry run only looks. */
@@ -68,8 +68,7 @@ static enum sb_code make_directories(struct move *move, const char *path, size_t
 
         end += strcspn(path + end, "/");
         end = end < size ? end : size;
-        if (sb_buf_set(&dir, path, end))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&dir, path, end));
         code = find(move, dir.data, dir.size, &entry);
         if (code == SB_OK && entry.type != SB_DIR)
             return sb_fail(SB_INVALID, "%s: is no directory", dir.data);
@@ -122,8 +121,7 @@ static enum sb_code name_target(struct move *move)
     size_t base = parent ? parent + 1 : 0;
     const char *problem;
 
-    if (sb_buf_set(&move->to, move->destination.data, move->destination.size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&move->to, move->destination.data, move->destination.size));
     if (move->into && ((move->to.size && sb_buf_add_char(&move->to, '/')) ||
                        sb_buf_add(&move->to, from->data + base, from->size - base)))
         return sb_fail_memory();
@@ -141,8 +139,7 @@ static enum sb_code check_parent(struct move *move)
     struct sb_entry entry;
     enum sb_code code;
 
-    if (sb_buf_set(&parent, to->data, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&parent, to->data, size));
     code = find(move, parent.data, size, &entry);
     if (code == SB_NOENT && move->options->parents)
         return make_directories(move, parent.data, size);

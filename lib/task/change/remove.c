@@ -59,8 +59,7 @@ static enum sb_code drop_defect(struct removal *removal, const struct sb_entry *
     struct sb_entry found;
     enum sb_code code;
 
-    if (sb_buf_set(&name, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&name, entry->path, entry->path_size));
     code = removal->writer ? sb_writer_lookup(removal->writer, name.data, name.size, &found)
                            : sb_archive_lookup(removal->archive, name.data, name.size, &found);
     if (code == SB_NOENT) {
@@ -241,8 +240,7 @@ static enum sb_code refuse_roots(const struct sb_remove_options *options)
     bool stripped;
 
     for (size_t i = 0; i < options->arg_count; i++) {
-        if (sb_name_normalize(options->args[i], &name, &stripped))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(options->args[i], &name, &stripped));
         TRY(refuse_root(options->args[i], name.size));
     }
     return SB_OK;

@@ -137,8 +137,7 @@ static enum sb_code add_member(struct found *found, const struct sb_member *memb
     const char *problem, *slash, *rest;
     size_t size;
 
-    if (sb_naming_clean(member->entry.path, member->entry.path_size, is_dir, clean, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(member->entry.path, member->entry.path_size, is_dir, clean, &problem));
     if (problem || clean->size <= dir ||
         !sb_name_within(clean->data, clean->size, directory, dir > 0 ? dir - 1 : 0))
         return SB_OK;
@@ -175,8 +174,7 @@ static enum sb_code complete_members(struct sb_store *store, struct found *found
         (name.size > 0 && sb_buf_add_char(&name, '/')))
         return sb_fail_memory();
     dir = name.size;
-    if (sb_buf_add_text(&name, found->begin))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(&name, found->begin));
     if (archive)
         return walk_archive(found, archive, &name, directory.data, dir);
     if (sb_store_can(store, SB_CAN_PATHS) && !sb_store_is_compressed(store))

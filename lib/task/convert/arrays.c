@@ -117,11 +117,10 @@ static enum sb_code name_bag(struct arrays *arrays, uint32_t number)
                        "then OUTPUT is the bag itself",
                        arrays->first->name, array.name);
     sb_buf_clear(&arrays->whole);
-    if (sb_buf_add_format(&arrays->whole, "%s/%s%s%s.%s", options->output, array.name,
+    TRY(sb_buf_add_format(&arrays->whole, "%s/%s%s%s.%s", options->output, array.name,
                           array.form == SB_FORM_BYTES ? "" : ".",
                           array.form == SB_FORM_BYTES ? "" : type,
-                          options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"))
-        return sb_fail_memory();
+                          options->to.filter == SB_FILTER_ZSTD ? "bagz" : "bag"));
     TRY(sb_part_name(arrays->whole.data, options->share, true, &arrays->path));
     if (!options->force && !options->append && access(arrays->path.data, F_OK) == 0)
         return sb_fail(SB_EXISTS, "%s: is there already; --force replaces it", arrays->path.data);

@@ -190,9 +190,8 @@ static enum sb_code copy_rows(struct caches *caches)
     while ((code = sb_cache_next(caches->cache, &row)) == SB_OK) {
         if (row.superseded)
             continue;
-        if (sb_buf_set(&caches->key, prefix, strlen(prefix)) ||
-            sb_buf_add(&caches->key, row.key.text, row.key.size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&caches->key, prefix, strlen(prefix)));
+        TRY(sb_buf_add(&caches->key, row.key.text, row.key.size));
         TRY(enter_segment(caches, row.place.segment));
         code = copy_row(caches, row.place, &bytes);
         if (code == SB_DAMAGED) {

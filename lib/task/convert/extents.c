@@ -78,8 +78,7 @@ static enum sb_code decode_base64(struct sb_buf *out, const char *text, size_t s
     while (size > 0 && text[size - 1] == '=')
         size--;
     sb_buf_clear(out);
-    if (sb_buf_reserve(out, size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(out, size));
     for (size_t i = 0; i < size; i++) {
         int digit = base64_digit(text[i]);
 
@@ -90,8 +89,7 @@ static enum sb_code decode_base64(struct sb_buf *out, const char *text, size_t s
         if (count < 8)
             continue;
         count -= 8;
-        if (sb_buf_add_char(out, (char)(bits >> count & 0xff)))
-            return sb_fail_memory();
+        TRY(sb_buf_add_char(out, (char)(bits >> count & 0xff)));
     }
     return SB_OK;
 }
@@ -224,8 +222,7 @@ static enum sb_code take_table(struct line_parser *parser, const char *line, siz
     const char *shard_text, *offset_text, *size_text;
     int64_t shard;
 
-    if (sb_buf_set(&parser->text, line, size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&parser->text, line, size));
     size_text = cut_column(parser->text.data);
     offset_text = size_text ? cut_column(parser->text.data) : NULL;
     shard_text = offset_text ? cut_column(parser->text.data) : NULL;

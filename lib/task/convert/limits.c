@@ -106,8 +106,7 @@ static enum sb_code open_limits(struct limits *limits)
     CLEANUP(sb_buf_release) struct sb_buf name = {0};
     struct stat st;
 
-    if (sb_limits_name(limits->path.data, &name))
-        return sb_fail_memory();
+    TRY(sb_limits_name(limits->path.data, &name));
     options.path = name.data;
     if (limits->writing)
         return sb_outfile_open(&limits->file, &options);
@@ -126,8 +125,7 @@ static enum sb_code begin_shard(struct limits *limits)
     limits->end = 0;
     TRY(sb_shards_stat(limits->shards, limits->shard, &st));
     limits->size = st.st_size;
-    if (sb_shards_path(limits->shards, limits->shard, &limits->path))
-        return sb_fail_memory();
+    TRY(sb_shards_path(limits->shards, limits->shard, &limits->path));
     TRY(sb_shard_refuse_unnamed(limits->path.data));
     return open_limits(limits);
 }
@@ -199,8 +197,7 @@ static enum sb_code put(struct limits *limits, const struct sb_entry *entry)
 {
     uint64_t end = htole64((uint64_t)limits->end);
 
-    if (sb_buf_add(&limits->waiting, &end, sizeof(end)))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&limits->waiting, &end, sizeof(end)));
     if (limits->waiting.size >= LIMITS_BYTES)
         TRY(write_waiting(limits));
     if (limits->keys)

@@ -32,9 +32,7 @@ static enum sb_code cut_records(struct sb_convert_part *part,
 {
     int64_t total = 0, first, count, before = 0;
 
-    part->cuts = calloc(options->input_count, sizeof(*part->cuts));
-    if (!part->cuts)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&part->cuts, options->input_count));
     for (size_t i = 0; i < options->input_count; i++) {
         struct sb_record_cut *cut = &part->cuts[i];
 

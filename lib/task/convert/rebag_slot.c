@@ -54,7 +54,7 @@ static enum sb_code encode(struct sb_rebag_coder *coder, const struct sb_rebag_w
         return SB_LIMIT;
     if (work->encodes)
         return sb_encode(coder->encoder, record, size, out);
-    return sb_buf_add(out, record, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(out, record, size);
 }
 
 void sb_rebag_slot_clear(struct sb_rebag_slot *slot)
@@ -193,8 +193,7 @@ static enum sb_code read_adjoining(struct sb_rebag_slot *slot, const struct sb_r
     size_t at = slot->stored.size;
     enum sb_code code;
 
-    if (sb_buf_reserve(&slot->stored, bytes + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&slot->stored, bytes + 1));
     code =
         sb_bag_read(slot->coder.reader, first->shard, first->offset, slot->stored.data + at, bytes);
     for (size_t i = 0; i < count; i++) {

@@ -76,9 +76,7 @@ static enum sb_code find_reaches(struct diff *diff)
     const struct sb_diff_options *options = diff->options;
     CLEANUP(sb_buf_release) struct sb_buf name = {0};
 
-    diff->reaches = calloc(options->path_count, sizeof(*diff->reaches));
-    if (!diff->reaches)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&diff->reaches, options->path_count));
     for (size_t i = 0; i < options->path_count; i++) {
         struct reach *reach = &diff->reaches[diff->reach_count];
         bool stripped;
@@ -123,8 +121,7 @@ static enum sb_code list_ours(struct diff *diff, const char *dir, size_t size,
     size_t before = diff->prefix.size;
     enum sb_code code;
 
-    if (sb_buf_add(&diff->prefix, dir, size))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&diff->prefix, dir, size));
     code = sb_hierarchy_list(diff->ours, diff->prefix.data ? diff->prefix.data : "",
                              size > 0 ? diff->prefix.size : before - (before > 0), out);
     sb_buf_cut(&diff->prefix, before);
@@ -259,8 +256,7 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
     if ((is_directory(*ours) || is_directory(*theirs)) && reachable(diff, any)) {
         diff->descend_ours = is_directory(*ours);
         diff->descend_theirs = is_directory(*theirs);
-        if (sb_buf_set(&diff->descend, any->path, any->path_size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&diff->descend, any->path, any->path_size));
     }
     return SB_OK;
 }
@@ -321,11 +317,10 @@ static enum sb_code run(struct diff *diff)
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = diff->options->threads;
     unsigned slots = threads * 2 + 1;
-    struct sb_pairs *pairs = calloc(slots, sizeof(*pairs));
+    struct sb_pairs *pairs;
     enum sb_code code;
 
-    if (!pairs)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&pairs, slots));
     for (unsigned i = 0; i < slots; i++) {
         pairs[i].options = diff->options;
         pairs[i].prefix_size = diff->prefix.size;
@@ -347,8 +342,7 @@ static enum sb_code find_prefix(struct diff *diff)
 
     if (!diff->options->prefix)
         return SB_OK;
-    if (sb_name_normalize(diff->options->prefix, &diff->prefix, &stripped))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(diff->options->prefix, &diff->prefix, &stripped));
     if (diff->prefix.size == 0)
         return SB_OK;
     code = sb_archive_lookup(diff->archive, diff->prefix.data, diff->prefix.size, &entry);

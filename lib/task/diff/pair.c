@@ -36,8 +36,8 @@ bool sb_pairs_full(const struct sb_pairs *pairs)
 static enum sb_code keep_text(struct sb_pairs *pairs, const char *text, size_t size, size_t *at)
 {
     *at = pairs->text.size;
-    if (sb_buf_add(&pairs->text, text, size) || sb_buf_add_char(&pairs->text, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&pairs->text, text, size));
+    TRY(sb_buf_add_char(&pairs->text, '\0'));
     return SB_OK;
 }
 
@@ -153,7 +153,7 @@ static enum sb_code add_bytes(void *context, const void *data, size_t size)
     if (sb_interrupted())
         return sb_fail_interrupt();
     if (sum->text)
-        return sb_buf_add(sum->text, data, size) ? sb_fail_memory() : SB_OK;
+        return sb_buf_add(sum->text, data, size);
     sum->crc32c = sb_crc32c_block(sum->crc32c, data, size);
     return SB_OK;
 }
@@ -237,7 +237,7 @@ static enum sb_code compare_pair(struct sb_pairs *pairs, struct sb_pair *pair,
         memcmp(pairs->text.data + pair->our_target_at, pairs->text.data + pair->their_target_at,
                our_size) != 0)
         pair->differs |= BIT(SB_DIFF_TARGET);
-    return sb_buf_add_char(&pairs->text, '\0') ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_char(&pairs->text, '\0');
 }
 
 enum sb_code sb_pairs_compare(struct sb_pairs *pairs, struct sb_hierarchy *ours,

@@ -124,9 +124,10 @@ enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t siz
 {
     CLEANUP(sb_buf_release) struct sb_buf line = {0};
 
-    if (sb_buf_add(&line, name, size) || sb_buf_add_char(&line, ' ') ||
-        sb_buf_add_text(&line, word) || sb_buf_add_char(&line, f->options->frame_end))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&line, name, size));
+    TRY(sb_buf_add_char(&line, ' '));
+    TRY(sb_buf_add_text(&line, word));
+    TRY(sb_buf_add_char(&line, f->options->frame_end));
     return sb_fetch_give(f, line.data, line.size);
 }
 
@@ -323,9 +324,7 @@ static enum sb_code run(struct sb_fetch *f)
     TRY(sb_content_open(&f->content, archive, f->shards));
     if (count > SLOTS_MAX)
         count = SLOTS_MAX;
-    slots = calloc(count, sizeof(*slots));
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, count));
     for (unsigned i = 0; i < count; i++) {
         slots[i].archive = archive;
         slots[i].shards = f->shards;

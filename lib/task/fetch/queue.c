@@ -78,8 +78,7 @@ enum sb_code sb_stored_name(struct sb_lookup *lookup, const char **name, size_t 
     if (!sb_name_problem(*name, *size))
         return SB_OK;
     sb_buf_clear(&lookup->normal);
-    if (sb_name_normalize(*name, &lookup->normal, &stripped))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(*name, &lookup->normal, &stripped));
     *name = lookup->normal.size ? lookup->normal.data : "";
     *size = lookup->normal.size;
     return SB_OK;
@@ -114,17 +113,16 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
     take_extent(lookup->options, request, &entry);
     return see_whether_coded(lookup, request, &entry);
 }
-
 static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
 {
     size_t capacity = queue->capacity;
-
     TRY(sb_grow(&queue->requests, &capacity, queue->count, sizeof(*queue->requests)));
     TRY(sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order)));
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};
-    if (sb_buf_add(&queue->names, name, size) || sb_buf_add_char(&queue->names, '\0'))
+    if (sb_buf_add(&queue->names, name, size))
         return sb_fail_memory();
+    TRY(sb_buf_add_char(&queue->names, '\0'));
     return SB_OK;
 }
 

@@ -25,7 +25,7 @@ static enum sb_code mark_damaged(struct sb_request *request, struct sb_buf *name
     request->answer = SB_ANSWER_DAMAGED;
     request->defect = NULL;
     request->text_at = names->size;
-    return sb_buf_add(names, text, strlen(text) + 1) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(names, text, strlen(text) + 1);
 }
 
 void sb_slot_release(struct sb_slot *slot)
@@ -52,9 +52,8 @@ enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
     requests = &slot->requests[slot->count];
     *requests = *request;
     requests->name_at = slot->names.size;
-    if (sb_buf_add(&slot->names, names->data + request->name_at, request->name_size) ||
-        sb_buf_add_char(&slot->names, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&slot->names, names->data + request->name_at, request->name_size));
+    TRY(sb_buf_add_char(&slot->names, '\0'));
     slot->count++;
     if (request->answer != SB_ANSWER_DAMAGED || request->defect)
         return SB_OK;

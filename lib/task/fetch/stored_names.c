@@ -102,8 +102,7 @@ enum sb_code sb_stored_names_map(struct sb_stored_names *names, const char *name
         TRY(convert(names, &name, &size, disk_path));
     if (names->strip && !sb_strip_components(&name, &size, names->strip))
         return SB_END;
-    if (sb_name_join(&names->out, names->prefix.data, names->prefix.size, name, size))
-        return sb_fail_memory();
+    TRY(sb_name_join(&names->out, names->prefix.data, names->prefix.size, name, size));
     problem = why_not(names, names->out.data, names->out.size);
     if (problem) {
         sb_report(names->notify, SB_PROBLEM, "name", disk_path, "cannot be stored: the name %s",

@@ -76,9 +76,8 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
         {&fetch->meet, "UPDATE names SET met = 1 WHERE name = ?1 AND (form > 0) = ?2"}));
     while ((code = names->next(names->context, &requested, &size)) == SB_OK) {
         sb_buf_clear(&fetch->name);
-        if (sb_name_normalize(requested, &fetch->name, &stripped) ||
-            sb_buf_reserve(&fetch->name, 0))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(requested, &fetch->name, &stripped));
+        TRY(sb_buf_reserve(&fetch->name, 0));
         /* An empty name matches nothing: "/" distinguishes it from the root. */
         sqlite3_bind_blob(fetch->add, 1, size ? fetch->name.data : "/",
                           size ? (int)fetch->name.size : 1, SQLITE_STATIC);
@@ -375,13 +374,9 @@ enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_nam
     TRY(sb_fetch_frames_open(&fetch.frames, options->framing, output));
     if (options->samples) {
         TRY(sb_neighbours_begin(&fetch.neighbours, source->name, fetch.notify));
-        fetch.met = calloc(options->samples->column_count + 1, sizeof(*fetch.met));
-        if (!fetch.met)
-            return sb_fail_memory();
+        TRY(SB_NEW_ARRAY(&fetch.met, options->samples->column_count + 1));
     }
-    fetch.globs = calloc(fetch.glob_count + 1, sizeof(*fetch.globs));
-    if (!fetch.globs)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&fetch.globs, fetch.glob_count + 1));
     if (names)
         TRY(read_names(&fetch, names));
     while ((code = sb_source_next(source, &member)) == SB_OK)

@@ -103,7 +103,7 @@ static enum sb_code keep_match(struct search *search, struct sb_record_key *key,
             *first = number;
         return SB_OK;
     }
-    return sb_buf_add(&key->numbers, &number, sizeof(number)) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(&key->numbers, &number, sizeof(number));
 }
 
 static enum sb_code keep_matches(void *context, struct sb_scan_slot *slot)

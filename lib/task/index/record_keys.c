@@ -13,9 +13,7 @@ enum sb_code sb_record_keys_new(struct sb_record_keys **out)
     if (!keys)
         return sb_fail_memory();
     keys->bucket_count = BUCKETS_FIRST;
-    keys->buckets = malloc(BUCKETS_FIRST * sizeof(*keys->buckets));
-    if (!keys->buckets)
-        return sb_fail_memory();
+    TRY(sb_alloc(&keys->buckets, BUCKETS_FIRST * sizeof(*keys->buckets)));
     TRY(sb_hash_key_draw(&keys->seed));
     memset(keys->buckets, 0xff, BUCKETS_FIRST * sizeof(*keys->buckets));
     *out = TAKE(keys);
@@ -77,8 +75,7 @@ static enum sb_code add_new(struct sb_record_keys *keys, const void *key, size_t
     added = &keys->keys[keys->count];
     *added = (struct sb_record_key){
         .text = keys->text.size, .size = size, .hash = sb_hash64(&keys->seed, key, size)};
-    if (sb_buf_add(&keys->text, key, size))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&keys->text, key, size));
     link_key(keys, keys->count++);
     if (size > keys->longest)
         keys->longest = size;
@@ -97,7 +94,7 @@ enum sb_code sb_record_keys_add(struct sb_record_keys *keys, const void *key, si
         number = keys->count;
         TRY(add_new(keys, key, size));
     }
-    return sb_buf_add(&keys->requested, &number, sizeof(number)) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(&keys->requested, &number, sizeof(number));
 }
 
 bool sb_record_keys_full(const struct sb_record_keys *keys)

@@ -221,8 +221,7 @@ enum sb_code sb_record_table_find(struct sb_record_table *table, const void *key
 
     sb_buf_clear(numbers);
     sb_buf_clear(&table->record);
-    if (sb_buf_reserve(&table->record, size))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&table->record, size));
     for (size_t i = first; i < table->count && table->entries[i].hash == hash && (all || !holds);
          i++) {
         int64_t number = table->entries[i].number;

@@ -41,8 +41,7 @@ static enum sb_code take_prefix(struct merge *merge)
 {
     const char *prefix = merge->options->prefix ? merge->options->prefix : "", *problem;
 
-    if (sb_naming_clean(prefix, strlen(prefix), true, &merge->prefix, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(prefix, strlen(prefix), true, &merge->prefix, &problem));
     if (problem)
         return sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
     return SB_OK;
@@ -57,9 +56,7 @@ static enum sb_code name_inputs(struct merge *merge)
     if (options->as_subdirs)
         TRY(sb_subdirs_new(&merge->subdirs, options->inputs, count,
                            merge->prefix.size > 0 ? merge->prefix.data : NULL));
-    merge->inputs = calloc(count, sizeof(*merge->inputs));
-    if (!merge->inputs)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&merge->inputs, count));
     for (size_t i = 0; i < count; i++)
         merge->inputs[i] = (struct sb_merged_input){.path = options->inputs[i],
                                                     .prefix = merge->subdirs ? merge->subdirs[i]
@@ -177,8 +174,7 @@ static enum sb_code let_go(struct merge *merge)
 
 static enum sb_code hold(struct merge *merge, const struct sb_entry *entry, size_t input)
 {
-    if (sb_buf_set(&merge->held_name, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&merge->held_name, entry->path, entry->path_size));
     merge->held = *entry;
     merge->held.path = merge->held_name.data;
     merge->held_input = input;

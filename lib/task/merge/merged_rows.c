@@ -114,8 +114,7 @@ static enum sb_code take_stamp(const char *path, struct stamp *stamp)
     size_t got;
 
     *stamp = (struct stamp){0};
-    if (sb_buf_add_format(&wal, "%s-wal", path))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&wal, "%s-wal", path));
     if (stat(wal.data, &stamp->wal))
         stamp->wal = (struct stat){0};
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -178,9 +177,7 @@ static enum sb_code look_at(struct sb_merged_rows *rows, struct input *input, bo
 {
     TRY(sb_archive_open(&input->archive, input->given->path));
     TRY(settle(input, finish));
-    input->index = strdup(sb_archive_index_path(input->archive));
-    if (!input->index)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&input->index, sb_archive_index_path(input->archive)));
     TRY(take_stamp(input->index, &input->stamp));
     TRY(sb_shards_open(&input->shards, input->archive));
     return sb_owner_names_of(&rows->owners, input->archive, rows->notify);
@@ -354,9 +351,7 @@ static enum sb_code advance(struct sb_merged_rows *rows)
 
 static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input, bool finish)
 {
-    input->rows = calloc(rows->rows_each + 1, sizeof(*input->rows));
-    if (!input->rows)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&input->rows, rows->rows_each + 1));
     TRY(look_at(rows, input, finish));
     TRY(fill(rows, input));
     if (input->count > 0)
@@ -467,8 +462,7 @@ static enum sb_code read_batch(struct ahead *ahead, struct batch *batch)
         if (code)
             break;
         row->text = batch->text.size;
-        if (sb_buf_add(&batch->text, row->entry.path, row->entry.path_size + 1))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&batch->text, row->entry.path, row->entry.path_size + 1));
         batch->count++;
     }
     ahead->rows->notify = ahead->notify;

@@ -56,8 +56,7 @@ static enum sb_code check_shards(const char *folder, const char *name, const cha
             strncmp(entry->d_name + size, middle, strlen(middle)) != 0)
             continue;
         sb_buf_clear(&path);
-        if (sb_buf_add_format(&path, "%s/%s", folder, entry->d_name))
-            return sb_fail_memory();
+        TRY(sb_buf_add_format(&path, "%s/%s", folder, entry->d_name));
         TRY(check_path(path.data, dir));
     }
     return SB_OK;

@@ -65,16 +65,12 @@ enum sb_code sb_roots_open(struct sb_roots **out, const struct sb_mount_options 
 
     *out = NULL;
     TRY(refuse_twins(options));
-    roots = calloc(1, sizeof(*roots));
-    if (!roots)
-        return sb_fail_memory();
+    TRY(SB_NEW(&roots));
     roots->options = options;
     roots->log = log;
     roots->notify = sb_log_notify(log);
     roots->lifetime = options->immutable ? SB_TREE_IMMUTABLE : SB_SECOND;
-    roots->places = calloc(options->count + 1, sizeof(*roots->places));
-    if (!roots->places)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&roots->places, options->count + 1));
     while (roots->count < options->count) {
         const size_t i = roots->count++;
         struct place *place = &roots->places[i];
@@ -246,8 +242,7 @@ enum sb_code sb_roots_find(struct sb_roots *roots, uint64_t parent, const char *
     TRY(sb_roots_node(roots, parent, &above));
     if (above.entry.type != SB_DIR)
         return fail_stale();
-    if (sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)))
-        return sb_fail_memory();
+    TRY(sb_name_join(&path, above.entry.path, above.entry.path_size, name, strlen(name)));
     return roots->options->united ? find_united(roots, &above, &path, node)
                                   : sb_tree_find(above.tree, path.data, path.size, node);
 }
@@ -336,8 +331,7 @@ static enum sb_code find_place(struct sb_roots_dir *dir, const struct sb_node *n
     if (code == SB_CHANGED || (!code && !is_in(&child.entry, &node->entry)))
         return sb_fail(SB_CHANGED, "is not in the directory any more");
     TRY(code);
-    if (sb_buf_set(name, child.entry.path + dir->base, child.entry.path_size - dir->base))
-        return sb_fail_memory();
+    TRY(sb_buf_set(name, child.entry.path + dir->base, child.entry.path_size - dir->base));
     return SB_OK;
 }
 
@@ -347,9 +341,7 @@ static enum sb_code open_sides(struct sb_roots_dir *dir, const struct sb_node *n
     const size_t count = dir->roots->options->united ? dir->roots->count : 1;
     size_t lowest;
 
-    dir->sides = calloc(count, sizeof(*dir->sides));
-    if (!dir->sides)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&dir->sides, count));
     if (count == 1)
         return add_side(dir, node->tree, node->entry.path, after);
     TRY(find_lowest(dir->roots, node, &lowest));

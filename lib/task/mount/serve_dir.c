@@ -167,8 +167,7 @@ static enum sb_code fill(const struct sb_mount *mount, struct open_dir *dir, str
         dir->waits = !code;
         if (code || !put_item(mount, block, &dir->item))
             break;
-        if (sb_buf_set(&dir->at.name, dir->item.name, strlen(dir->item.name)))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&dir->at.name, dir->item.name, strlen(dir->item.name)));
         dir->waits = false;
         dir->at.place = dir->item.place;
     }
@@ -209,9 +208,7 @@ static void fill_ahead(const struct sb_mount *mount, struct open_dir *dir, size_
 static enum sb_code fill_block(struct sb_mount *mount, struct open_dir *dir, struct block *block,
                                fuse_ino_t number, off_t offset)
 {
-    block->data = malloc(block->size);
-    if (!block->data)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block->data, block->size));
     if (!put_dots(block, number, offset))
         return SB_OK;
     TRY(seek(mount, dir, number, offset > PARENT ? (uint64_t)offset : 0, block->plus));

@@ -359,8 +359,7 @@ static enum sb_code keep(struct sb_tree *tree, const struct sb_entry *entry, str
         return sb_fail(SB_DAMAGED, "%s: %s", entry->path, entry->defect);
     node->tree = sb_tree_ref(tree);
     node->entry = *entry;
-    if (sb_buf_set(&node->path, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&node->path, entry->path, entry->path_size));
     node->entry.path = node->path.data;
     return SB_OK;
 }
@@ -632,8 +631,7 @@ static enum sb_code look_ahead(struct sb_tree_dir *dir, struct sb_entry *entry, 
     *hidden = dir->file.size > 0 && has_path(entry, &dir->file);
     if (*hidden)
         return SB_OK;
-    if (sb_buf_set(&dir->dir, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&dir->dir, entry->path, entry->path_size));
     entry->path = dir->dir.data;
     dir->next_code = INTO(&dir->next_err, next_of_cursor(dir, &dir->next));
     dir->ahead = true;

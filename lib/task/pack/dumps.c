@@ -238,8 +238,7 @@ static enum sb_code make_ways(struct sb_dumps *dumps, const struct sb_entry *ent
         if (!strchr("YD", *list) || fstatat(fd, list + 1, &st, AT_SYMLINK_NOFOLLOW) ||
             S_ISDIR(st.st_mode) == (*list == 'D'))
             continue;
-        if (sb_buf_set(&dumps->name, entry->path, entry->path_size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&dumps->name, entry->path, entry->path_size));
         TRY(add_component(dumps, list + 1));
         TRY(make_way(dumps, fd, list + 1, &st));
     }
@@ -388,14 +387,12 @@ enum sb_code sb_dumps_remove(struct sb_dumps *dumps)
     while (sb_database_row(rows, &code)) {
         const char *name = sqlite3_column_blob(rows, 0);
 
-        if (sb_buf_set(&dumps->name, name ? name : "", (size_t)sqlite3_column_bytes(rows, 0)))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&dumps->name, name ? name : "", (size_t)sqlite3_column_bytes(rows, 0)));
         TRY(remove_by_list(dumps, sqlite3_column_blob(rows, 1)));
     }
     if (code || options->dry_run)
         return code;
-    if (sb_buf_set(&dumps->name, ASIDE, strlen(ASIDE)))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&dumps->name, ASIDE, strlen(ASIDE)));
     return remove_one(dumps, dumps->root, ASIDE);
 }
 

@@ -52,8 +52,7 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
 
     TRY(sb_stored_names_new(&names, source->prefix, source->strip, source->charset, false,
                             &packer->counter.notify));
-    if (sb_name_normalize(wanted, &normal, &stripped))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(wanted, &normal, &stripped));
     clean = normal.data ? normal.data : "";
     if (stripped)
         sb_report(&packer->counter.notify, SB_WARNING, "stripped", wanted,

@@ -65,9 +65,8 @@ static enum sb_code pack_dirs_hold(struct sb_pack_dirs *dirs, const struct sb_pa
     size_t disk_size = strlen(item->disk_path);
 
     TRY(sb_grow(&dirs->held, &dirs->capacity, dirs->count, sizeof(*dirs->held)));
-    if (sb_buf_set(&dirs->name, item->name, item->name_size) ||
-        sb_buf_set(&dirs->disk, item->disk_path, disk_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&dirs->name, item->name, item->name_size));
+    TRY(sb_buf_set(&dirs->disk, item->disk_path, disk_size));
     dirs->held[dirs->count++] = (struct sb_pack_dir){
         .name_size = item->name_size, .disk_size = disk_size, .stat = item->stat};
     return SB_OK;
@@ -85,10 +84,9 @@ static enum sb_code pack_dirs_give(struct sb_pack_dirs *dirs, struct sb_pack_ite
         return SB_END;
     dir = &dirs->held[dirs->given];
     /* Both end with a NUL within the text. */
-    if (sb_buf_set(&dirs->text, dirs->name.data, dir->name_size) ||
-        sb_buf_add_char(&dirs->text, '\0') ||
-        sb_buf_add(&dirs->text, dirs->disk.data, dir->disk_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&dirs->text, dirs->name.data, dir->name_size));
+    TRY(sb_buf_add_char(&dirs->text, '\0'));
+    TRY(sb_buf_add(&dirs->text, dirs->disk.data, dir->disk_size));
     dirs->given++;
     *item = (struct sb_pack_item){
         .name = dirs->text.data,
@@ -111,8 +109,7 @@ static enum sb_code start_walk(struct sb_pack_source *source, const char *path,
     int base = source->bases[source->base_count - 1];
     bool stripped = false;
 
-    if (sb_name_normalize(path, &source->start, &stripped))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(path, &source->start, &stripped));
     if (stripped && !source->warned_strip) {
         source->warned_strip = true;
         sb_report(&source->counter.notify, SB_WARNING, "stripped", path,
@@ -314,8 +311,7 @@ static enum sb_code fill(void *context, void *filled)
         if (size == 0)
             continue;
         slot->listed[slot->count++] = (struct listed){.at = slot->paths.size, .size = size};
-        if (sb_buf_add(&slot->paths, path, size + 1))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&slot->paths, path, size + 1));
     }
     return code == SB_END && slot->count > 0 ? SB_OK : code;
 }
@@ -367,9 +363,7 @@ static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pa
     reading.list = list;
     if (source->options.lists_must_name)
         sb_list_must_name(list);
-    slots = calloc(count, sizeof(*slots));
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, count));
     code = sb_pipeline_run(&ops, &reading, slots, sizeof(*slots), count, threads);
     for (unsigned i = 0; i < count; i++)
         sb_buf_release(&slots[i].paths);

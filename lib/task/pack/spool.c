@@ -253,9 +253,8 @@ static enum sb_code add_parents(struct sb_pack_spool *spool, const struct sb_pac
     if (parent == spool->last_parent.size && (spool->parent_kept || !item->of_share) &&
         (parent == 0 || memcmp(item->name, spool->last_parent.data, parent) == 0))
         return SB_OK;
-    if (sb_buf_set(&spool->last_parent, item->name, parent) ||
-        sb_buf_set(&name, item->name, parent))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&spool->last_parent, item->name, parent));
+    TRY(sb_buf_set(&name, item->name, parent));
     while (name.size > 0) {
         TRY(add_parent(spool, item, &name, base_fd, &found));
         if (found.there && (!found.is_dir || found.kept || !item->of_share))

@@ -251,8 +251,8 @@ static enum sb_code hold_of_shard(struct sb_protect_holds *holds, const char *pa
 
     for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
         sb_buf_clear(&index);
-        if (sb_buf_add(&index, path, base) || sb_buf_add_text(&index, ends[i]))
-            return sb_fail_memory();
+        TRY(sb_buf_add(&index, path, base));
+        TRY(sb_buf_add_text(&index, ends[i]));
         if (stat(index.data, &st) == 0 && S_ISREG(st.st_mode))
             TRY(hold_at(holds, index.data, false));
     }

@@ -58,11 +58,11 @@ enum sb_code sb_before_begin(struct sb_before *before, const char *path, const c
         before->origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base);
     }
     sb_buf_clear(&before->name);
-    if ((parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir)) ||
-        sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,
-                          (int)(parity_dir ? base - (size_t)(name - path) : base),
-                          parity_dir ? name : path))
+    if (parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir))
         return sb_fail_memory();
+    TRY(sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,
+                          (int)(parity_dir ? base - (size_t)(name - path) : base),
+                          parity_dir ? name : path));
     return SB_OK;
 }
 
@@ -332,9 +332,8 @@ static enum sb_code open_target(struct undo *undo, const struct record *record)
         return SB_OK;
     sb_closep(&undo->target);
     undo->target = -1;
-    if (sb_buf_add(&path, undo->path, (size_t)(sb_base_name(undo->path) - undo->path)) ||
-        sb_buf_add_text(&path, record->name))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&path, undo->path, (size_t)(sb_base_name(undo->path) - undo->path)));
+    TRY(sb_buf_add_text(&path, record->name));
     undo->target = open(path.data, flags);
     memcpy(undo->target_name, record->name, sizeof(undo->target_name));
     return undo->target < 0 ? sb_fail_errno(errno, "%s", record->name) : SB_OK;
@@ -366,8 +365,7 @@ static enum sb_code load(struct undo *undo, const struct record *record, bool *t
 
     for (unsigned i = 0; i < 2; i++) {
         sb_buf_clear(&undo->bytes[i]);
-        if (sb_buf_reserve(&undo->bytes[i], size + 1))
-            return sb_fail_memory();
+        TRY(sb_buf_reserve(&undo->bytes[i], size + 1));
     }
     TRY(read_exactly(undo->target, undo->bytes[0].data, size, record->offset, there));
     return read_exactly(undo->before.fd, undo->bytes[1].data, size, record->at, kept);

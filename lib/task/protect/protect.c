@@ -12,9 +12,9 @@
 static enum sb_code name_parity(const char *path, const char *parity_dir, struct sb_buf *out)
 {
     sb_buf_clear(out);
-    if ((parity_dir && sb_buf_add_format(out, "%s/", parity_dir)) ||
-        sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX))
+    if (parity_dir && sb_buf_add_format(out, "%s/", parity_dir))
         return sb_fail_memory();
+    TRY(sb_buf_add_format(out, "%s%s", parity_dir ? sb_base_name(path) : path, SB_PROTECT_SUFFIX));
     return SB_OK;
 }
 

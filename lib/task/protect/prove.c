@@ -125,11 +125,10 @@ void sb_prove_note(const struct sb_prove *prove, unsigned char *user)
 
 static enum sb_code begin_shard(struct sb_prove **out, const struct sb_protected *work, size_t base)
 {
-    CLEANUP(sb_prove_freep) struct sb_prove *prove = calloc(1, sizeof(*prove));
+    CLEANUP(sb_prove_freep) struct sb_prove *prove = NULL;
     bool used;
 
-    if (!prove)
-        return sb_fail_memory();
+    TRY(SB_NEW(&prove));
     prove->work = work;
     TRY(sb_protect_hold(&prove->holds, work->path, true));
     TRY(open_archive(prove, base, &used));
@@ -173,10 +172,9 @@ static void judge_file(struct sb_prove *prove)
 static enum sb_code read_alone(struct sb_prove *prove)
 {
     const struct sb_entry *entry = &prove->entry;
-    CLEANUP(sb_freep) unsigned char *bytes = malloc(BLOCK);
+    CLEANUP(sb_freep) unsigned char *bytes = NULL;
 
-    if (!bytes)
-        return sb_fail_memory();
+    TRY(sb_alloc(&bytes, BLOCK));
     prove->crc = 0;
     for (int64_t done = 0; done < entry->size; done += (int64_t)BLOCK) {
         int64_t left = entry->size - done;

@@ -102,8 +102,7 @@ static enum sb_code take_prefix(struct sb_restore_copy *copy, const char *prefix
 {
     bool stripped;
 
-    if (sb_name_normalize(prefix ? prefix : "", &copy->name, &stripped))
-        return sb_fail_memory();
+    TRY(sb_name_normalize(prefix ? prefix : "", &copy->name, &stripped));
     if (copy->name.size > 0 && sb_buf_add_char(&copy->name, '/'))
         return sb_fail_memory();
     copy->prefix = strdup(copy->name.data ? copy->name.data : "");
@@ -196,9 +195,8 @@ enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_
 
     if (sb_name_problem(item->path, item->path_size))
         return SB_NOENT;
-    if (sb_buf_set(name, copy->prefix, strlen(copy->prefix)) ||
-        sb_buf_add(name, item->path, item->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(name, copy->prefix, strlen(copy->prefix)));
+    TRY(sb_buf_add(name, item->path, item->path_size));
     sb_restore_piece_begin(piece, item->size);
     if (copy->dir >= 0)
         return item->is_link ? read_link(copy->dir, name->data, piece)
@@ -232,8 +230,7 @@ enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw,
     size_t prefix = strlen(copy->prefix);
     const char *problem;
 
-    if (sb_naming_clean(raw, raw_size, false, &copy->name, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(raw, raw_size, false, &copy->name, &problem));
     if (problem || copy->name.size <= prefix || memcmp(copy->name.data, copy->prefix, prefix) != 0)
         return SB_END;
     *name = copy->name.data + prefix;

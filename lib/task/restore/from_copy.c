@@ -111,8 +111,7 @@ static enum sb_code note_link(struct sequence *sequence, const char *name, size_
     const char *problem;
     enum sb_code code = SB_OK;
 
-    if (sb_naming_clean(raw_target, strlen(raw_target), false, &sequence->target, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(raw_target, strlen(raw_target), false, &sequence->target, &problem));
     if (problem)
         return SB_OK;
     while (!(code = sb_restore_list_find(restore->list, name, size, false, item.id, &item))) {
@@ -135,8 +134,7 @@ static enum sb_code take_member(struct sequence *sequence, struct sb_member *mem
         return SB_OK;
     /* In the second pass: by the full name of the links' target in the copy. */
     if (sequence->by_target) {
-        if (sb_naming_clean(entry->path, entry->path_size, false, target, &problem))
-            return sb_fail_memory();
+        TRY(sb_naming_clean(entry->path, entry->path_size, false, target, &problem));
         return problem ? SB_OK : give_all(sequence, target->data, target->size, member);
     }
     code =

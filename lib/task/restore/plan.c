@@ -101,8 +101,7 @@ static enum sb_code see(struct pass *pass, const struct sb_entry *entry)
         pass->gap = true;
     if (!damaged || !may_be_restored(pass, entry))
         return SB_OK;
-    if (sb_buf_set(&pass->path, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&pass->path, entry->path, entry->path_size));
     pass->last = *entry;
     pass->last.path = pass->path.data;
     pass->pending = true;

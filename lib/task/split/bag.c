@@ -168,8 +168,7 @@ static enum sb_code report_planned_shards(struct split *split)
         sb_buf_clear(&split->name);
         sb_buf_clear(&split->output);
         TRY(sb_split_number(i, split->plan.count, &split->name));
-        if (sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output))
-            return sb_fail_memory();
+        TRY(sb_shard_pattern_name(&split->pattern, (uint32_t)i, shards, &split->output));
         report_shard(split, split->output.data, part->records, part->bytes, false);
     }
     return SB_OK;
@@ -255,8 +254,7 @@ enum sb_code sb_split_bag(const struct sb_split_bag_options *options,
      */
     TRY(sb_input_open(&input, "-", sb_container_named("bag").kind));
     TRY(sb_input_spool(&input, 0));
-    if (sb_buf_add_format(&path, "/proc/self/fd/%d", input.file->fd))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&path, "/proc/self/fd/%d", input.file->fd));
     sb_context_resolves("standard input", path.data);
     named.input = path.data;
     return split_bag(&named, result);

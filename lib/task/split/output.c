@@ -44,12 +44,12 @@ static enum sb_code add_name(struct sb_buf *out, const struct place *place, cons
     int64_t number;
 
     if (!*name || name[digits] || digits > 18 || (place->width == 0 && place->last < 0))
-        return sb_buf_add_text(out, name) ? sb_fail_memory() : SB_OK;
+        return sb_buf_add_text(out, name);
     number = strtoll(name, NULL, 10) + place->first;
     if (place->last >= 0 && number > place->last)
         return sb_fail(SB_INVALID, "%.*s: there are more parts than it has numbers",
                        (int)(place->end - place->begin), place->begin);
-    return sb_buf_add_format(out, "%0*" PRId64, place->width, number) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(out, "%0*" PRId64, place->width, number);
 }
 
 enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out)
@@ -59,12 +59,10 @@ enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf
 
     sb_buf_clear(out);
     for (; find_place(rest, &place); rest = place.end) {
-        if (sb_buf_add(out, rest, (size_t)(place.begin - rest)))
-            return sb_fail_memory();
+        TRY(sb_buf_add(out, rest, (size_t)(place.begin - rest)));
         TRY(add_name(out, &place, name));
     }
-    if (sb_buf_add_text(out, rest))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(out, rest));
     if (strcmp(out->data, "-") == 0)
         return sb_fail(SB_INVALID, "a part named '-' would go to standard output; say -o ./-");
     return SB_OK;
@@ -93,5 +91,5 @@ enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out)
 {
     int digits = snprintf(NULL, 0, "%" PRId64, parts > 0 ? parts - 1 : 0);
 
-    return sb_buf_add_format(out, "%0*" PRId64, digits, part) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(out, "%0*" PRId64, digits, part);
 }

@@ -139,8 +139,8 @@ static enum sb_code find_name(struct sb_split_rules *rules, int64_t part)
     sqlite3_bind_int64(row, 1, part);
     if (sqlite3_step(row) != SQLITE_ROW)
         return sb_database_fail(rules->db);
-    if (sb_buf_set(&rules->name, sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&rules->name, sqlite3_column_text(row, 0),
+                   (size_t)sqlite3_column_bytes(row, 0)));
     return SB_OK;
 }
 
@@ -219,8 +219,7 @@ static enum sb_code read_list(struct sb_split_rules *rules, sqlite3_stmt *add,
     if (rules->scheme->lists_must_name)
         sb_list_must_name(list);
     while ((code = sb_list_next(list, &name, &size)) == SB_OK) {
-        if (sb_name_normalize(name, &clean, &stripped))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(name, &clean, &stripped));
         TRY(sb_split_unit_listed(rules->scheme->unit, rules->archive, &clean));
         if (size > 0)
             TRY(add_listed(rules, add, share, part, &clean));
@@ -250,8 +249,7 @@ static enum sb_code report_if_missing(struct sb_split_rules *rules, sqlite3_stmt
                                      : sb_archive_lookup(rules->archive, name, size, &entry);
 
     if (code == SB_NOENT) {
-        if (sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&rules->name, name, size - (size > 0 && name[size - 1] == '.')));
         sb_report(notify, SB_PROBLEM, "missing", rules->name.data, "is listed, but not there%s",
                   rules->units ? "" : sb_unmatched_in(rules->archive, rules->name.data));
         return SB_OK;
@@ -282,8 +280,7 @@ static enum sb_code choose_by_top(struct sb_split_rules *rules, const struct sb_
         return SB_END;
     if (rules->top.size != size || memcmp(rules->top.data, entry->path, size) != 0) {
         TRY(find_or_add_part(rules, entry->path, size, &rules->top_part));
-        if (sb_buf_set(&rules->top, entry->path, size))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&rules->top, entry->path, size));
     }
     *part = rules->top_part;
     return SB_OK;

@@ -17,9 +17,7 @@ struct sb_shard_layout {
 
 enum sb_code sb_shard_layout_new(struct sb_shard_layout **out, int64_t limit)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     (*out)->limit = limit;
     return SB_OK;
 }

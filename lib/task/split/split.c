@@ -313,8 +313,8 @@ enum sb_code sb_split(const struct sb_split_options *options, struct sb_split_re
     *result = (struct sb_split_result){0};
     sb_count_problems(&split.counter, options->notify, &result->problems);
     /* A path in the directory of the parts, or where their paths begin to differ. */
-    if (sb_buf_set(&beside, output, sb_split_output_fixed(output)) || sb_buf_add_char(&beside, '_'))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&beside, output, sb_split_output_fixed(output)));
+    TRY(sb_buf_add_char(&beside, '_'));
     TRY(sb_split_rules_new(&split.rules, &options->scheme, options->archive, beside.data));
     TRY(sb_split_plan_new(&split.plan, options->archive, split.rules, beside.data, notify));
     split.totals = sb_split_plan_totals(split.plan);

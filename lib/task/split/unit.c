@@ -42,8 +42,7 @@ static enum sb_code complete(struct sb_archive *archive, struct sb_buf *name)
         enum sb_code code;
 
         sb_buf_cut(name, size);
-        if (sb_buf_add_text(name, suffixes[i]))
-            return sb_fail_memory();
+        TRY(sb_buf_add_text(name, suffixes[i]));
         code = sb_archive_lookup(archive, name->data, name->size, &entry);
         if (code != SB_NOENT && (code || entry.type != SB_DIR))
             return code;
@@ -217,7 +216,7 @@ static enum sb_code remember(struct sb_split_units *units, const char *name, siz
                              int64_t part)
 {
     units->last_part = part;
-    return sb_buf_set(&units->last, name, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(&units->last, name, size);
 }
 
 enum sb_code sb_split_units_find(struct sb_split_units *units, const char *name, size_t size,

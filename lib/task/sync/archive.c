@@ -163,14 +163,12 @@ static enum sb_code foresee_member(struct syncing *syncing, const struct sb_memb
     const char *from = syncing->from->within, *problem;
     size_t size = strlen(from), skip = size ? size + 1 : 0;
 
-    if (sb_naming_clean(member->entry.path, member->entry.path_size, member->entry.type == SB_DIR,
-                        clean, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(member->entry.path, member->entry.path_size, member->entry.type == SB_DIR,
+                        clean, &problem));
     if (problem || clean->size <= skip || !sb_name_within(clean->data, clean->size, from, size))
         return SB_OK;
-    if (sb_name_join(name, syncing->within, strlen(syncing->within), clean->data + skip,
-                     clean->size - skip))
-        return sb_fail_memory();
+    TRY(sb_name_join(name, syncing->within, strlen(syncing->within), clean->data + skip,
+                     clean->size - skip));
     return sb_unmet_foresee(syncing->unmet, name->data, name->size);
 }
 

@@ -71,8 +71,7 @@ static enum sb_code look_up(struct syncing *syncing, const char *name, size_t si
     const char *within = syncing->from->within;
     struct sb_buf *whole = &syncing->name;
 
-    if (sb_name_join(whole, within, strlen(within), name, size))
-        return sb_fail_memory();
+    TRY(sb_name_join(whole, within, strlen(within), name, size));
     return sb_archive_lookup(syncing->catalog, whole->data, whole->size, entry);
 }
 
@@ -201,9 +200,8 @@ static enum sb_code take_item(struct syncing *syncing, const struct sb_tree_item
         return SB_OK;
     batch->found[batch->count++] = (struct found){
         .at = batch->names.size, .size = item->name_size, .is_dir = item->node == SB_NODE_DIR};
-    if (sb_buf_add(&batch->names, item->name, item->name_size) ||
-        sb_buf_add_char(&batch->names, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&batch->names, item->name, item->name_size));
+    TRY(sb_buf_add_char(&batch->names, '\0'));
     return batch->count == BATCH_NAMES ? consider_batch(syncing) : SB_OK;
 }
 
@@ -255,9 +253,9 @@ static enum sb_code holds_more(struct syncing *syncing, struct sb_walk *walk, co
     while (dir && !*more && (found = readdir(dir)) != NULL) {
         if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
             continue;
-        if (sb_buf_set(&below, name, size) || sb_buf_add_char(&below, '/') ||
-            sb_buf_add_text(&below, found->d_name))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&below, name, size));
+        TRY(sb_buf_add_char(&below, '/'));
+        TRY(sb_buf_add_text(&below, found->d_name));
         TRY(find_going(syncing, below.data, below.size, &goes, &first));
         *more = !goes;
     }

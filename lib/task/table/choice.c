@@ -121,8 +121,7 @@ static enum sb_code select_column(struct sb_table_choice *choice, const char *co
         return SB_OK;
     found = sb_table_find(choice->table, column, strlen(column), &as_file);
     if (found < 0) {
-        if (sb_buf_set(&choice->missing, words, strlen(words)))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&choice->missing, words, strlen(words)));
         *run = (struct sb_record_run){.step = 1};
         return sb_fail(SB_INVALID, "%s: there is no array '%s'", words, column);
     }
@@ -158,8 +157,7 @@ static enum sb_code next_line(struct sb_table_choice *choice, struct sb_record_r
     run->count = -1;
     TRY(sb_list_next(choice->options.rows.list, &text, &size));
     slash = choice->table->ops->row_name ? strchr(text, '/') : NULL;
-    if (sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&choice->missing, text, slash ? (size_t)(slash - text) : size));
     TRY(sb_slice_parse(&slice, choice->missing.data));
     TRY(select_column(choice, slash ? slash + 1 : NULL, text, run));
     return take_slice(choice, &slice, run);

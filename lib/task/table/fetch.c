@@ -341,9 +341,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
     if (count > SLOTS_MOST)
         count = SLOTS_MOST;
-    slots = calloc(count, sizeof(*slots));
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, count));
     for (unsigned i = 0; i < count; i++) {
         slots[i].table = table;
         slots[i].options = options;

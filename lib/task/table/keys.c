@@ -64,8 +64,8 @@ static enum sb_code add(struct sb_table_keys *keys, const char *name, size_t siz
                                                      .key_size = size,
                                                      .row = SB_NO_ROW,
                                                      .column = -1};
-    if (sb_buf_add(&keys->names, name, size) || sb_buf_add_char(&keys->names, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&keys->names, name, size));
+    TRY(sb_buf_add_char(&keys->names, '\0'));
     return SB_OK;
 }
 
@@ -202,8 +202,7 @@ static enum sb_code fail_missing(struct sb_table_keys *keys, const struct reques
 {
     const char *name = keys->names.data + request->name_at;
 
-    if (sb_buf_set(&keys->missing, name, request->name_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&keys->missing, name, request->name_size));
     if (request->row == SB_NO_ROW)
         return sb_fail(SB_INVALID, "%s: no such key in the cache", name);
     return sb_fail(SB_INVALID, "%s: the key has no such array%s", name, keys->options.advice);

@@ -147,10 +147,10 @@ static enum sb_code note_defect(struct slot *slot, size_t wanted)
     size_t row = slot->wanted[wanted].row;
 
     slot->defect_at[row] = slot->defects.size + 1;
-    if ((slot->rows[row].stored >= 0 &&
-         sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].row)) ||
-        sb_buf_add(&slot->defects, sb_error()->text, strlen(sb_error()->text) + 1))
+    if (slot->rows[row].stored >= 0 &&
+        sb_buf_add_format(&slot->defects, "record %" PRId64 ": ", slot->rows[row].row))
         return sb_fail_memory();
+    TRY(sb_buf_add(&slot->defects, sb_error()->text, strlen(sb_error()->text) + 1));
     return SB_OK;
 }
 

@@ -49,8 +49,7 @@ static bool is_before(struct sb_place a, struct sb_place b)
 static enum sb_code keep_text(struct sb_table_slot *slot, const char *text, size_t *at)
 {
     *at = slot->texts.size;
-    if (sb_buf_add(&slot->texts, text, strlen(text) + 1))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&slot->texts, text, strlen(text) + 1));
     return SB_OK;
 }
 
@@ -290,8 +289,7 @@ static enum sb_code read_stored(struct sb_table_slot *slot, size_t end, size_t w
     size_t used = 0;
 
     sb_buf_clear(&slot->stored);
-    if (sb_buf_reserve(&slot->stored, wanted))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(&slot->stored, wanted));
     for (size_t i = 0; i < slot->placed; i++) {
         struct sb_cell_request *request = &slot->request[slot->order[i]];
         const struct sb_extent *extent = &request->stored.extent;
@@ -346,8 +344,7 @@ static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_requ
     size_t size = 0, capacity = SB_TABLE_SLOT_CAPACITY - to->size;
     enum sb_code code;
 
-    if (sb_buf_reserve(to, capacity))
-        return sb_fail_memory();
+    TRY(sb_buf_reserve(to, capacity));
     code = slot->table->ops->decode(slot->reader, &request->stored, slot->stored.data + request->at,
                                     to->data + to->size, capacity, &size);
     if (!code)

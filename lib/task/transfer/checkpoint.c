@@ -202,9 +202,7 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     *out = NULL;
     if (!wish->requested)
         return SB_OK;
-    run = calloc(1, sizeof(*run));
-    if (!run)
-        return sb_fail_memory();
+    TRY(SB_NEW(&run));
     run->hold = SB_HOLD_NONE;
     run->archive = *archive;
     run->archive.writer.kept = &run->hold;
@@ -296,8 +294,7 @@ static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
 
     run->progress.members = place->members;
     run->progress.bytes = place->bytes;
-    if (sb_buf_set(&run->progress.last, name->data, name->size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&run->progress.last, name->data, name->size));
     run->progress.commit = counter > 0 ? (int64_t)counter + 1 : 0;
     run->progress.problems += *run->problems - run->problems_before;
     run->problems_before = *run->problems;
@@ -352,8 +349,7 @@ static enum sb_code come_again(struct sb_checkpoint *run, bool by_name, struct s
     run->goes_on = false;
     place->bytes = run->progress.bytes;
     place->members = by_name ? 0 : run->progress.members;
-    if (sb_buf_set(name, last->data ? last->data : "", last->size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(name, last->data ? last->data : "", last->size));
     return by_name ? SB_OK : pass(source, place);
 }
 

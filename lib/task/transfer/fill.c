@@ -193,8 +193,7 @@ static enum sb_code note_place(struct sb_transfer_run *transfer)
     if (!place)
         return SB_OK;
     place->members++;
-    if (sb_buf_set(&place->last, entry->path, entry->path_size))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&place->last, entry->path, entry->path_size));
     transfer->again = place->until.size > 0;
     if (transfer->again && place->until.size == entry->path_size &&
         memcmp(place->until.data, entry->path, entry->path_size) == 0)

@@ -216,8 +216,8 @@ static enum sb_code meet_dir(const struct sb_transfer_options *options,
 
     if (!entry->has)
         return SB_OK;
-    if (sb_buf_add(&key, entry->path, entry->path_size) || sb_buf_add_char(&key, '/'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&key, entry->path, entry->path_size));
+    TRY(sb_buf_add_char(&key, '/'));
     TRY(sb_names_add_from(options->seen, key.data, key.size, (int64_t)options->merged_number,
                           &first));
     return (size_t)first == options->merged_number ? SB_OK : SB_END;

@@ -21,7 +21,7 @@ static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name,
         name = mapped->data;
         size = mapped->size;
     }
-    return sb_buf_set(out, name, size) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(out, name, size);
 }
 
 static bool wanted(const struct sb_transfer_run *transfer, const char *name, size_t size,
@@ -133,9 +133,9 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
     for (size_t i = 0; !*comes && !transfer->names && sb_coding_words[i]; i++) {
         enum sb_holding holding = SB_HOLDS_NOTHING;
 
-        if (sb_buf_set(&longer, name->data, name->size) || sb_buf_add_char(&longer, '.') ||
-            sb_buf_add_text(&longer, sb_coding_words[i]))
-            return sb_fail_memory();
+        TRY(sb_buf_set(&longer, name->data, name->size));
+        TRY(sb_buf_add_char(&longer, '.'));
+        TRY(sb_buf_add_text(&longer, sb_coding_words[i]));
         TRY(sb_source_holds(transfer->source, longer.data, longer.size, &holding));
         *comes = holding == SB_HOLDS_FILE;
     }
@@ -227,8 +227,7 @@ static enum sb_code map_hard_link(struct sb_transfer_run *transfer, bool *recode
     struct sb_taken *taken = transfer->options->taken;
     bool kept = false;
 
-    if (sb_naming_clean(target, strlen(target), false, clean, &problem))
-        return sb_fail_memory();
+    TRY(sb_naming_clean(target, strlen(target), false, clean, &problem));
     if (problem)
         return SB_END;
     TRY(map_name(transfer, clean->data, clean->size, mapped));

@@ -36,7 +36,7 @@ static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char 
     neighbours->count++;
     neighbours->mark = mark;
     sb_buf_clear(&neighbours->columns);
-    return sb_buf_set(&neighbours->stem, name, stem) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(&neighbours->stem, name, stem);
 }
 
 enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
@@ -52,8 +52,7 @@ enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *na
         if (out->late)
             return SB_OK;
     }
-    if (sb_sample_extension(&neighbours->columns, name + stem, size - stem, &at, &again))
-        return sb_fail_memory();
+    TRY(sb_sample_extension(&neighbours->columns, name + stem, size - stem, &at, &again));
     out->column = neighbours->columns.data + at;
     if (again)
         sb_sample_report_twice(neighbours->notify, name, out->column);

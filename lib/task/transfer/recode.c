@@ -119,9 +119,7 @@ static enum sb_code add_stage(struct sb_recoder *recoder, enum sb_filter_kind co
     if (!stage->codec || stage->coding != coding || stage->compress != compress ||
         stage->level != level) {
         release_stage(stage);
-        stage->out = malloc(SB_CODEC_CAPACITY);
-        if (!stage->out)
-            return sb_fail_memory();
+        TRY(sb_alloc(&stage->out, SB_CODEC_CAPACITY));
         stage->coding = coding;
         stage->compress = compress;
         stage->level = level;

@@ -65,10 +65,9 @@ static int compare(const void *a, const void *b)
 
 static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_t count)
 {
-    CLEANUP(sb_freep) struct named *sorted = calloc(count + 1, sizeof(*sorted));
+    CLEANUP(sb_freep) struct named *sorted = NULL;
 
-    if (!sorted)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&sorted, count + 1));
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct named){subdirs[i], paths[i]};
     qsort(sorted, count, sizeof(*sorted), compare);

@@ -43,9 +43,7 @@ void sb_taken_free(struct sb_taken *taken)
 static enum sb_code mark(struct sb_taken *taken, char with, const char *name, size_t size)
 {
     sb_buf_clear(&taken->marked);
-    return sb_buf_add_char(&taken->marked, with) || sb_buf_add(&taken->marked, name, size)
-               ? sb_fail_memory()
-               : SB_OK;
+    return sb_buf_add_char(&taken->marked, with) || sb_buf_add(&taken->marked, name, size);
 }
 
 /* Never negative: that would mean that the name was not found. */

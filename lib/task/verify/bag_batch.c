@@ -69,8 +69,7 @@ static enum sb_code open_files(struct bag_batch *batch, uint32_t number)
     close_files(batch);
     TRY(sb_file_open(&batch->records, file->path, "bag"));
     if (file->separate && !file->walked) {
-        if (sb_limits_name(file->path, &name))
-            return sb_fail_memory();
+        TRY(sb_limits_name(file->path, &name));
         TRY(sb_file_open(&batch->separate, name.data, "limits file"));
     }
     batch->limits.file = file;
@@ -189,7 +188,7 @@ static enum sb_code spoil(struct bag_batch *batch, struct bag_item *item, const 
 {
     item->state = BAG_ITEM_DAMAGED;
     item->text = batch->text.size + 1;
-    return sb_buf_add(&batch->text, text, strlen(text) + 1) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add(&batch->text, text, strlen(text) + 1);
 }
 
 static enum sb_code spoil_by(struct bag_batch *batch, struct bag_item *item)

@@ -69,8 +69,7 @@ static enum sb_code look_past(struct bag_check *check, int64_t number)
     CLEANUP(sb_buf_release) struct sb_buf limits = {0};
     int64_t last = 0, tail = 0, after;
 
-    if (sb_limits_name(file->path, &limits))
-        return sb_fail_memory();
+    TRY(sb_limits_name(file->path, &limits));
     if (file->records > 0)
         (void)read_limit(limits.data, limits_size - (int64_t)sizeof(uint64_t), &last);
     after = file->bytes - last;

@@ -110,10 +110,9 @@ static enum sb_code report_missing(struct bag_check *check, const struct stretch
             continue;
         }
         sb_buf_clear(&name);
-        if (sb_buf_add_format(&name, "%.*s-%05u-of-%05u%s",
+        TRY(sb_buf_add_format(&name, "%.*s-%05u-of-%05u%s",
                               (int)(stretch->name.prefix + stretch->name.prefix_size - path), path,
-                              i, stretch->name.shards, stretch->name.suffix))
-            return sb_fail_memory();
+                              i, stretch->name.shards, stretch->name.suffix));
         if (access(name.data, F_OK))
             sb_verify_defect(check->events, SB_REMEDY_FETCH, "shard",
                              sb_defect_of(name.data, name.size),
@@ -157,8 +156,7 @@ static enum sb_code look_beside(const struct sb_shard_pattern *set, struct besid
     const struct dirent *entry;
     CLEANUP(closedirp) DIR *dir = NULL;
 
-    if (sb_buf_set(&directory, directory_size ? path : "./", directory_size ? directory_size : 2))
-        return sb_fail_memory();
+    TRY(sb_buf_set(&directory, directory_size ? path : "./", directory_size ? directory_size : 2));
     dir = opendir(directory.data);
     while (dir && (entry = readdir(dir)))
         TRY(note_name(set, entry->d_name, beside));
@@ -253,8 +251,7 @@ static enum sb_code look_at_set(struct bag_check *check, const struct stretch *s
     CLEANUP(sb_buf_release) struct sb_buf spec = {0};
 
     TRY(look_beside(&set, &beside));
-    if (sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&spec, "%.*s@%s", (int)set.prefix_size, path, set.suffix));
     report_others(check, stretch, &beside);
     return report_writer(check, path, spec.data, beside.temporary, beside.first.data);
 }

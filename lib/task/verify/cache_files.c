@@ -23,8 +23,7 @@ static enum sb_code walk(const char *root, const char *prefix, each_file *each, 
     struct dirent *entry;
     struct stat st;
 
-    if (sb_buf_add_format(&path, "%s/%s", root, prefix))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&path, "%s/%s", root, prefix));
     dir = opendir(path.data);
     if (!dir)
         return errno == ENOENT ? SB_OK : sb_fail_errno(errno, "%s", path.data);
@@ -58,9 +57,7 @@ static enum sb_code keep_leftover(void *context, const char *path, const char *n
         return SB_OK;
     TRY(sb_grow(&check->leftovers, &check->leftover_capacity, check->leftover_count,
                 sizeof(*check->leftovers)));
-    copy = strdup(path);
-    if (!copy)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&copy, path));
     check->leftovers[check->leftover_count++] = (struct sb_cache_leftover){.path = copy, .st = *st};
     return SB_OK;
 }
@@ -106,7 +103,7 @@ static enum sb_code note_time(void *context, const char *path, const char *name,
     if (!S_ISREG(st->st_mode) || (newest->path->size > 0 && st->st_mtim.tv_sec <= *newest->time))
         return SB_OK;
     *newest->time = st->st_mtim.tv_sec;
-    return sb_buf_set(newest->path, path, strlen(path)) ? sb_fail_memory() : SB_OK;
+    return sb_buf_set(newest->path, path, strlen(path));
 }
 
 static enum sb_code count_segment(void *context, const char *path, const char *name,
@@ -162,7 +159,7 @@ static enum sb_code look_at_age(struct sb_cache_check *check, enum sb_level leve
 static enum sb_code name_file(struct sb_cache_check *check, const char *file)
 {
     sb_buf_clear(&check->text);
-    return sb_buf_add_format(&check->text, "%s/%s", check->dir, file) ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_format(&check->text, "%s/%s", check->dir, file);
 }
 
 static enum sb_code report_repaired(struct sb_cache_check *check, const char *file,

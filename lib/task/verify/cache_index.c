@@ -183,8 +183,7 @@ static enum sb_code read_index(struct index_check *index,
     CLEANUP(sb_mapping_freep) struct sb_mapping *mapping = NULL;
     enum sb_code code;
 
-    if (sb_buf_add_format(&path, "%s/" NAME, index->check->dir))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&path, "%s/" NAME, index->check->dir));
     TRY(map_index(path.data, &mapping));
     code = sb_pickle_index_read(mapping->data, (size_t)mapping->size, each, index);
     if ((!code || code == SB_FORMAT) && sb_mapping_check(mapping))

@@ -166,11 +166,10 @@ enum sb_code sb_cache_check_values(struct sb_cache_check *check)
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     struct value_check values = {.check = check};
     unsigned threads = check->options->threads, count = SLOTS_EACH * threads;
-    struct value_slot *slots = calloc(count, sizeof(*slots));
+    struct value_slot *slots;
     enum sb_code code = SB_OK;
 
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&slots, count));
     for (unsigned i = 0; !code && i < count; i++)
         code = sb_cache_reader_new(&slots[i].reader, check->cache);
     if (!code)

@@ -64,9 +64,8 @@ static enum sb_code check_names(struct check *check, const struct sb_member *mem
     bool before;
 
     if (member->hard_link) {
-        if (sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
-                            &problem))
-            return sb_fail_memory();
+        TRY(sb_naming_clean(member->hard_link, strlen(member->hard_link), false, &check->text,
+                            &problem));
         TRY(sb_names_add(check->seen, check->text.data, check->text.size, &before));
         if (!before)
             report(check, SB_REMEDY_ENTRIES, "link", name,

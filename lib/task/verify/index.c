@@ -155,10 +155,9 @@ static void *run_integrity(void *context)
 
 enum sb_code sb_verify_integrity_start(struct verify *verify)
 {
-    struct integrity *check = calloc(1, sizeof(*check));
+    struct integrity *check;
 
-    if (!check)
-        return sb_fail_memory();
+    TRY(SB_NEW(&check));
     verify->integrity = check;
     check->quick = verify->options->quick;
     TRY(sb_database_open(&check->db, sb_archive_index_path(verify->archive), SB_DB_READ));

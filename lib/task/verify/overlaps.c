@@ -76,8 +76,7 @@ static enum sb_code check_extent(struct verify *verify, struct holder *holder,
         TRY(doubt_overlap(verify, held, entry));
     if (touches && entry->offset + entry->size <= held->offset + held->size)
         return SB_OK;
-    if (sb_buf_set(&holder->name, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory();
+    TRY(sb_buf_set(&holder->name, entry->path, entry->path_size));
     holder->entry = *entry;
     holder->entry.path = holder->name.data;
     holder->any = true;

@@ -65,8 +65,7 @@ static enum sb_code check_repeated(struct pass *pass, const struct sb_entry *ent
 
     pass->begun = true;
     pass->last_type = entry->type;
-    if (sb_buf_set(&pass->last, entry->path, entry->path_size) != SB_OK)
-        return sb_fail_memory();
+    TRY(sb_buf_set(&pass->last, entry->path, entry->path_size));
     if (!again)
         return SB_OK;
     if (was_dir != is_dir)

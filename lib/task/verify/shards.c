@@ -45,7 +45,7 @@ static struct sb_defect place_of(uint32_t shard)
 
 static enum sb_code find_path(const struct verify *verify, uint32_t shard, struct sb_buf *path)
 {
-    return sb_shards_path(verify->shards, shard, path) ? sb_fail_memory() : SB_OK;
+    return sb_shards_path(verify->shards, shard, path);
 }
 
 /* A link is allowed, but one that leads out of the archive's directory is reported. */

@@ -123,9 +123,7 @@ static enum sb_code check_items(struct check *check)
     int64_t count = sb_syrah_count(check->syrah);
 
     check->last_end = SB_SYRAH_HEADER;
-    check->row = calloc((size_t)sb_syrah_array_count(check->syrah) + 1, sizeof(*check->row));
-    if (!check->row)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&check->row, (size_t)sb_syrah_array_count(check->syrah) + 1));
     for (int64_t item = 0; item < count; item++) {
         TRY(sb_heed_interrupt());
         TRY(check_item(check, item));
@@ -227,10 +225,9 @@ static enum sb_code read_block(const struct check *check, int64_t at, size_t siz
 static enum sb_code read_all(const struct check *check)
 {
     int64_t end = sb_syrah_data_end(check->syrah);
-    CLEANUP(sb_freep) void *block = malloc(BLOCK);
+    CLEANUP(sb_freep) void *block = NULL;
 
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK));
     for (int64_t at = SB_SYRAH_HEADER; at < end;) {
         size_t size = end - at < (int64_t)BLOCK ? (size_t)(end - at) : BLOCK;
 

@@ -129,8 +129,7 @@ static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t siz
     size_t top = tree->open.items[tree->open.count - 1].size;
     if (top == size)
         return SB_OK;
-    if (sb_buf_set(&tree->deep, path, size) != SB_OK)
-        return sb_fail_memory();
+    TRY(sb_buf_set(&tree->deep, path, size));
     for (size_t end = top + 1; end <= size; end++) {
         bool ends_here = end == size || (path[end] == '/' && path[end - 1] != '/');
         if (ends_here && !open_level(tree, end))
@@ -142,8 +141,7 @@ static enum sb_code enter(struct sb_treestat *tree, const char *path, size_t siz
 static enum sb_code take_dir(struct sb_treestat *tree, const char *path, const struct level *row)
 {
     TRY(enter(tree, path, parent_size(path, row->size)));
-    if (sb_buf_set(&tree->deep, path, row->size) != SB_OK)
-        return sb_fail_memory();
+    TRY(sb_buf_set(&tree->deep, path, row->size));
     struct level *level = open_level(tree, row->size);
     if (!level)
         return sb_fail_memory();

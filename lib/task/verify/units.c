@@ -62,10 +62,9 @@ static struct reading *at(struct sb_verify_units *units, int64_t unit)
 static enum sb_code grow(struct sb_verify_units *units)
 {
     size_t capacity = units->capacity ? 2 * units->capacity : 64;
-    struct reading *ring = calloc(capacity, sizeof(*ring));
+    struct reading *ring;
 
-    if (!ring)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&ring, capacity));
     for (int64_t i = units->first; i < units->end; i++)
         ring[(size_t)i & (capacity - 1)] = *at(units, i);
     free(units->ring);
