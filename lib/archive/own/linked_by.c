@@ -137,7 +137,7 @@ static enum sb_code is_linked(const char *path, const char *line, struct sb_buf 
 
     *is = false;
     sb_buf_clear(by);
-    if ((*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path))))
+    if (*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path)))
         return sb_fail_memory();
     TRY(sb_buf_add_text(by, line));
     if (lstat(by->data, &st)) {
