@@ -285,21 +285,6 @@ shardbox pack: a.barecat: files that changed in mode, owner or time alone: 3"
     run_ok sb verify a.barecat
 }
 
-@test "what a killed run has committed stays, also beside an index that was put back by cp" {
-    need_shim
-    cp a.barecat before
-    head -c 5000 /dev/urandom >new
-    # The journal goes with the commit, and then the note.
-    killed unlink 2 pack --append a.barecat new
-    [[ -s a.barecat.new && ! -e a.barecat-journal ]]
-    sb cat a.barecat new | cmp - new
-    cp before a.barecat
-    echo 3 >3
-    run_ok sb pack --append a.barecat 3
-    cmp new <(tail -c 5002 a.barecat-shard-00000 | head -c 5000)
-    run_ok sb verify a.barecat
-}
-
 @test "where the index of a killed run is lost, the next one says how to get it back" {
     need_shim
     run_ok sb protect a.barecat

@@ -168,16 +168,10 @@ static enum sb_code move_rows(struct sb_writer *writer, const char *from, const 
     return code;
 }
 
-/* The first shard that this run makes; it continues the one before. */
-static uint32_t first_made(const struct sb_writer *writer)
-{
-    return sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
-}
-
 /* Records of linked shards, which replace any of the same numbers. */
 static enum sb_code move_records(struct sb_writer *writer)
 {
-    uint32_t first = first_made(writer);
+    uint32_t first = sb_shard_out_count(writer->shards) - sb_shard_out_made(writer->shards);
 
     TRY(sb_linked_drop_from(writer->db, first));
     if (writer->continues)
@@ -229,12 +223,10 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer)
     }
     TRY(sb_exclude_readers(writer->db, writer->hold.file));
     TRY(change_index(writer));
-    /* From here on an index may know the bytes, and one of before may take its place: they stay. */
-    if (writer->continues)
-        TRY(sb_note_grows(&writer->hold.note, first_made(writer) - 1, INT64_MAX));
     /*
      * A commit that fails may be on disk all the same: then the bytes that it refers to must be
-     * kept.
+     * kept. Where it was not rolled back, the next writer finds out, and cuts off what is not in
+     * use.
      */
     writer->committed = true;
     code = sb_database_run(writer->db, "COMMIT");
