@@ -123,8 +123,9 @@ lz4 lz4'
     tar --format=posix --sort=name --numeric-owner -C tree -cf a.tar .
     sb convert a.tar a.barecat
     sb convert a.barecat b.tar
-    diff <(tar --numeric-owner --full-time -tvf a.tar | sed 's, \./, ,; s,/$,,' | sort) \
-        <(tar --numeric-owner --full-time -tvf b.tar | sed 's, \./, ,; s,/$,,' | sort)
+    # A list pads its times to the longest so far: the root's may end in a zero that is not printed.
+    diff <(tar --numeric-owner --full-time -tvf a.tar | sed 's,  *, ,g; s, \./, ,; s,/$,,' | sort) \
+        <(tar --numeric-owner --full-time -tvf b.tar | sed 's,  *, ,g; s, \./, ,; s,/$,,' | sort)
 }
 
 @test "hard links stay links from tar to tar, and are files of their own in an archive" {
