@@ -13,6 +13,7 @@ struct sb_names {
     sqlite3_stmt *find;
     sqlite3_stmt *set_bytes;
     sqlite3_stmt *remove;
+    sqlite3_stmt *clear;
 };
 
 enum sb_code sb_names_new(struct sb_names **out, const char *beside)
@@ -29,7 +30,8 @@ enum sb_code sb_names_new(struct sb_names **out, const char *beside)
         {&names->add, "INSERT OR IGNORE INTO names (name, place) VALUES (?1, ?2)"},
         {&names->find, "SELECT place, size, crc32c, link FROM names WHERE name = ?1"},
         {&names->set_bytes, "UPDATE names SET size = ?2, crc32c = ?3, link = ?4 WHERE name = ?1"},
-        {&names->remove, "DELETE FROM names WHERE name = ?1"}));
+        {&names->remove, "DELETE FROM names WHERE name = ?1"},
+        {&names->clear, "DELETE FROM names"}));
     *out = TAKE(names);
     return SB_OK;
 }
@@ -136,6 +138,11 @@ enum sb_code sb_names_remove(struct sb_names *names, const char *name, size_t si
         return SB_OK;
     bind(names->remove, name, size);
     return sb_database_step(names->remove);
+}
+
+enum sb_code sb_names_clear(struct sb_names *names)
+{
+    return names ? sb_database_step(names->clear) : SB_OK;
 }
 
 enum sb_code sb_names_has(struct sb_names *names, const char *name, size_t size, bool *has)

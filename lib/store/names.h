@@ -59,6 +59,7 @@ enum sb_code sb_names_find_bytes(struct sb_names *names, const char *name, size_
 enum sb_code sb_names_put(struct sb_names **names, const char *beside, const char *name,
                           size_t size) SB_CHECKED;
 enum sb_code sb_names_remove(struct sb_names *names, const char *name, size_t size) SB_CHECKED;
+enum sb_code sb_names_clear(struct sb_names *names) SB_CHECKED;
 enum sb_code sb_names_has(struct sb_names *names, const char *name, size_t size,
                           bool *has) SB_CHECKED;
 

@@ -27,6 +27,7 @@ void sb_dumps_release(struct sb_dumps *dumps)
 {
     sb_walk_release(&dumps->walk);
     sb_names_free(dumps->gone);
+    sb_names_free(dumps->listed);
     sb_buf_release(&dumps->name);
     sqlite3_finalize(dumps->add);
     sb_database_close(dumps->db);
@@ -353,16 +354,17 @@ static enum sb_code remove_below(struct sb_dumps *dumps, int dir_fd, const char 
 
 static enum sb_code remove_by_list(struct sb_dumps *dumps, const char *list)
 {
-    CLEANUP(sb_names_freep) struct sb_names *listed = NULL;
     int fd;
 
     if (sb_walk_to(&dumps->walk, dumps->name.data, dumps->name.size, SB_WALK_NO_MAKING, &fd))
         return sb_error()->code == SB_NOMEM ? SB_NOMEM : SB_OK;
+    TRY(sb_names_clear(dumps->listed));
     for (; *list; list += strlen(list) + 1) {
         if (strchr("YND", *list))
-            TRY(sb_names_put(&listed, dumps->options->directory, list + 1, strlen(list + 1)));
+            TRY(sb_names_put(&dumps->listed, dumps->options->directory, list + 1,
+                             strlen(list + 1)));
     }
-    return remove_below(dumps, fd, ".", listed);
+    return remove_below(dumps, fd, ".", dumps->listed);
 }
 
 enum sb_code sb_dumps_remove(struct sb_dumps *dumps)

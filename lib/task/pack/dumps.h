@@ -25,8 +25,9 @@ struct sb_dumps {
     struct sb_walk walk;
     struct sqlite3 *db; /* NULL: no list came yet */
     struct sqlite3_stmt *add;
-    struct sb_names *gone; /* a dry run: what would make way */
-    uint64_t aside;        /* so much has */
+    struct sb_names *gone;   /* a dry run: what would make way */
+    struct sb_names *listed; /* in the directory that is at hand: what stays */
+    uint64_t aside;          /* so much has */
     struct sb_buf name;
     unsigned depth;
 };
