@@ -23,14 +23,12 @@ struct sb_choice {
 
 enum sb_code sb_choice_new(struct sb_choice **out, char *const *args, size_t count)
 {
-    CLEANUP(sb_choice_freep) struct sb_choice *choice = calloc(1, sizeof(*choice));
+    CLEANUP(sb_choice_freep) struct sb_choice *choice = NULL;
     bool stripped;
 
     *out = NULL;
-    if (choice && count > 0)
-        choice->arguments = calloc(3 * count, sizeof(*choice->arguments));
-    if (!choice || (count > 0 && !choice->arguments))
-        return sb_fail_memory();
+    TRY(SB_NEW(&choice));
+    TRY(SB_NEW_ARRAY(&choice->arguments, 3 * count + 1));
     choice->count = choice->given = count;
     for (size_t i = 0; i < count; i++) {
         struct argument *argument = &choice->arguments[i];

@@ -399,9 +399,7 @@ enum sb_code sb_pwrite_hole(int fd, int64_t offset, int64_t size, const char *wh
 
     if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) == 0)
         return sb_pwrite_full(fd, "", 1, end - 1, what);
-    zeros = calloc(1, COPY_BLOCK);
-    if (!zeros)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&zeros, COPY_BLOCK));
     for (; offset < end; offset += part) {
         part = end - offset < COPY_BLOCK ? end - offset : COPY_BLOCK;
         TRY(sb_pwrite_full(fd, zeros, (size_t)part, offset, what));

@@ -257,10 +257,9 @@ enum sb_code sb_pipeline_run(const struct sb_pipeline_ops *ops, void *context, v
         return run_inline(ops, context, slots);
     if (threads > slot_count)
         threads = slot_count;
-    p.places = places = calloc(slot_count, sizeof(*places));
-    workers = calloc(threads, sizeof(*workers));
-    if (!places || !workers)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&places, slot_count));
+    TRY(SB_NEW_ARRAY(&workers, threads));
+    p.places = places;
     pthread_mutex_init(&p.mutex, NULL);
     pthread_cond_init(&p.work, NULL);
     pthread_cond_init(&p.ready, NULL);

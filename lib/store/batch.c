@@ -120,9 +120,7 @@ void sb_batch_seal(struct sb_batch *batch)
 
 enum sb_code sb_batch_allocate(struct sb_batch *batch)
 {
-    if (!batch->data)
-        batch->data = malloc(SB_BATCH_BYTES + SLACK);
-    return batch->data ? SB_OK : sb_fail_memory();
+    return batch->data ? SB_OK : sb_alloc(&batch->data, SB_BATCH_BYTES + SLACK);
 }
 
 static enum sb_code stream_spooled(struct sb_item *item, bool sparse, sb_each_block *each,

@@ -18,11 +18,10 @@ struct sb_names {
 
 enum sb_code sb_names_new(struct sb_names **out, const char *beside)
 {
-    CLEANUP(sb_names_freep) struct sb_names *names = calloc(1, sizeof(*names));
+    CLEANUP(sb_names_freep) struct sb_names *names = NULL;
 
     *out = NULL;
-    if (!names)
-        return sb_fail_memory();
+    TRY(SB_NEW(&names));
     TRY(SB_TABLES(
         &names->db, beside,
         "BEGIN; CREATE TABLE names (name BLOB PRIMARY KEY, place INTEGER, size INTEGER,"

@@ -17,9 +17,7 @@ enum sb_code sb_outbuf_begin(struct sb_outbuf *out, int fd, const char *name, bo
                              int64_t written)
 {
     if (!out->data)
-        out->data = malloc(BUFFER_BYTES);
-    if (!out->data)
-        return sb_fail_memory();
+        TRY(sb_alloc(&out->data, BUFFER_BYTES));
     out->fd = fd;
     out->name = name;
     out->to_file = to_file;

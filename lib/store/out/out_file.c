@@ -67,8 +67,7 @@ static enum sb_code look_at_target(struct sb_outfile *file, const char *path, bo
     TRY(refuse_remote(path));
     if (lstat(path, &st) == 0)
         return sb_fail(SB_EXISTS, "%s: is a link to what is not there; remove it", path);
-    file->path = strdup(path);
-    return file->path ? SB_OK : sb_fail_memory();
+    return sb_copy_text(&file->path, path);
 }
 
 static enum sb_code create_temporary(struct sb_outfile *file, const struct stat *like)

@@ -180,10 +180,8 @@ static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
     for (unsigned i = 0; i < parts->options.threads; i++) {
         struct worker *worker = &parts->workers[i];
 
-        worker->out = malloc(capacity);
-        TRY(worker->out
-                ? sb_part_codec_new(&worker->codec, parts->options.kind, parts->options.level)
-                : sb_fail_memory());
+        TRY(sb_alloc(&worker->out, capacity));
+        TRY(sb_part_codec_new(&worker->codec, parts->options.kind, parts->options.level));
     }
     return SB_OK;
 }

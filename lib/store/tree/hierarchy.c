@@ -111,9 +111,7 @@ static enum sb_code next(struct sb_hierarchy *hierarchy, struct sb_listing *list
 
 static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out)
 {
-    *out = malloc(sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
     sb_walk_init(&(*out)->walk, ((struct tree_hierarchy *)hierarchy)->root);
     return SB_OK;
 }

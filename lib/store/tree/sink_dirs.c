@@ -226,9 +226,7 @@ enum sb_code sb_tree_take_directory(struct sb_tree_sink *sink, const struct sb_e
 
     /* Space for a whole one: as long as it is short, its pages are not touched. */
     if (!wave->items)
-        wave->items = malloc(WAVE_MAX * sizeof(*wave->items));
-    if (!wave->items)
-        return sb_fail_memory();
+        TRY(sb_alloc(&wave->items, WAVE_MAX * sizeof(*wave->items)));
     wave->items[wave->count] = (struct sb_tree_wave_item){
         .entry = *entry,
         .path_at = wave->paths.size,

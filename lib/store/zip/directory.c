@@ -333,8 +333,7 @@ enum sb_code sb_zip_walk_begin(struct sb_zip_walk *walk, const struct sb_file *f
                                const struct sb_zip_end *end)
 {
     *walk = (struct sb_zip_walk){.file = file, .end = end, .at = end->start};
-    walk->window = malloc(WINDOW_SIZE);
-    return walk->window ? SB_OK : sb_fail_memory();
+    return sb_alloc(&walk->window, WINDOW_SIZE);
 }
 
 void sb_zip_walk_end(struct sb_zip_walk *walk)

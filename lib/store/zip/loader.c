@@ -381,9 +381,7 @@ enum sb_code sb_zip_loader_stream(struct sb_loader *loader, struct sb_member *me
     bool refused = false;
 
     if (!zip->block)
-        zip->block = malloc(BLOCK_SIZE);
-    if (!zip->block)
-        return sb_fail_memory();
+        TRY(sb_alloc(&zip->block, BLOCK_SIZE));
     if (begin(zip, member, events) || begin_method(zip, member) ||
         stream_all(zip, member, each, context, &refused))
         return refused ? sb_error()->code : judge(zip, member, events);

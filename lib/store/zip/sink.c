@@ -174,9 +174,7 @@ static enum sb_code render(struct sb_sink *sink, struct sb_batch *batch)
     const struct zip_sink *zip = (const struct zip_sink *)sink;
 
     if (!batch->own)
-        batch->own = calloc(1, sizeof(struct zip_batch));
-    if (!batch->own)
-        return sb_fail_memory();
+        TRY(sb_alloc_zeroed(&batch->own, 1, sizeof(struct zip_batch)));
     sb_buf_clear(&batch->output);
     for (size_t i = 0; i < batch->count; i++)
         TRY(render_item(zip, batch, i));
@@ -232,9 +230,7 @@ static enum sb_code write_header(struct zip_sink *zip, struct sb_zip_written *me
 
 static enum sb_code make_block(struct zip_sink *zip)
 {
-    if (!zip->block)
-        zip->block = malloc(BLOCK_SIZE);
-    return zip->block ? SB_OK : sb_fail_memory();
+    return zip->block ? SB_OK : sb_alloc(&zip->block, BLOCK_SIZE);
 }
 
 static enum sb_code begin_stream(struct zip_sink *zip, const struct sb_item *item,

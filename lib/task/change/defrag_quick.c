@@ -272,10 +272,8 @@ static enum sb_code prepare(struct quick *quick)
                        ? (uint32_t)(quick->options->keep_through + 1)
                        : quick->count;
     quick->give_up = now() + quick->options->max_seconds;
-    quick->fetched = calloc(FETCH_MOST, sizeof(*quick->fetched));
-    quick->shards = calloc(quick->count, sizeof(*quick->shards));
-    if (!quick->fetched || !quick->shards)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&quick->fetched, FETCH_MOST));
+    TRY(SB_NEW_ARRAY(&quick->shards, quick->count));
     for (uint32_t i = 0; i < quick->count; i++) {
         quick->shards[i].before = sb_mover_shard_size(quick->mover, i);
         if (i >= quick->first && !quick->options->dry_run)

@@ -22,8 +22,7 @@ bool sb_gap_is_before(const struct sb_gap *a, const struct sb_gap *b)
 
 enum sb_code sb_gap_table_new(struct sb_gap_table **out)
 {
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory();
+    return SB_NEW(out);
 }
 
 void sb_gap_table_free(struct sb_gap_table *table)

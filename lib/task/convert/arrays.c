@@ -89,10 +89,8 @@ static enum sb_code choose(struct arrays *arrays)
             return sb_fail(SB_INVALID, "%s: has no array '%s'; ls shows which it has",
                            arrays->first->name, name);
     }
-    arrays->wanted = calloc((size_t)count + 1, sizeof(*arrays->wanted));
-    arrays->names = calloc((size_t)count + 1, sizeof(*arrays->names));
-    if (!arrays->wanted || !arrays->names)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&arrays->wanted, (size_t)count + 1));
+    TRY(SB_NEW_ARRAY(&arrays->names, (size_t)count + 1));
     for (uint32_t i = 0; i < count; i++) {
         const char *name = sb_table_column(arrays->first, i).name;
 

@@ -107,11 +107,9 @@ static enum sb_code take_form(struct caches *caches, const struct sb_cache_segme
     size_t count = 0;
 
     forget_form(caches);
-    caches->fields = calloc(segment->field_count + 1, sizeof(*caches->fields));
-    caches->numbers = calloc(segment->field_count + 1, sizeof(*caches->numbers));
-    caches->arrays = calloc(segment->field_count + 1, sizeof(*caches->arrays));
-    if (!caches->fields || !caches->numbers || !caches->arrays)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&caches->fields, segment->field_count + 1));
+    TRY(SB_NEW_ARRAY(&caches->numbers, segment->field_count + 1));
+    TRY(SB_NEW_ARRAY(&caches->arrays, segment->field_count + 1));
     for (size_t i = 0; i < segment->field_count; i++) {
         if (!sb_array_is_among(segment->fields[i].name, options->arrays, options->array_count))
             continue;

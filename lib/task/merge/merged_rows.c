@@ -374,10 +374,8 @@ enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_me
         rows->rows_each = ROWS_OF_INPUT;
     if (rows->rows_each < ROWS_LEAST)
         rows->rows_each = ROWS_LEAST;
-    rows->inputs = calloc(count, sizeof(*rows->inputs));
-    rows->heap = calloc(count, sizeof(struct input *));
-    if (!rows->inputs || !rows->heap)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&rows->inputs, count));
+    TRY(SB_NEW_ARRAY(&rows->heap, count));
     for (size_t i = 0; i < count; i++) {
         rows->inputs[i].given = &inputs[i];
         TRY(begin_input(rows, &rows->inputs[i], finish));
@@ -512,11 +510,8 @@ enum sb_code sb_merged_rows_each(struct sb_merged_rows *rows, unsigned threads,
     struct batch batches[BATCHES] = {0};
     enum sb_code code = SB_OK;
 
-    for (size_t i = 0; code == SB_OK && i < BATCHES; i++) {
-        batches[i].rows = calloc(BATCH_ROWS, sizeof(*batches[i].rows));
-        if (!batches[i].rows)
-            code = sb_fail_memory();
-    }
+    for (size_t i = 0; code == SB_OK && i < BATCHES; i++)
+        code = SB_NEW_ARRAY(&batches[i].rows, BATCH_ROWS);
     if (code == SB_OK)
         code =
             sb_pipeline_run(&ops, &ahead, batches, sizeof(*batches), BATCHES, threads > 1 ? 2 : 1);

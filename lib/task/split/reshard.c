@@ -300,10 +300,8 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
     mover_options.dry_run = options->dry_run;
     if (!options->dry_run)
         TRY(sb_restore_first(archive, options->mover.notify));
-    work.fetched = calloc(FETCH_MOST, sizeof(*work.fetched));
-    work.batch = calloc(SB_MOVER_FILES, sizeof(*work.batch));
-    if (!work.fetched || !work.batch)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&work.fetched, FETCH_MOST));
+    TRY(SB_NEW_ARRAY(&work.batch, SB_MOVER_FILES));
     TRY(sb_shard_layout_new(&work.layout, options->shard_size));
     TRY(sb_mover_open(&work.mover, archive, &mover_options));
     return reshard(&work);

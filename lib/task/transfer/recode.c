@@ -91,8 +91,7 @@ enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, si
 
 enum sb_code sb_recoder_new(struct sb_recoder **out)
 {
-    *out = calloc(1, sizeof(**out));
-    return *out ? SB_OK : sb_fail_memory();
+    return SB_NEW(out);
 }
 
 static void release_stage(struct stage *stage)

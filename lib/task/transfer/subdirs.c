@@ -82,8 +82,8 @@ static enum sb_code refuse_alike(char *const *subdirs, char *const *paths, size_
 
 enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count, const char *prefix)
 {
-    char **subdirs = calloc(count + 1, sizeof(*subdirs));
-    enum sb_code code = subdirs ? SB_OK : sb_fail_memory();
+    char **subdirs;
+    enum sb_code code = SB_NEW_ARRAY(&subdirs, count + 1);
 
     for (size_t i = 0; code == SB_OK && i < count; i++)
         code = make_one(&subdirs[i], paths[i], prefix);

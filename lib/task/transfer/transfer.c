@@ -214,8 +214,8 @@ static enum sb_code run(struct sb_transfer_run *transfer)
         .fill = sb_transfer_fill, .work = work, .drain = drain};
     unsigned threads = transfer->options->threads ? transfer->options->threads : 1;
     unsigned count = threads == 1 ? 1 : 2 * threads + 2;
-    struct sb_batch *batches = calloc(count, sizeof(*batches));
-    enum sb_code code = batches ? SB_OK : sb_fail_memory();
+    struct sb_batch *batches;
+    enum sb_code code = SB_NEW_ARRAY(&batches, count);
 
     transfer->batch_items = FIRST_BATCH_ITEMS;
     transfer->batch_dirs = sb_tree_dirs_each(count);
