@@ -69,12 +69,11 @@ FREEP(free_parts, struct sb_file_parts)
 static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, size_t count,
                               int64_t *size)
 {
-    CLEANUP(free_partsp) struct sb_file_parts *parts = calloc(1, sizeof(*parts));
+    CLEANUP(free_partsp) struct sb_file_parts *parts = NULL;
 
     *out = NULL;
     *size = 0;
-    if (!parts)
-        return sb_fail_memory();
+    TRY(SB_NEW(&parts));
     sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
     TRY(SB_NEW_ARRAY(&parts->each, count));
     while (parts->count < count) {

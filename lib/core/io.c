@@ -372,14 +372,13 @@ enum sb_code sb_feed_file(int fd, const struct stat *st, int64_t most, sb_each_b
                           void *context, int64_t *total, const char *what)
 {
     size_t capacity = (size_t)(st->st_size < COPY_BLOCK ? st->st_size + 1 : COPY_BLOCK);
-    CLEANUP(sb_freep) char *block = malloc(capacity);
+    CLEANUP(sb_freep) char *block = NULL;
     size_t size = 1, want;
     int64_t run;
     bool hole;
 
     *total = 0;
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, capacity));
     for (want = 1; size == want && *total <= most; *total += (int64_t)size) {
         run = sb_run_length(fd, st, *total, &hole);
         want = hole || run < (int64_t)capacity ? (size_t)run : capacity;

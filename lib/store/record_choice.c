@@ -226,11 +226,10 @@ enum sb_code sb_record_choice_new(struct sb_record_choice **out,
                                   const struct sb_record_choice_options *options, int64_t count)
 {
     CLEANUP(sb_record_choice_freep)
-    struct sb_record_choice *choice = calloc(1, sizeof(*choice));
+    struct sb_record_choice *choice;
 
     *out = NULL;
-    if (!choice)
-        return sb_fail_memory();
+    TRY(SB_NEW(&choice));
     choice->options = *options;
     choice->count = count;
     TRY(plan(choice));

@@ -95,12 +95,11 @@ static enum sb_code look(struct sb_store *store, const char *spec)
 enum sb_code sb_store_open(struct sb_store **out, const char *spec,
                            const struct sb_store_options *options)
 {
-    CLEANUP(sb_store_freep) struct sb_store *store = calloc(1, sizeof(*store));
+    CLEANUP(sb_store_freep) struct sb_store *store = NULL;
     enum sb_code code;
 
     *out = NULL;
-    if (!store)
-        return sb_fail_memory();
+    TRY(SB_NEW(&store));
     store->options = *options;
     code = look(store, spec);
     for (int i = 0; code == SB_CHANGED && i < REPLACED_MOST; i++)

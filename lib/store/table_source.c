@@ -212,12 +212,11 @@ static void free_loader(struct sb_loader *base)
 static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     const struct sb_table *table = ((const struct table_source *)base)->table;
-    CLEANUP(sb_freep) struct table_loader *loader = calloc(1, sizeof(*loader));
+    CLEANUP(sb_freep) struct table_loader *loader = NULL;
     enum sb_code code;
 
     *out = NULL;
-    if (!loader)
-        return sb_fail_memory();
+    TRY(SB_NEW(&loader));
     code = table->ops->reader_new(table, &loader->reader);
     if (code) {
         table->ops->reader_free(loader->reader);

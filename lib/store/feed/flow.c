@@ -170,11 +170,10 @@ static void destroy_lock(struct sb_flow *flow)
 enum sb_code sb_flow_open(struct sb_flow **out, const struct sb_input *input,
                           const struct sb_feed_options *options)
 {
-    CLEANUP(sb_flow_freep) struct sb_flow *flow = calloc(1, sizeof(*flow));
+    CLEANUP(sb_flow_freep) struct sb_flow *flow = NULL;
 
     *out = NULL;
-    if (!flow)
-        return sb_fail_memory();
+    TRY(SB_NEW(&flow));
     TRY(sb_feed_open(&flow->feed, input, options, &flow->watch));
     flow->more_threads = options->threads > 1;
     for (size_t i = 0; i < (sb_flow_filters(flow) ? BLOCKS_AHEAD : 1); i++) {

@@ -188,13 +188,12 @@ static enum sb_code make_workers(struct sb_parts *parts, size_t capacity)
 
 enum sb_code sb_parts_new(struct sb_parts **out, const struct sb_outfilter_options *options)
 {
-    CLEANUP(sb_parts_freep) struct sb_parts *parts = calloc(1, sizeof(*parts));
+    CLEANUP(sb_parts_freep) struct sb_parts *parts = NULL;
     unsigned threads = options->threads ? options->threads : 1;
     size_t capacity;
 
     *out = NULL;
-    if (!parts)
-        return sb_fail_memory();
+    TRY(SB_NEW(&parts));
     pthread_mutex_init(&parts->mutex, NULL);
     parts->options = *options;
     parts->part_size = sb_part_size(options->kind, options->level);

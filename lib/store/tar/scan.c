@@ -285,11 +285,10 @@ enum sb_code sb_source_open_tar_scan(struct sb_source **out, struct sb_input *in
                                      void *context)
 {
     static const struct sb_source_ops ops = {.free = free_scan, .next = next_wanted};
-    CLEANUP(sb_freep) struct scan *scan = calloc(1, sizeof(*scan));
+    CLEANUP(sb_freep) struct scan *scan = NULL;
 
     *out = NULL;
-    if (!scan)
-        return sb_fail_memory();
+    TRY(SB_NEW(&scan));
     TRY(sb_alloc(&scan->window, (size_t)EXTENSION_MAX));
     scan->base = (struct sb_source){.ops = &ops, .name = input->name};
     scan->file = input->file;

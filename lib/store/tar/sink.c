@@ -373,11 +373,10 @@ static const struct sb_sink_ops tar_ops = {
 
 enum sb_code sb_sink_open_tar(struct sb_sink **out, const struct sb_stream_sink_options *options)
 {
-    CLEANUP(sb_freep) struct tar_sink *tar = calloc(1, sizeof(*tar));
+    CLEANUP(sb_freep) struct tar_sink *tar = NULL;
 
     *out = NULL;
-    if (!tar)
-        return sb_fail_memory();
+    TRY(SB_NEW(&tar));
     TRY(sb_outfile_open(&tar->file, options));
     tar->notify = options->notify;
     tar->sink = (struct sb_sink){

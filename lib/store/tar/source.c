@@ -1123,12 +1123,11 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     static const struct sb_source_ops ops = {
         .free = free_tar, .next = next_in_tar, .block = block_of_tar};
     const struct sb_feed_options how = {.max_size = options->max_size, .threads = options->threads};
-    struct tar_source *source = calloc(1, sizeof(*source));
+    struct tar_source *source;
     CLEANUP(sb_source_freep) struct sb_source *base = NULL;
 
     *out = NULL;
-    if (!source)
-        return sb_fail_memory();
+    TRY(SB_NEW(&source));
     base = &source->base;
     *base = (struct sb_source){.ops = &ops, .name = input->name};
     source->input = input;

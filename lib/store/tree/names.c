@@ -143,12 +143,11 @@ enum sb_code sb_names_read(struct sb_names *names, int dir_fd, enum sb_names_ord
                            bool follow)
 {
     bool slash = order == SB_NAMES_AS_PATH;
-    CLEANUP(sb_freep) char *block = malloc(BLOCK_SIZE);
+    CLEANUP(sb_freep) char *block = NULL;
 
     names->count = 0;
     sb_buf_clear(&names->arena);
-    if (!block)
-        return sb_fail_memory();
+    TRY(sb_alloc(&block, BLOCK_SIZE));
     TRY(read_names(names, dir_fd, slash, follow, block));
     if (names->count == 0)
         return SB_OK;

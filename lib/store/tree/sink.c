@@ -468,12 +468,11 @@ enum sb_code sb_sink_open_tree(struct sb_sink **out, const struct sb_tree_sink_o
         .drain = drain,
         .commit = commit,
     };
-    struct sb_tree_sink *sink = calloc(1, sizeof(*sink));
+    struct sb_tree_sink *sink;
     CLEANUP(sb_sink_freep) struct sb_sink *base = NULL;
 
     *out = NULL;
-    if (!sink)
-        return sb_fail_memory();
+    TRY(SB_NEW(&sink));
     if (sb_target_open(&sink->target, options->directory, options->dry_run)) {
         free(sink);
         return sb_error()->code;

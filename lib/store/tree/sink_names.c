@@ -20,11 +20,10 @@ struct sb_tree_names {
 
 enum sb_code sb_tree_names_new(struct sb_tree_names **out, struct sqlite3 *db)
 {
-    CLEANUP(sb_tree_names_freep) struct sb_tree_names *names = calloc(1, sizeof(*names));
+    CLEANUP(sb_tree_names_freep) struct sb_tree_names *names = NULL;
 
     *out = NULL;
-    if (!names)
-        return sb_fail_memory();
+    TRY(SB_NEW(&names));
     names->db = db;
     TRY(sb_database_run(db,
                         "CREATE TABLE names (name BLOB PRIMARY KEY, state INTEGER) WITHOUT ROWID"));

@@ -59,11 +59,10 @@ static enum sb_code open_tree(struct sb_source **out, struct sb_input *input,
         .free = free_tree, .next = next, .load = load, .stream = stream};
     CLEANUP(sb_source_freep) struct sb_source *source = NULL;
     CLEANUP(sb_freep) char *start = NULL;
-    struct tree_source *self = calloc(1, sizeof(*self));
+    struct tree_source *self;
 
     *out = NULL;
-    if (!self)
-        return sb_fail_memory();
+    TRY(SB_NEW(&self));
     source = &self->source;
     *source = (struct sb_source){.ops = &ops, .name = input->path, .loads = true, .unique = true};
     self->options.own = self->read.own = options->own;

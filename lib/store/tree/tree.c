@@ -34,12 +34,11 @@ struct sb_tree {
 
 enum sb_code sb_tree_new(struct sb_tree **out, const struct sb_tree_options *options)
 {
-    CLEANUP(sb_tree_freep) struct sb_tree *tree = calloc(1, sizeof(*tree));
+    CLEANUP(sb_tree_freep) struct sb_tree *tree = NULL;
     unsigned threads = options->no_recursion ? 0 : sb_tree_ahead_threads(options->threads);
 
     *out = NULL;
-    if (!tree)
-        return sb_fail_memory();
+    TRY(SB_NEW(&tree));
     tree->options = *options;
     if (threads > 0)
         TRY(sb_tree_ahead_new(&tree->ahead, &tree->options, threads));

@@ -309,13 +309,12 @@ enum sb_code sb_zip_find_end(const struct sb_file *file, struct sb_zip_end *out)
     size_t most = SB_ZIP_END_SIZE + SB_ZIP_COMMENT_MAX;
     size_t size = file->st.st_size < (int64_t)most ? (size_t)file->st.st_size : most;
     int64_t tail_at = file->st.st_size - (int64_t)size;
-    CLEANUP(sb_freep) uint8_t *tail = malloc(most);
+    CLEANUP(sb_freep) uint8_t *tail = NULL;
     int64_t found;
     enum sb_code code;
 
     *out = (struct sb_zip_end){0};
-    if (!tail)
-        return sb_fail_memory();
+    TRY(sb_alloc(&tail, most));
     TRY(sb_file_read_exactly(file, tail, size, tail_at));
     found = find_signature(tail, size);
     if (found < 0)

@@ -42,12 +42,11 @@ struct zip_loader {
 enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
                                const struct sb_zip_file *file)
 {
-    struct zip_loader *loader = calloc(1, sizeof(*loader));
+    struct zip_loader *loader;
     enum sb_code code;
 
     *out = NULL;
-    if (!loader)
-        return sb_fail_memory();
+    TRY(SB_NEW(&loader));
     loader->base.source = source;
     loader->file = file;
     loader->window = malloc(WINDOW_SIZE);

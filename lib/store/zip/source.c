@@ -253,12 +253,11 @@ enum sb_code sb_source_open_zip(struct sb_source **out, struct sb_input *input,
                                 const struct sb_source_options *options,
                                 const struct sb_notify *notify)
 {
-    struct zip_source *zip = calloc(1, sizeof(*zip));
+    struct zip_source *zip;
     enum sb_code code;
 
     *out = NULL;
-    if (!zip)
-        return sb_fail_memory();
+    TRY(SB_NEW(&zip));
     zip->base = (struct sb_source){.ops = &zip_ops, .name = input->name, .loads = true};
     zip->notify = notify;
     zip->file.no_check = options->no_check;

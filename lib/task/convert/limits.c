@@ -64,11 +64,10 @@ FREEP(key_bag_free, struct key_bag)
 
 static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options)
 {
-    CLEANUP(key_bag_freep) struct key_bag *keys = calloc(1, sizeof(*keys));
+    CLEANUP(key_bag_freep) struct key_bag *keys = NULL;
 
     *out = NULL;
-    if (!keys)
-        return sb_fail_memory();
+    TRY(SB_NEW(&keys));
     TRY(sb_bag_writer_open(&keys->writer, options));
     if (sb_bag_writer_compresses(keys->writer))
         TRY(sb_encoder_new(&keys->encoder, NULL, 0));

@@ -362,11 +362,10 @@ static enum sb_code begin_input(struct sb_merged_rows *rows, struct input *input
 enum sb_code sb_merged_rows_open(struct sb_merged_rows **out, const struct sb_merged_input *inputs,
                                  size_t count, bool finish, const struct sb_notify *notify)
 {
-    CLEANUP(sb_merged_rows_freep) struct sb_merged_rows *rows = calloc(1, sizeof(*rows));
+    CLEANUP(sb_merged_rows_freep) struct sb_merged_rows *rows = NULL;
 
     *out = NULL;
-    if (!rows)
-        return sb_fail_memory();
+    TRY(SB_NEW(&rows));
     rows->notify = notify;
     rows->count = count;
     rows->rows_each = ROWS_MOST / (count + 1);

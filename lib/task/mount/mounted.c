@@ -122,11 +122,10 @@ static enum sb_code make_space(struct sb_mounted_list *list)
 
 enum sb_code sb_mounted_list_new(struct sb_mounted_list **out)
 {
-    CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = calloc(1, sizeof(*list));
+    CLEANUP(sb_mounted_list_freep) struct sb_mounted_list *list = NULL;
 
     *out = NULL;
-    if (!list)
-        return sb_fail_memory();
+    TRY(SB_NEW(&list));
     list->file = fopen(LIST, "re");
     TRY(list->file ? read_list(list)
                    : sb_fail_errno(errno, LIST ": what is mounted is not known without it"));

@@ -49,11 +49,10 @@ struct sb_reading {
 enum sb_code sb_reading_new(struct sb_reading **out, bool check, size_t readahead,
                             struct sb_log *log)
 {
-    CLEANUP(sb_reading_freep) struct sb_reading *reading = calloc(1, sizeof(*reading));
+    CLEANUP(sb_reading_freep) struct sb_reading *reading = NULL;
 
     *out = NULL;
-    if (!reading)
-        return sb_fail_memory();
+    TRY(SB_NEW(&reading));
     reading->check = check;
     reading->log = log;
     for (size_t i = 0; i < SETS; i++)

@@ -374,11 +374,10 @@ static enum sb_code open_dir(struct sb_roots_dir *dir, uint64_t number,
 enum sb_code sb_roots_dir_open(struct sb_roots_dir **out, struct sb_roots *roots, uint64_t number,
                                const struct sb_roots_from *from, bool names)
 {
-    CLEANUP(sb_roots_dir_freep) struct sb_roots_dir *dir = calloc(1, sizeof(*dir));
+    CLEANUP(sb_roots_dir_freep) struct sb_roots_dir *dir = NULL;
 
     *out = NULL;
-    if (!dir)
-        return sb_fail_memory();
+    TRY(SB_NEW(&dir));
     dir->roots = roots;
     dir->names = names;
     dir->of_containers = number == SB_INODE_TOP && has_directories(roots);

@@ -26,12 +26,11 @@
 
 enum sb_code sb_mount_open(struct sb_mount **out, const struct sb_mount_options *options)
 {
-    CLEANUP(sb_mount_freep) struct sb_mount *mount = calloc(1, sizeof(*mount));
+    CLEANUP(sb_mount_freep) struct sb_mount *mount = NULL;
     enum sb_code code;
 
     *out = NULL;
-    if (!mount)
-        return sb_fail_memory();
+    TRY(SB_NEW(&mount));
     pthread_mutex_init(&mount->lock, NULL);
     pthread_cond_init(&mount->more, NULL);
     mount->options = *options;

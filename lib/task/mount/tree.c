@@ -192,12 +192,11 @@ static void prepare(struct sb_tree *tree, struct sb_archive *archive)
 enum sb_code sb_tree_open(struct sb_tree **out, const struct sb_mount_container *container,
                           unsigned number, unsigned epoch, int64_t lifetime)
 {
-    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = calloc(1, sizeof(*tree));
+    CLEANUP(sb_tree_unrefp) struct sb_tree *tree = NULL;
     struct sb_archive *archive;
 
     *out = NULL;
-    if (!tree)
-        return sb_fail_memory();
+    TRY(SB_NEW(&tree));
     tree->holders = 1;
     tree->number = number;
     tree->epoch = epoch;
@@ -561,12 +560,11 @@ enum sb_code sb_tree_dir_open(struct sb_tree_dir **out, struct sb_tree *tree, co
                                    .shallow = true,
                                    .under = path,
                                    .after = after};
-    CLEANUP(sb_tree_dir_freep) struct sb_tree_dir *dir = calloc(1, sizeof(*dir));
+    CLEANUP(sb_tree_dir_freep) struct sb_tree_dir *dir = NULL;
     enum sb_code code;
 
     *out = NULL;
-    if (!dir)
-        return sb_fail_memory();
+    TRY(SB_NEW(&dir));
     dir->tree = tree;
     dir->connection = take_connection(tree);
     code = sb_cursor_open(&dir->cursor, dir->connection->archive, &query);

@@ -51,11 +51,10 @@ enum sb_code sb_pack_spool_new(struct sb_pack_spool **out, enum sb_pack_order or
                                enum sb_duplicates duplicates, const char *beside,
                                const struct sb_notify *notify)
 {
-    CLEANUP(sb_pack_spool_freep) struct sb_pack_spool *spool = calloc(1, sizeof(*spool));
+    CLEANUP(sb_pack_spool_freep) struct sb_pack_spool *spool = NULL;
 
     *out = NULL;
-    if (!spool)
-        return sb_fail_memory();
+    TRY(SB_NEW(&spool));
     spool->order = order;
     spool->duplicates = duplicates;
     spool->notify = notify;

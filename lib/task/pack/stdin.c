@@ -69,11 +69,10 @@ enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t
                                 bool must_have)
 {
     static const struct sb_source_ops ops = {.free = free_input, .next = next, .block = block};
-    struct input *self = calloc(1, sizeof(*self));
+    struct input *self;
 
     *out = NULL;
-    if (!self)
-        return sb_fail_memory();
+    TRY(SB_NEW(&self));
     self->source = (struct sb_source){.ops = &ops, .name = "standard input", .unique = true};
     self->name = strndup(name, name_size);
     self->name_size = name_size;

@@ -120,11 +120,10 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
                                struct sb_split_rules *rules, const char *beside,
                                const struct sb_notify *notify)
 {
-    CLEANUP(sb_split_plan_freep) struct sb_split_plan *plan = calloc(1, sizeof(*plan));
+    CLEANUP(sb_split_plan_freep) struct sb_split_plan *plan = NULL;
 
     *out = NULL;
-    if (!plan)
-        return sb_fail_memory();
+    TRY(SB_NEW(&plan));
     plan->rules = rules;
     TRY(SB_TABLES(
         &plan->db, beside, tables,

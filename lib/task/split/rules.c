@@ -387,11 +387,10 @@ static enum sb_code begin(struct sb_split_rules *rules, struct sb_archive *archi
 enum sb_code sb_split_rules_new(struct sb_split_rules **out, const struct sb_split_scheme *scheme,
                                 struct sb_archive *archive, const char *beside)
 {
-    CLEANUP(sb_split_rules_freep) struct sb_split_rules *rules = calloc(1, sizeof(*rules));
+    CLEANUP(sb_split_rules_freep) struct sb_split_rules *rules = NULL;
 
     *out = NULL;
-    if (!rules)
-        return sb_fail_memory();
+    TRY(SB_NEW(&rules));
     rules->scheme = scheme;
     rules->archive = archive;
     rules->fill = (struct sb_split_fill){

@@ -158,11 +158,10 @@ static const char sum_sample[] =
 enum sb_code sb_split_units_new(struct sb_split_units **out, enum sb_split_unit unit,
                                 struct sb_archive *archive, const char *beside)
 {
-    CLEANUP(sb_split_units_freep) struct sb_split_units *units = calloc(1, sizeof(*units));
+    CLEANUP(sb_split_units_freep) struct sb_split_units *units = NULL;
 
     *out = NULL;
-    if (!units)
-        return sb_fail_memory();
+    TRY(SB_NEW(&units));
     units->unit = unit;
     units->archive = archive;
     TRY(SB_TABLES(&units->db, beside,

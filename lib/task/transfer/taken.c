@@ -20,11 +20,10 @@ struct sb_taken {
 
 enum sb_code sb_taken_new(struct sb_taken **out, const char *beside)
 {
-    CLEANUP(sb_taken_freep) struct sb_taken *taken = calloc(1, sizeof(*taken));
+    CLEANUP(sb_taken_freep) struct sb_taken *taken = NULL;
 
     *out = NULL;
-    if (!taken)
-        return sb_fail_memory();
+    TRY(SB_NEW(&taken));
     TRY(sb_hash_key_draw(&taken->key));
     TRY(sb_names_new(&taken->seen, beside));
     *out = TAKE(taken);
