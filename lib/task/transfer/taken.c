@@ -42,7 +42,8 @@ void sb_taken_free(struct sb_taken *taken)
 static enum sb_code mark(struct sb_taken *taken, char with, const char *name, size_t size)
 {
     sb_buf_clear(&taken->marked);
-    return sb_buf_add_char(&taken->marked, with) || sb_buf_add(&taken->marked, name, size);
+    TRY(sb_buf_add_char(&taken->marked, with));
+    return sb_buf_add(&taken->marked, name, size);
 }
 
 /* Never negative: that would mean that the name was not found. */
