@@ -11,7 +11,7 @@
 #define SB_STORE_ARROW_ARROW_H
 
 #include "core/error.h"
-#include "store/array/dtype.h"
+#include "store/array/array.h"
 
 #include <stdbool.h>
 #include <stddef.h>

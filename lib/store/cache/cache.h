@@ -21,7 +21,7 @@
 #define SB_STORE_CACHE_CACHE_H
 
 #include "core/buf.h"
-#include "store/array/dtype.h"
+#include "store/array/array.h"
 #include "store/array/npy.h"
 #include "store/table.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/little_endian.h"
 #include "core/number.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 #include "store/array/npy.h"
 #include "store/kind.h"
 
