@@ -94,12 +94,12 @@ static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
     if (!map->layout)
         TRY(add_layout(cache, file, map, &columns, &map->layout));
     if (file->state == CACHE_UNSEEN) {
-        file->rows = sb_arrow_rows(map->arrow);
+        file->rows = map->arrow->rows;
         file->bytes = map->mapping->size;
         file->layout = map->layout;
         file->state = CACHE_SOUND;
     }
-    if (file->rows != sb_arrow_rows(map->arrow) || file->layout != map->layout)
+    if (file->rows != map->arrow->rows || file->layout != map->layout)
         return sb_fail(SB_DAMAGED, "%s: has been changed meanwhile", file->path);
     return SB_OK;
 }

@@ -48,7 +48,7 @@ static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place 
             return sb_fail(SB_DAMAGED, "there is no segment %lu", (unsigned long)place.segment);
         TRY(sb_cache_pin(reader->cache, place.segment, &reader->map));
     }
-    if (place.row < 0 || place.row >= sb_arrow_rows(reader->map->arrow))
+    if (place.row < 0 || place.row >= reader->map->arrow->rows)
         return sb_fail(SB_DAMAGED, "%s: there is no row %lld", reader->map->mapping->name,
                        (long long)place.row);
     return SB_OK;

@@ -41,15 +41,14 @@ enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer)
 static enum sb_code begin_segments(struct sb_cache_writer *writer)
 {
     const struct sb_cache_columns *layout = &writer->columns;
-    struct sb_arrow_pair pair = {0};
     struct sb_arrow_schema schema = {
         .columns = layout->columns,
         .column_count = layout->column_count,
-        .pairs = &pair,
+        .pairs = &writer->pair,
         .beside = writer->path,
     };
 
-    if (sb_cache_schema_pair(layout, &writer->tensor_keys, &pair, &schema.pair_count))
+    if (sb_cache_schema_pair(layout, &writer->tensor_keys, &writer->pair, &schema.pair_count))
         return sb_fail_memory();
     return sb_arrow_writer_new(&writer->segment, &schema);
 }

@@ -45,7 +45,8 @@ struct sb_cache_writer {
     bool done;       /* nothing is to be undone any more */
 
     struct sb_cache_columns columns;
-    struct sb_buf tensor_keys; /* the metadata of a dict */
+    struct sb_arrow_pair pair; /* the schema's metadata, */
+    struct sb_buf tensor_keys; /* and its value */
     struct sb_arrow_writer *segment;
     int64_t segment_bytes;         /* of its values and keys */
     struct sb_pickle_writer index; /* of the new rows: index.pkl, or where there is one, a temporary
