@@ -30,6 +30,18 @@
 
 struct sb_cache;
 
+/* Names of its files; pure functions */
+
+/* segment_000012.arrow: any number of digits that fit an int64_t. False: it is no segment. */
+bool sb_cache_segment_number(const char *name, int64_t *number);
+
+/*
+ * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json with
+ * ".tmp" after it, as torchcachex has it, or ".shardbox.tmp", as cache/writer.h has it; or the
+ * temporary name of one of the latter two (out/temporary.h), or one that earlier versions made.
+ */
+bool sb_cache_is_leftover(const char *name);
+
 /* Is it the directory of a cache: one whose directory `segments` has a segment, or nothing but
  * left-overs and an index.pkl or schema.json beside it? */
 bool sb_is_cache(const char *path);

@@ -173,7 +173,7 @@ static enum sb_code make_header(struct sb_cache_reader *reader, const struct sb_
     return sb_npy_add_header(&reader->head, array);
 }
 
-/* As int64, all of it before the values, of which there are none then. */
+/* As int64; no values follow it. */
 static enum sb_code make_shape(struct sb_cache_reader *reader, const struct sb_npy *array)
 {
     uint8_t shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)], *end = shape;
