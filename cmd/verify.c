@@ -95,8 +95,8 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
     if (file)
         return sb_verify_syrah(file, wanted, &run->events);
     TRY(sb_store_syrah(store, &set));
-    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++)
-        TRY(sb_verify_syrah(sb_syrah_file(sb_syrah_set_file(set, i)), wanted, &run->events));
+    for (uint32_t i = 0; i < set->count; i++)
+        TRY(sb_verify_syrah(set->files[i].syrah->file, wanted, &run->events));
     return SB_OK;
 }
 

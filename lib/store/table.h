@@ -14,7 +14,7 @@
 #include "core/buf.h"
 #include "core/extent.h"
 #include "core/io.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 
 #include <stdbool.h>
 

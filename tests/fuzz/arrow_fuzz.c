@@ -24,7 +24,7 @@ static bool is_bits(const struct sb_arrow_column *column)
 static bool take(struct sb_buf *out, const struct sb_arrow *arrow, size_t column, int64_t row,
                  int64_t file_size)
 {
-    const struct sb_arrow_column *of = sb_arrow_column(arrow, column);
+    const struct sb_arrow_column *of = &arrow->columns[column];
     struct sb_arrow_value value;
     int64_t size;
 
@@ -58,10 +58,10 @@ static int64_t rewrite(const struct sb_arrow *arrow, struct sb_arrow_writer *wri
     int64_t kept = 0, output = 0;
     struct sb_buf value = {0};
 
-    for (int64_t row = 0; row < sb_arrow_rows(arrow) && row < ROWS_MAX; row++) {
+    for (int64_t row = 0; row < arrow->rows && row < ROWS_MAX; row++) {
         bool whole = true;
 
-        for (size_t column = 0; whole && column < sb_arrow_column_count(arrow); column++) {
+        for (size_t column = 0; whole && column < arrow->column_count; column++) {
             whole = take(&value, arrow, column, row, file_size);
             output += (int64_t)value.size + 1;
             if (!whole || output > OUTPUT_MAX)
@@ -87,14 +87,14 @@ static void compare(const struct sb_arrow *one, int64_t one_size, const struct s
 {
     struct sb_buf first = {0}, second = {0};
 
-    REQUIRE(sb_arrow_column_count(one) == sb_arrow_column_count(two));
-    REQUIRE(sb_arrow_pair_count(one) == sb_arrow_pair_count(two));
-    for (size_t column = 0; column < sb_arrow_column_count(one); column++) {
-        const struct sb_arrow_column *a = sb_arrow_column(one, column);
-        const struct sb_arrow_column *b = sb_arrow_column(two, column);
+    REQUIRE(one->column_count == two->column_count);
+    REQUIRE(one->pair_count == two->pair_count);
+    for (size_t column = 0; column < one->column_count; column++) {
+        const struct sb_arrow_column *a = &one->columns[column];
+        const struct sb_arrow_column *b = &two->columns[column];
 
         REQUIRE(strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype);
-        for (int64_t row = 0; row < sb_arrow_rows(two); row++) {
+        for (int64_t row = 0; row < two->rows; row++) {
             REQUIRE(take(&first, one, column, rows[row], one_size));
             REQUIRE(take(&second, two, column, row, two_size));
             REQUIRE(first.size == second.size);
@@ -108,8 +108,8 @@ static void compare(const struct sb_arrow *one, int64_t one_size, const struct s
 static void write_and_read(const struct sb_arrow *arrow, int64_t size)
 {
     struct sb_arrow_schema schema = {
-        .column_count = sb_arrow_column_count(arrow),
-        .pair_count = sb_arrow_pair_count(arrow),
+        .column_count = arrow->column_count,
+        .pair_count = arrow->pair_count,
         .beside = "/dev/shm/x",
     };
     struct sb_buf file = {0};
@@ -120,14 +120,14 @@ static void write_and_read(const struct sb_arrow *arrow, int64_t size)
 
     if (schema.column_count == 0)
         return;
-    schema.columns = sb_arrow_column(arrow, 0);
-    schema.pairs = schema.pair_count ? sb_arrow_pair(arrow, 0) : NULL;
+    schema.columns = arrow->columns;
+    schema.pairs = schema.pair_count ? arrow->pairs : NULL;
     REQUIRE(sb_arrow_writer_new(&writer, &schema) == SB_OK);
     kept = rewrite(arrow, writer, size, rows);
     REQUIRE(sb_arrow_writer_finish(writer, collect, &file) == SB_OK);
     sb_arrow_writer_free(writer);
     REQUIRE(sb_arrow_open(&again, file.data, (int64_t)file.size) == SB_OK);
-    REQUIRE(sb_arrow_rows(again) == kept);
+    REQUIRE(again->rows == kept);
     compare(arrow, size, again, (int64_t)file.size, rows);
     sb_arrow_free(again);
     sb_buf_release(&file);

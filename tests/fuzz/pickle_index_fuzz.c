@@ -3,7 +3,7 @@
  * written and read again as the same.
  */
 #include "core/buf.h"
-#include "store/cache/pickle_index.h"
+#include "store/cache/index.h"
 
 #include <stdlib.h>
 #include <string.h>

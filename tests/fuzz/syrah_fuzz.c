@@ -46,7 +46,7 @@ static struct sb_file *file_of(const uint8_t *data, size_t size)
 
 static void read_extent(const struct sb_syrah *syrah, const struct sb_extent *extent)
 {
-    int64_t end = sb_syrah_data_end(syrah);
+    int64_t end = syrah->data_end;
     size_t size = extent->size < ROOM ? (size_t)extent->size : ROOM;
 
     if (extent->offset < SB_SYRAH_HEADER || extent->size < 0 || extent->offset > end ||
@@ -56,15 +56,14 @@ static void read_extent(const struct sb_syrah *syrah, const struct sb_extent *ex
 
 static void read_array(const struct sb_syrah *syrah, uint32_t array)
 {
-    const struct sb_syrah_array *said = sb_syrah_array(syrah, array);
+    const struct sb_syrah_array *said = &syrah->arrays[array];
     struct sb_extent extent;
-    size_t good;
 
     if (said->dtype == SB_DTYPE_NONE ||
         sb_syrah_find(syrah, said->name, strlen(said->name)) != array)
         abort();
-    for (int64_t item = 0; item < sb_syrah_count(syrah); item++) {
-        enum sb_code code = sb_syrah_extents(syrah, array, item, 1, &extent, &good);
+    for (int64_t item = 0; item < syrah->items; item++) {
+        enum sb_code code = sb_syrah_extent(syrah, array, item, &extent);
 
         if (code && code != SB_DAMAGED)
             abort();
@@ -94,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool opened = !sb_syrah_open(&syrah, file);
 
     refused = others = overlaps = 0;
-    for (uint32_t i = 0; opened && i < sb_syrah_array_count(syrah); i++)
+    for (uint32_t i = 0; opened && i < syrah->array_count; i++)
         read_array(syrah, i);
     sb_syrah_free(syrah);
     verify(file, opened);

@@ -8,7 +8,7 @@
 #include "core/io.h"
 #include "store/arrow/writer.h"
 #include "store/cache/cache.h"
-#include "store/cache/pickle_index.h"
+#include "store/cache/index.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

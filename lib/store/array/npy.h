@@ -8,7 +8,7 @@
 #define SB_STORE_ARRAY_NPY_H
 
 #include "core/buf.h"
-#include "store/array/dtype.h"
+#include "store/array/array.h"
 
 #define SB_NPY_DIMS_MOST   64                 /* as NumPy 2 */
 #define SB_NPY_HEADER_MOST ((size_t)64 << 10) /* of a file that is read */

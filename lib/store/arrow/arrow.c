@@ -1,6 +1,8 @@
+#include "store/arrow/arrow.h"
+
+#include "core/flatbuffer.h"
 #include "core/little_endian.h"
 #include "store/arrow/format.h"
-#include "store/arrow/impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,12 @@ void sb_arrow_free(struct sb_arrow *arrow)
     free(arrow);
 }
 
+/* `what` points outside of the file. */
+static enum sb_code lead_out(const char *what)
+{
+    return sb_fail(SB_DAMAGED, "its %s leads out of the file", what);
+}
+
 /* Copies a part of the file, so that a file that changes meanwhile cannot invalidate the checks. */
 static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_extent *part,
                               struct sb_flat *flat, unsigned char **copy)
@@ -32,9 +40,7 @@ static enum sb_code copy_part(const struct sb_arrow *arrow, const struct sb_exte
     if (part->size > SB_ARROW_METADATA_MOST)
         return sb_fail(SB_FORMAT, "its metadata are of more than %d MiB",
                        SB_ARROW_METADATA_MOST >> 20);
-    *copy = malloc((size_t)part->size);
-    if (!*copy)
-        return sb_fail_memory();
+    TRY(sb_alloc(copy, (size_t)part->size));
     memcpy(*copy, arrow->data + part->offset, (size_t)part->size);
     *flat = (struct sb_flat){.data = *copy, .size = (size_t)part->size};
     return SB_OK;
@@ -54,8 +60,130 @@ static enum sb_code find_footer(const struct sb_arrow *arrow, struct sb_extent *
     footer->size = (int32_t)sb_get_u32(arrow->data + arrow->size - tail);
     footer->offset = arrow->size - tail - footer->size;
     if (footer->size <= 0 || footer->offset < SB_ARROW_START)
-        return sb_arrow_lead_out("footer");
+        return lead_out("footer");
     return SB_OK;
+}
+
+static enum sb_dtype int_type(const struct sb_flat_table *type)
+{
+    bool is_signed = sb_flat_number(type, SB_FLAT_INT_IS_SIGNED, 1, 0) != 0;
+
+    switch (sb_flat_number(type, SB_FLAT_INT_BIT_WIDTH, 4, 0)) {
+    case 8:
+        return is_signed ? SB_DTYPE_INT8 : SB_DTYPE_UINT8;
+    case 16:
+        return is_signed ? SB_DTYPE_INT16 : SB_DTYPE_UINT16;
+    case 32:
+        return is_signed ? SB_DTYPE_INT32 : SB_DTYPE_UINT32;
+    case 64:
+        return is_signed ? SB_DTYPE_INT64 : SB_DTYPE_UINT64;
+    default:
+        return SB_DTYPE_NONE;
+    }
+}
+
+static enum sb_dtype float_type(const struct sb_flat_table *type)
+{
+    switch (sb_flat_number(type, SB_FLAT_FLOAT_PRECISION, 2, 0)) {
+    case 0:
+        return SB_DTYPE_FLOAT16;
+    case 1:
+        return SB_DTYPE_FLOAT32;
+    case 2:
+        return SB_DTYPE_FLOAT64;
+    default:
+        return SB_DTYPE_NONE;
+    }
+}
+
+/* The type of the only child of a list. */
+static enum sb_dtype child_type(const struct sb_flat_table *field)
+{
+    struct sb_flat_vector children = sb_flat_vector_in(field, SB_FLAT_FIELD_CHILDREN, 4);
+    struct sb_flat_table child, type;
+
+    if (children.count != 1)
+        return SB_DTYPE_NONE;
+    child = sb_flat_item_table(&children, 0);
+    if (sb_flat_table_in(&child, SB_FLAT_FIELD_DICTIONARY).at)
+        return SB_DTYPE_NONE;
+    type = sb_flat_table_in(&child, SB_FLAT_FIELD_TYPE);
+    switch (sb_flat_number(&child, SB_FLAT_FIELD_TYPE_TYPE, 1, 0)) {
+    case SB_ARROW_TYPE_INT:
+        return int_type(&type);
+    case SB_ARROW_TYPE_FLOAT:
+        return float_type(&type);
+    case SB_ARROW_TYPE_BOOL:
+        return SB_DTYPE_BOOL;
+    default:
+        return SB_DTYPE_NONE;
+    }
+}
+
+static enum sb_code read_field(const struct sb_flat_table *field, struct sb_arrow_column *column)
+{
+    struct sb_flat_text name = sb_flat_text_in(field, SB_FLAT_FIELD_NAME);
+    bool known = !sb_flat_table_in(field, SB_FLAT_FIELD_DICTIONARY).at;
+
+    if (strlen(name.data) != name.size)
+        return sb_fail(SB_FORMAT, "the name of a column has a NUL");
+    column->name = name.data;
+    switch (sb_flat_number(field, SB_FLAT_FIELD_TYPE_TYPE, 1, 0)) {
+    case SB_ARROW_TYPE_UTF8:
+        column->type = SB_ARROW_TEXT;
+        break;
+    case SB_ARROW_TYPE_BINARY:
+        column->type = SB_ARROW_BINARY;
+        break;
+    case SB_ARROW_TYPE_LIST:
+        column->type = SB_ARROW_LIST;
+        column->dtype = child_type(field);
+        known = known && column->dtype != SB_DTYPE_NONE;
+        break;
+    default:
+        known = false;
+    }
+    return known
+               ? SB_OK
+               : sb_fail(SB_FORMAT, "column '%s' is of a type that is not read here", column->name);
+}
+
+static enum sb_code read_pairs(struct sb_arrow *arrow, const struct sb_flat_table *schema)
+{
+    struct sb_flat_vector pairs = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_METADATA, 4);
+
+    TRY(SB_NEW_ARRAY(&arrow->pairs, pairs.count + 1));
+    arrow->pair_count = pairs.count;
+    for (size_t i = 0; i < pairs.count; i++) {
+        struct sb_flat_table pair = sb_flat_item_table(&pairs, i);
+        struct sb_flat_text value = sb_flat_text_in(&pair, SB_FLAT_PAIR_VALUE);
+
+        arrow->pairs[i].key = sb_flat_text_in(&pair, SB_FLAT_PAIR_KEY).data;
+        arrow->pairs[i].value = value.data;
+        arrow->pairs[i].value_size = value.size;
+    }
+    return SB_OK;
+}
+
+/* Sets columns and pairs, whose texts point into the footer; the batch sets the places. */
+static enum sb_code read_schema(struct sb_arrow *arrow, const struct sb_flat_table *schema)
+{
+    struct sb_flat_vector fields = sb_flat_vector_in(schema, SB_FLAT_SCHEMA_FIELDS, 4);
+
+    if (sb_flat_number(schema, SB_FLAT_SCHEMA_ENDIANNESS, 2, 0) != 0)
+        return sb_fail(SB_FORMAT, "its numbers are big-endian");
+    TRY(SB_NEW_ARRAY(&arrow->columns, fields.count + 1));
+    TRY(SB_NEW_ARRAY(&arrow->places, fields.count + 1));
+    arrow->column_count = fields.count;
+    for (size_t i = 0; i < fields.count; i++) {
+        struct sb_flat_table field = sb_flat_item_table(&fields, i);
+
+        if (schema->flat->bad)
+            return lead_out("schema");
+        if (read_field(&field, &arrow->columns[i]))
+            return schema->flat->bad ? lead_out("schema") : sb_error()->code;
+    }
+    return read_pairs(arrow, schema);
 }
 
 /* The next buffer of the batch, as an extent of the file. */
@@ -98,19 +226,19 @@ static enum sb_code place_values(const struct sb_arrow_column *column, struct sb
 
     if (column->type != SB_ARROW_LIST) {
         if (!next_buffer(batch, &place->values))
-            return sb_arrow_lead_out("batch");
+            return lead_out("batch");
         place->most = place->values.size;
         return SB_OK;
     }
     if (!next_node(batch, &place->most, &validity) || !next_buffer(batch, &place->values))
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     if (validity.size)
         return sb_fail(SB_FORMAT, "a list of column '%s' has nulls", column->name);
     if (column->dtype == SB_DTYPE_BOOL)
         capacity = place->values.size > INT64_MAX / 8 ? INT64_MAX : place->values.size * 8;
     else
         capacity = place->values.size / (int64_t)sb_dtype_size(column->dtype);
-    return place->most <= capacity ? SB_OK : sb_arrow_lead_out("batch");
+    return place->most <= capacity ? SB_OK : lead_out("batch");
 }
 
 static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct batch *batch)
@@ -120,9 +248,9 @@ static enum sb_code place_column(struct sb_arrow *arrow, size_t column, struct b
 
     if (!next_node(batch, &count, &place->validity) || count != arrow->rows ||
         !next_buffer(batch, &place->offsets))
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     if (count && place->offsets.size / (int64_t)sizeof(uint32_t) <= count)
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     return place_values(&arrow->columns[column], place, batch);
 }
 
@@ -132,14 +260,14 @@ static enum sb_code read_batch(struct sb_arrow *arrow, struct sb_flat *flat, str
     struct sb_flat_table header = sb_flat_table_in(&message, SB_FLAT_MESSAGE_HEADER);
 
     if (sb_flat_number(&message, SB_FLAT_MESSAGE_HEADER_TYPE, 1, 0) != SB_ARROW_RECORD_BATCH)
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     if (sb_flat_table_in(&header, SB_FLAT_BATCH_COMPRESSION).at)
         return sb_fail(SB_FORMAT, "its batch is compressed");
     arrow->rows = sb_flat_number(&header, SB_FLAT_BATCH_LENGTH, 8, 0);
     batch->nodes = sb_flat_vector_in(&header, SB_FLAT_BATCH_NODES, 16);
     batch->buffers = sb_flat_vector_in(&header, SB_FLAT_BATCH_BUFFERS, 16);
     if (flat->bad || arrow->rows < 0 || (arrow->column_count == 0 && arrow->rows))
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     for (size_t i = 0; i < arrow->column_count; i++)
         TRY(place_column(arrow, i, batch));
     return SB_OK;
@@ -158,13 +286,13 @@ static enum sb_code open_batch(struct sb_arrow *arrow, const struct sb_flat_vect
 
     if (offset < SB_ARROW_START || head <= SB_ARROW_PREFIX || body < 0 || offset > arrow->size ||
         head > arrow->size - offset || body > arrow->size - offset - head)
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     if (sb_get_u32(arrow->data + offset) != SB_ARROW_CONTINUATION)
         return sb_fail(SB_FORMAT, "its messages are framed as before Arrow 0.15");
     message.offset = offset + SB_ARROW_PREFIX;
     message.size = (int32_t)sb_get_u32(arrow->data + offset + sizeof(uint32_t));
     if (message.size <= 0 || message.size > head - SB_ARROW_PREFIX)
-        return sb_arrow_lead_out("batch");
+        return lead_out("batch");
     batch.body.offset = offset + head;
     TRY(copy_part(arrow, &message, &flat, &copy));
     return read_batch(arrow, &flat, &batch);
@@ -183,12 +311,12 @@ static enum sb_code read_footer(struct sb_arrow *arrow)
     schema = sb_flat_table_in(&root, SB_FLAT_FOOTER_SCHEMA);
     blocks = sb_flat_vector_in(&root, SB_FLAT_FOOTER_BATCHES, SB_ARROW_BLOCK_SIZE);
     if (flat.bad || !schema.at)
-        return sb_arrow_lead_out("footer");
+        return lead_out("footer");
     if (sb_flat_number(&root, SB_FLAT_FOOTER_VERSION, 2, 0) < SB_ARROW_VERSION_LEAST)
         return sb_fail(SB_FORMAT, "is of a version before Arrow 0.8");
-    TRY(sb_arrow_read_schema(arrow, &schema));
+    TRY(read_schema(arrow, &schema));
     if (flat.bad)
-        return sb_arrow_lead_out("schema");
+        return lead_out("schema");
     if (blocks.count == 0)
         return sb_fail(SB_FORMAT, "has no record batch");
     if (blocks.count > 1)
@@ -199,41 +327,15 @@ static enum sb_code read_footer(struct sb_arrow *arrow)
 
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size)
 {
-    CLEANUP(sb_arrow_freep) struct sb_arrow *arrow = calloc(1, sizeof(*arrow));
+    CLEANUP(sb_arrow_freep) struct sb_arrow *arrow = NULL;
 
     *out = NULL;
-    if (!arrow)
-        return sb_fail_memory();
+    TRY(SB_NEW(&arrow));
     arrow->data = data;
     arrow->size = size;
     TRY(read_footer(arrow));
     *out = TAKE(arrow);
     return SB_OK;
-}
-
-int64_t sb_arrow_rows(const struct sb_arrow *arrow)
-{
-    return arrow->rows;
-}
-
-size_t sb_arrow_column_count(const struct sb_arrow *arrow)
-{
-    return arrow->column_count;
-}
-
-const struct sb_arrow_column *sb_arrow_column(const struct sb_arrow *arrow, size_t column)
-{
-    return &arrow->columns[column];
-}
-
-size_t sb_arrow_pair_count(const struct sb_arrow *arrow)
-{
-    return arrow->pair_count;
-}
-
-const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t pair)
-{
-    return &arrow->pairs[pair];
 }
 
 static int64_t offset_at(const struct sb_arrow *arrow, const struct sb_arrow_place *place,

@@ -10,11 +10,8 @@
 #ifndef SB_STORE_ARROW_ARROW_H
 #define SB_STORE_ARROW_ARROW_H
 
-#include "core/error.h"
-#include "store/array/dtype.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/extent.h"
+#include "store/array/array.h"
 
 enum sb_arrow_type {
     SB_ARROW_TEXT, /* utf8 */
@@ -35,7 +32,28 @@ struct sb_arrow_pair {
     size_t value_size;
 };
 
-struct sb_arrow;
+/* The extents of a column. */
+struct sb_arrow_place {
+    struct sb_extent validity; /* of the validity bits; size 0: none (as for the other extents) */
+    struct sb_extent offsets;
+    struct sb_extent values;
+    int64_t most; /* limit for offsets: bytes or values in the column */
+};
+
+/* Fields are read-only for users. */
+struct sb_arrow {
+    int64_t rows; /* in the first batch; any other is an error of sb_arrow_open */
+    struct sb_arrow_column *columns;
+    size_t column_count;
+    struct sb_arrow_pair *pairs;
+    size_t pair_count;
+
+    /* Of arrow.c alone: */
+    const unsigned char *data;
+    int64_t size;
+    unsigned char *footer; /* a copy; names point into it */
+    struct sb_arrow_place *places;
+};
 
 /* SB_FORMAT: it is no such file, or of a kind that is not supported (compressed, other columns,
  * nulls within a list, no batch or several, messages framed as before Arrow 0.15). SB_DAMAGED: its
@@ -43,14 +61,6 @@ struct sb_arrow;
 enum sb_code sb_arrow_open(struct sb_arrow **out, const void *data, int64_t size) SB_CHECKED;
 void sb_arrow_free(struct sb_arrow *arrow); /* NULL is allowed */
 FREEP(sb_arrow_free, struct sb_arrow)
-
-/* In the first batch; any other is an error of sb_arrow_open. */
-int64_t sb_arrow_rows(const struct sb_arrow *arrow);
-
-size_t sb_arrow_column_count(const struct sb_arrow *arrow);
-const struct sb_arrow_column *sb_arrow_column(const struct sb_arrow *arrow, size_t column);
-size_t sb_arrow_pair_count(const struct sb_arrow *arrow);
-const struct sb_arrow_pair *sb_arrow_pair(const struct sb_arrow *arrow, size_t pair);
 
 /* One value of a column. */
 struct sb_arrow_value {

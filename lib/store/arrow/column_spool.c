@@ -19,34 +19,12 @@ struct column {
 };
 
 struct sb_column_spool {
-    char *beside;
     struct sb_spool file;
     size_t memory;
     size_t used; /* size of the file */
     struct column *columns;
     size_t count;
 };
-
-enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
-                                 const char *beside)
-{
-    struct sb_column_spool *spool = calloc(1, sizeof(*spool));
-
-    *out = NULL;
-    if (!spool)
-        return sb_fail_memory();
-    spool->memory = memory;
-    spool->count = columns;
-    spool->beside = strdup(beside);
-    spool->file = (struct sb_spool){.beside = spool->beside, .memory_most = BLOCK, .fd = -1};
-    spool->columns = calloc(columns + 1, sizeof(*spool->columns));
-    if (!spool->beside || !spool->columns) {
-        sb_column_spool_free(spool);
-        return sb_fail_memory();
-    }
-    *out = spool;
-    return SB_OK;
-}
 
 void sb_column_spool_free(struct sb_column_spool *spool)
 {
@@ -58,8 +36,22 @@ void sb_column_spool_free(struct sb_column_spool *spool)
     }
     sb_spool_release(&spool->file);
     free(spool->columns);
-    free(spool->beside);
     free(spool);
+}
+
+enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
+                                 const char *beside)
+{
+    CLEANUP(sb_column_spool_freep) struct sb_column_spool *spool = NULL;
+
+    *out = NULL;
+    TRY(SB_NEW(&spool));
+    spool->file = (struct sb_spool){.beside = beside, .memory_most = BLOCK, .fd = -1};
+    spool->memory = memory;
+    spool->count = columns;
+    TRY(SB_NEW_ARRAY(&spool->columns, columns + 1));
+    *out = TAKE(spool);
+    return SB_OK;
 }
 
 /* Appends the bytes of a column that are in memory to the file. */

@@ -12,10 +12,11 @@
 struct sb_column_spool;
 
 /* memory: limit for all columns together; each part in the file takes a few bytes more. beside:
- * where the file is made unless TMPDIR is set; copied. */
+ * where the file is made unless TMPDIR is set; kept. */
 enum sb_code sb_column_spool_new(struct sb_column_spool **out, size_t columns, size_t memory,
                                  const char *beside) SB_CHECKED;
 void sb_column_spool_free(struct sb_column_spool *spool); /* NULL is allowed */
+FREEP(sb_column_spool_free, struct sb_column_spool)
 
 enum sb_code sb_column_spool_add(struct sb_column_spool *spool, size_t column, const void *data,
                                  size_t size) SB_CHECKED;

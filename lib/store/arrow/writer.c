@@ -1,8 +1,9 @@
 #include "store/arrow/writer.h"
+
+#include "core/flatbuffer_build.h"
 #include "core/little_endian.h"
 #include "store/arrow/column_spool.h"
 #include "store/arrow/format.h"
-#include "store/arrow/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +31,6 @@ struct column {
 };
 
 struct sb_arrow_writer {
-    struct sb_buf texts; /* the schema points into it */
-    struct sb_arrow_column *list;
-    struct sb_arrow_pair *pairs;
     struct sb_arrow_schema schema;
     struct column *columns;
     struct sb_column_spool *spool; /* for each column: offsets, then values */
@@ -61,54 +59,8 @@ void sb_arrow_writer_free(struct sb_arrow_writer *writer)
     if (!writer)
         return;
     sb_column_spool_free(writer->spool);
-    sb_buf_release(&writer->texts);
-    free(writer->list);
-    free(writer->pairs);
     free(writer->columns);
     free(writer);
-}
-
-/* Copies all texts of a schema into one buffer, each with a NUL. */
-static enum sb_code copy_texts(struct sb_buf *texts, const struct sb_arrow_schema *schema)
-{
-    for (size_t i = 0; i < schema->column_count; i++)
-        TRY(sb_buf_add(texts, schema->columns[i].name, strlen(schema->columns[i].name) + 1));
-    for (size_t i = 0; i < schema->pair_count; i++) {
-        const struct sb_arrow_pair *pair = &schema->pairs[i];
-
-        TRY(sb_buf_add(texts, pair->key, strlen(pair->key) + 1));
-        TRY(sb_buf_add(texts, pair->value, pair->value_size));
-        TRY(sb_buf_add_char(texts, '\0'));
-    }
-    return SB_OK;
-}
-
-static enum sb_code copy_schema(struct sb_arrow_writer *writer,
-                                const struct sb_arrow_schema *schema)
-{
-    const char *at;
-
-    writer->list = calloc(schema->column_count + 1, sizeof(*writer->list));
-    writer->pairs = calloc(schema->pair_count + 1, sizeof(*writer->pairs));
-    if (!writer->list || !writer->pairs || copy_texts(&writer->texts, schema))
-        return sb_fail_memory();
-    writer->schema = *schema;
-    writer->schema.columns = writer->list;
-    writer->schema.pairs = writer->pairs;
-    at = writer->texts.data;
-    for (size_t i = 0; i < schema->column_count; i++) {
-        writer->list[i] = schema->columns[i];
-        writer->list[i].name = at;
-        at += strlen(at) + 1;
-    }
-    for (size_t i = 0; i < schema->pair_count; i++) {
-        writer->pairs[i].key = at;
-        at += strlen(at) + 1;
-        writer->pairs[i].value = at;
-        writer->pairs[i].value_size = schema->pairs[i].value_size;
-        at += schema->pairs[i].value_size + 1;
-    }
-    return SB_OK;
 }
 
 static enum sb_code set_columns(struct sb_arrow_writer *writer)
@@ -133,15 +85,13 @@ static enum sb_code set_columns(struct sb_arrow_writer *writer)
 
 enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out, const struct sb_arrow_schema *schema)
 {
-    CLEANUP(sb_arrow_writer_freep) struct sb_arrow_writer *writer = calloc(1, sizeof(*writer));
+    CLEANUP(sb_arrow_writer_freep) struct sb_arrow_writer *writer = NULL;
 
     *out = NULL;
-    if (!writer)
-        return sb_fail_memory();
-    TRY(copy_schema(writer, schema));
+    TRY(SB_NEW(&writer));
+    writer->schema = *schema;
     TRY(set_columns(writer));
     TRY(sb_column_spool_new(&writer->spool, 2 * schema->column_count, MEMORY, schema->beside));
-    writer->schema.beside = NULL;
     *out = TAKE(writer);
     return SB_OK;
 }
@@ -224,19 +174,244 @@ int64_t sb_arrow_writer_rows(const struct sb_arrow_writer *writer)
     return writer->rows;
 }
 
+/*
+ * The metadata: as pyarrow makes them for the tables of a torchcachex cache: columns and the values
+ * of lists are nullable (but none is null), and the values are called "item".
+ */
+
+#define REFERENCE                                                                                  \
+    {                                                                                              \
+        .size = sizeof(uint32_t)                                                                   \
+    }
+#define NUMBER(s, v)                                                                               \
+    {                                                                                              \
+        .size = (s), .value = (v)                                                                  \
+    }
+
+struct column_place {
+    struct sb_extent offsets;
+    struct sb_extent values;
+    int64_t count; /* number of values of a list */
+};
+
+/* Where the buffers of a batch are in its body. */
+struct layout {
+    int64_t rows;
+    struct column_place *columns;
+    int64_t body_size;
+};
+
+/* The footer's entry for a batch. */
+struct block {
+    int64_t offset;
+    int64_t head; /* size of the prefix and the metadata */
+    int64_t body;
+};
+
+/* The width and sign of an int, the precision of a float; other types have no parameters. */
+static void add_type(struct sb_flat_build *build, size_t refers, int64_t type, enum sb_dtype dtype)
+{
+    struct sb_flat_field fields[SB_FLAT_INT_SLOTS] = {{0}};
+    int64_t bits = (int64_t)sb_dtype_size(dtype) * 8;
+
+    if (type == SB_ARROW_TYPE_INT) {
+        fields[SB_FLAT_INT_BIT_WIDTH] = (struct sb_flat_field)NUMBER(4, bits);
+        fields[SB_FLAT_INT_IS_SIGNED] =
+            (struct sb_flat_field)NUMBER(1, dtype >= SB_DTYPE_INT8 && dtype <= SB_DTYPE_INT64);
+    } else if (type == SB_ARROW_TYPE_FLOAT) {
+        fields[SB_FLAT_FLOAT_PRECISION] = (struct sb_flat_field)NUMBER(2, bits / 32);
+    }
+    sb_flat_add_table(build, refers, fields, SB_FLAT_INT_SLOTS);
+}
+
+/* Returns the offset of the reference to its first child, if it has children. */
+static size_t add_field(struct sb_flat_build *build, size_t refers, const char *name, int64_t type,
+                        enum sb_dtype dtype, size_t children)
+{
+    struct sb_flat_field fields[SB_FLAT_FIELD_SLOTS] = {
+        [SB_FLAT_FIELD_NAME] = REFERENCE,
+        [SB_FLAT_FIELD_NULLABLE] = NUMBER(1, 1),
+        [SB_FLAT_FIELD_TYPE_TYPE] = NUMBER(1, type),
+        [SB_FLAT_FIELD_TYPE] = REFERENCE,
+        [SB_FLAT_FIELD_CHILDREN] = REFERENCE,
+    };
+
+    sb_flat_add_table(build, refers, fields, SB_FLAT_FIELD_SLOTS);
+    sb_flat_add_text(build, fields[SB_FLAT_FIELD_NAME].at, name, strlen(name));
+    add_type(build, fields[SB_FLAT_FIELD_TYPE].at, type, dtype);
+    return sb_flat_add_vector(build, fields[SB_FLAT_FIELD_CHILDREN].at, children, sizeof(uint32_t));
+}
+
+static int64_t type_of_values(enum sb_dtype dtype)
+{
+    switch (dtype) {
+    case SB_DTYPE_BOOL:
+        return SB_ARROW_TYPE_BOOL;
+    case SB_DTYPE_FLOAT16:
+    case SB_DTYPE_FLOAT32:
+    case SB_DTYPE_FLOAT64:
+        return SB_ARROW_TYPE_FLOAT;
+    default:
+        return SB_ARROW_TYPE_INT;
+    }
+}
+
+static void add_column(struct sb_flat_build *build, size_t refers,
+                       const struct sb_arrow_column *column)
+{
+    size_t child;
+
+    switch (column->type) {
+    case SB_ARROW_TEXT:
+        add_field(build, refers, column->name, SB_ARROW_TYPE_UTF8, SB_DTYPE_NONE, 0);
+        break;
+    case SB_ARROW_BINARY:
+        add_field(build, refers, column->name, SB_ARROW_TYPE_BINARY, SB_DTYPE_NONE, 0);
+        break;
+    case SB_ARROW_LIST:
+        child = add_field(build, refers, column->name, SB_ARROW_TYPE_LIST, SB_DTYPE_NONE, 1);
+        add_field(build, child, "item", type_of_values(column->dtype), column->dtype, 0);
+        break;
+    }
+}
+
+static void add_pair(struct sb_flat_build *build, size_t refers, const struct sb_arrow_pair *pair)
+{
+    struct sb_flat_field fields[SB_FLAT_PAIR_SLOTS] = {REFERENCE, REFERENCE};
+
+    sb_flat_add_table(build, refers, fields, SB_FLAT_PAIR_SLOTS);
+    sb_flat_add_text(build, fields[SB_FLAT_PAIR_KEY].at, pair->key, strlen(pair->key));
+    sb_flat_add_text(build, fields[SB_FLAT_PAIR_VALUE].at, pair->value, pair->value_size);
+}
+
+static void add_schema(struct sb_flat_build *build, size_t refers,
+                       const struct sb_arrow_schema *schema)
+{
+    struct sb_flat_field fields[SB_FLAT_SCHEMA_SLOTS] = {
+        [SB_FLAT_SCHEMA_FIELDS] = REFERENCE,
+        [SB_FLAT_SCHEMA_METADATA] = {.size = schema->pair_count ? sizeof(uint32_t) : 0},
+    };
+    size_t at;
+
+    sb_flat_add_table(build, refers, fields, SB_FLAT_SCHEMA_SLOTS);
+    at = sb_flat_add_vector(build, fields[SB_FLAT_SCHEMA_FIELDS].at, schema->column_count,
+                            sizeof(uint32_t));
+    for (size_t i = 0; i < schema->column_count; i++)
+        add_column(build, at + i * sizeof(uint32_t), &schema->columns[i]);
+    if (schema->pair_count == 0)
+        return;
+    at = sb_flat_add_vector(build, fields[SB_FLAT_SCHEMA_METADATA].at, schema->pair_count,
+                            sizeof(uint32_t));
+    for (size_t i = 0; i < schema->pair_count; i++)
+        add_pair(build, at + i * sizeof(uint32_t), &schema->pairs[i]);
+}
+
+/* Returns the offset of the reference to its header. */
+static size_t add_message(struct sb_flat_build *build, int64_t header_type, int64_t body_size)
+{
+    struct sb_flat_field fields[SB_FLAT_MESSAGE_SLOTS] = {
+        [SB_FLAT_MESSAGE_VERSION] = NUMBER(2, SB_ARROW_VERSION),
+        [SB_FLAT_MESSAGE_HEADER_TYPE] = NUMBER(1, header_type),
+        [SB_FLAT_MESSAGE_HEADER] = REFERENCE,
+        [SB_FLAT_MESSAGE_BODY_SIZE] = NUMBER(8, body_size),
+    };
+
+    sb_flat_add_table(build, sb_flat_begin(build), fields, SB_FLAT_MESSAGE_SLOTS);
+    return fields[SB_FLAT_MESSAGE_HEADER].at;
+}
+
+static enum sb_code make_schema(struct sb_flat_build *build, const struct sb_arrow_schema *schema)
+{
+    add_schema(build, add_message(build, SB_ARROW_SCHEMA, 0), schema);
+    return sb_flat_end(build);
+}
+
+/* Sets a struct of two int64; returns the offset after it. */
+static size_t set_two(struct sb_flat_build *build, size_t at, int64_t first, int64_t second)
+{
+    sb_flat_set(build, at, sizeof(first), first);
+    sb_flat_set(build, at + sizeof(first), sizeof(second), second);
+    return at + 2 * sizeof(int64_t);
+}
+
+/* A column is one node, the values of a list another; the values of a list have validity bits, too.
+ */
+static void count_parts(const struct sb_arrow_schema *schema, size_t *nodes, size_t *buffers)
+{
+    *nodes = *buffers = 0;
+    for (size_t i = 0; i < schema->column_count; i++) {
+        *nodes += schema->columns[i].type == SB_ARROW_LIST ? 2 : 1;
+        *buffers += schema->columns[i].type == SB_ARROW_LIST ? 4 : 3;
+    }
+}
+
+static enum sb_code make_batch(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
+                               const struct layout *layout)
+{
+    struct sb_flat_field fields[SB_FLAT_BATCH_SLOTS] = {
+        [SB_FLAT_BATCH_LENGTH] = NUMBER(8, layout->rows),
+        [SB_FLAT_BATCH_NODES] = REFERENCE,
+        [SB_FLAT_BATCH_BUFFERS] = REFERENCE,
+    };
+    size_t header = add_message(build, SB_ARROW_RECORD_BATCH, layout->body_size);
+    size_t nodes, buffers, node, buffer;
+
+    count_parts(schema, &nodes, &buffers);
+    sb_flat_add_table(build, header, fields, SB_FLAT_BATCH_SLOTS);
+    node = sb_flat_add_vector(build, fields[SB_FLAT_BATCH_NODES].at, nodes, 2 * sizeof(int64_t));
+    buffer =
+        sb_flat_add_vector(build, fields[SB_FLAT_BATCH_BUFFERS].at, buffers, 2 * sizeof(int64_t));
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const struct column_place *column = &layout->columns[i];
+
+        node = set_two(build, node, layout->rows, 0);
+        buffer = set_two(build, buffer, column->offsets.offset, 0);
+        buffer = set_two(build, buffer, column->offsets.offset, column->offsets.size);
+        if (schema->columns[i].type == SB_ARROW_LIST) {
+            node = set_two(build, node, column->count, 0);
+            buffer = set_two(build, buffer, column->values.offset, 0);
+        }
+        buffer = set_two(build, buffer, column->values.offset, column->values.size);
+    }
+    return sb_flat_end(build);
+}
+
+static enum sb_code make_footer(struct sb_flat_build *build, const struct sb_arrow_schema *schema,
+                                const struct block *block)
+{
+    struct sb_flat_field fields[SB_FLAT_FOOTER_SLOTS] = {
+        [SB_FLAT_FOOTER_VERSION] = NUMBER(2, SB_ARROW_VERSION),
+        [SB_FLAT_FOOTER_SCHEMA] = REFERENCE,
+        [SB_FLAT_FOOTER_DICTIONARIES] = REFERENCE,
+        [SB_FLAT_FOOTER_BATCHES] = REFERENCE,
+    };
+    size_t at;
+
+    sb_flat_add_table(build, sb_flat_begin(build), fields, SB_FLAT_FOOTER_SLOTS);
+    add_schema(build, fields[SB_FLAT_FOOTER_SCHEMA].at, schema);
+    (void)sb_flat_add_vector(build, fields[SB_FLAT_FOOTER_DICTIONARIES].at, 0, SB_ARROW_BLOCK_SIZE);
+    at = sb_flat_add_vector(build, fields[SB_FLAT_FOOTER_BATCHES].at, 1, SB_ARROW_BLOCK_SIZE);
+    sb_flat_set(build, at, 8, block->offset);
+    sb_flat_set(build, at + 8, 4, block->head);
+    sb_flat_set(build, at + 16, 8, block->body);
+    return sb_flat_end(build);
+}
+
+/* The file */
+
 static int64_t padded(int64_t size)
 {
     return (size + SB_ARROW_ALIGNMENT - 1) / SB_ARROW_ALIGNMENT * SB_ARROW_ALIGNMENT;
 }
 
-static void lay_out(const struct sb_arrow_writer *writer, struct sb_arrow_layout *layout)
+static void lay_out(const struct sb_arrow_writer *writer, struct layout *layout)
 {
     int64_t at = 0;
 
     layout->rows = writer->rows;
     for (size_t i = 0; i < writer->schema.column_count; i++) {
         const struct column *column = &writer->columns[i];
-        struct sb_arrow_layout_column *place = &layout->columns[i];
+        struct column_place *place = &layout->columns[i];
         int64_t bytes = column->now.bytes;
 
         place->offsets.offset = at;
@@ -302,27 +477,25 @@ static enum sb_code put_schema(const struct sb_arrow_writer *writer, struct outp
 {
     CLEANUP(release_build) struct sb_flat_build build = {0};
 
-    TRY(sb_arrow_make_schema(&build, &writer->schema));
+    TRY(make_schema(&build, &writer->schema));
     TRY(put(out, SB_ARROW_MAGIC "\0", SB_ARROW_START));
     return put_message(out, build.out.data, build.out.size);
 }
 
 static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct output *out,
-                              struct sb_arrow_block *block)
+                              struct block *block)
 {
     CLEANUP(release_build) struct sb_flat_build build = {0};
-    struct sb_arrow_layout layout = {0};
-    CLEANUP(sb_freep)
-    void *columns = calloc(writer->schema.column_count + 1, sizeof(*layout.columns));
+    struct layout layout = {0};
+    CLEANUP(sb_freep) struct column_place *columns = NULL;
 
+    TRY(SB_NEW_ARRAY(&columns, writer->schema.column_count + 1));
     layout.columns = columns;
-    if (!layout.columns)
-        return sb_fail_memory();
     lay_out(writer, &layout);
-    TRY(sb_arrow_make_batch(&build, &writer->schema, &layout));
-    *block = (struct sb_arrow_block){.offset = out->written,
-                                     .head = SB_ARROW_PREFIX + (int64_t)build.out.size,
-                                     .body = layout.body_size};
+    TRY(make_batch(&build, &writer->schema, &layout));
+    *block = (struct block){.offset = out->written,
+                            .head = SB_ARROW_PREFIX + (int64_t)build.out.size,
+                            .body = layout.body_size};
     TRY(put_message(out, build.out.data, build.out.size));
     for (size_t i = 0; i < writer->schema.column_count; i++)
         TRY(put_column(writer, i, out));
@@ -330,12 +503,12 @@ static enum sb_code put_batch(const struct sb_arrow_writer *writer, struct outpu
 }
 
 static enum sb_code put_footer(const struct sb_arrow_writer *writer, struct output *out,
-                               const struct sb_arrow_block *block)
+                               const struct block *block)
 {
     CLEANUP(release_build) struct sb_flat_build build = {0};
     uint8_t size[sizeof(uint32_t)];
 
-    TRY(sb_arrow_make_footer(&build, &writer->schema, block));
+    TRY(make_footer(&build, &writer->schema, block));
     sb_put_u32(size, (uint32_t)build.out.size);
     TRY(put_message(out, NULL, 0));
     TRY(put(out, build.out.data, build.out.size));
@@ -347,7 +520,7 @@ enum sb_code sb_arrow_writer_finish(struct sb_arrow_writer *writer, sb_each_bloc
                                     void *context)
 {
     struct output out = {.each = each, .context = context};
-    struct sb_arrow_block block;
+    struct block block;
 
     sb_arrow_writer_cut(writer);
     TRY(put_schema(writer, &out));

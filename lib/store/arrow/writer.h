@@ -12,7 +12,7 @@
 
 struct sb_arrow_writer;
 
-/* The columns and metadata of the file. */
+/* The columns and metadata of the file; all that it points at must live as long as the writer. */
 struct sb_arrow_schema {
     const struct sb_arrow_column *columns;
     size_t column_count;
@@ -21,7 +21,7 @@ struct sb_arrow_schema {
     const char *beside; /* directory for temporary files unless TMPDIR is set */
 };
 
-/* The schema is copied. SB_INVALID: Arrow has no list of such a type (float128, str). */
+/* SB_INVALID: Arrow has no list of such a type (float128, str). */
 enum sb_code sb_arrow_writer_new(struct sb_arrow_writer **out,
                                  const struct sb_arrow_schema *schema) SB_CHECKED;
 void sb_arrow_writer_free(struct sb_arrow_writer *writer); /* NULL is allowed */

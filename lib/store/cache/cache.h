@@ -21,14 +21,26 @@
 #define SB_STORE_CACHE_CACHE_H
 
 #include "core/buf.h"
-#include "store/array/dtype.h"
 #include "store/array/npy.h"
+#include "store/arrow/arrow.h"
 #include "store/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct sb_cache;
+
+/* Names of its files; pure functions */
+
+/* segment_000012.arrow: any number of digits that fit an int64_t. False: it is no segment. */
+bool sb_cache_segment_number(const char *name, int64_t *number);
+
+/*
+ * What a writer leaves that was killed: the name of a segment, of index.pkl or schema.json with
+ * ".tmp" after it, as torchcachex has it, or ".shardbox.tmp", as cache/writer.h has it; or the
+ * temporary name of one of the latter two (out/temporary.h), or one that earlier versions made.
+ */
+bool sb_cache_is_leftover(const char *name);
 
 /* Is it the directory of a cache: one whose directory `segments` has a segment, or nothing but
  * left-overs and an index.pkl or schema.json beside it? */
@@ -145,17 +157,36 @@ struct sb_cache_value {
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
                             size_t field, struct sb_cache_value *out) SB_CHECKED;
 
-/* The same but for the values themselves, which are not read: data is NULL. */
-enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out) SB_CHECKED;
+/* A value as the bytes of a file. */
+struct sb_cache_part {
+    struct sb_cache_value value; /* without its data */
+    int64_t size;                /* of the file */
+
+    /* Of reader.c alone: */
+    struct sb_cache_place place;
+    struct sb_arrow_value raw;
+    size_t head_size;
+};
 
 /*
- * Copies `size` bytes of a value, from the byte `at` on, and sees that they were all there: bools,
- * too, are bytes, and take no memory but these. SB_DAMAGED as of sb_cache_value; or there are not
- * so many.
+ * Finds one of this form: SB_FORM_NPY, of a blob the same as SB_FORM_PICKLE; SB_FORM_RAW: the value
+ * alone; SB_FORM_SHAPE. The values themselves are not read. SB_DAMAGED as of sb_cache_value.
  */
-enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
-                           size_t field, int64_t at, size_t size, void *out) SB_CHECKED;
+enum sb_code sb_cache_part_find(struct sb_cache_reader *reader, struct sb_cache_place place,
+                                size_t field, enum sb_array_form form,
+                                struct sb_cache_part *out) SB_CHECKED;
+
+/*
+ * Of the part that the reader found last, copies the `size` bytes from `at` on, which must be
+ * within it, and sees that they were all there: bools, too, are bytes, and take no memory but
+ * these. SB_DAMAGED: the file has shrunk.
+ */
+enum sb_code sb_cache_part_copy(struct sb_cache_reader *reader, const struct sb_cache_part *part,
+                                int64_t at, size_t size, void *out) SB_CHECKED;
+
+/* The same of some bytes from `at` on, which live until the next call on the reader. */
+enum sb_code sb_cache_part_block(struct sb_cache_reader *reader, const struct sb_cache_part *part,
+                                 int64_t at, const void **data, size_t *size) SB_CHECKED;
 
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader) SB_CHECKED;
 
@@ -165,6 +196,20 @@ const char *sb_cache_field_name(const struct sb_cache_reader *reader, size_t fie
 /* The key of a row. */
 enum sb_code sb_cache_key_at(struct sb_cache_reader *reader, struct sb_cache_place place,
                              struct sb_row_key *out) SB_CHECKED;
+
+/* Members of a cache */
+
+struct sb_source;
+struct sb_source_options;
+
+/*
+ * As sb_source_open_cache, of a cache that is the caller's and stays open as long; its rows are
+ * gone through. segment: of rows in this one alone, so that what is located lies in its file;
+ * SB_CACHE_NOWHERE: of all.
+ */
+enum sb_code sb_source_over_cache(struct sb_source **out, struct sb_cache *cache, uint32_t segment,
+                                  const char *name, const struct sb_source_options *options,
+                                  const struct sb_notify *notify) SB_CHECKED;
 
 /* schema.json into out, which is empty, that of the cache in dir, followed by a NUL. SB_NOENT:
  * there is none. SB_FORMAT: it cannot be read, or has more than a megabyte; the text says so

@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "core/hash64.h"
 #include "core/interrupt.h"
-#include "store/cache/pickle_index.h"
+#include "store/cache/index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,10 +131,10 @@ static bool find_segment(struct indexed_dir *dir, int64_t number)
     const struct sb_cache_file *segments = dir->search->cache->segments + dir->first;
     size_t count = dir->end - dir->first, at;
 
-    if (dir->last < dir->end && segments[dir->last - dir->first].number == number)
+    if (dir->last < dir->end && segments[dir->last - dir->first].as.number == number)
         return true;
-    at = FIRST_WHERE(i, count, segments[i].number >= number);
-    if (at == count || segments[at].number != number)
+    at = FIRST_WHERE(i, count, segments[i].as.number >= number);
+    if (at == count || segments[at].as.number != number)
         return false;
     dir->last = dir->first + (uint32_t)at;
     return true;
@@ -196,7 +196,7 @@ static enum sb_code read_indexes(struct search *search)
     uint32_t first = 0, end = 0;
 
     for (size_t i = 0; i < cache->dir_count; i++, first = end) {
-        while (end < cache->segment_count && cache->segments[end].dir == i)
+        while (end < cache->segment_count && cache->segments[end].as.dir == i)
             end++;
         TRY(read_index(search, cache->dirs[i], first, end));
     }
@@ -229,7 +229,7 @@ static enum sb_code check_hint(const struct search *search, const struct hint *h
     bool holds;
 
     TRY(sb_cache_hold(cache, hint->place.segment, &map));
-    holds = hint->place.row < file->rows && !sb_cache_key(map, file, hint->place.row, &key) &&
+    holds = hint->place.row < file->as.rows && !sb_cache_key(map, file, hint->place.row, &key) &&
             key.size == wanted->size && memcmp(key.text, wanted->text, key.size) == 0;
     sb_cache_unpin(cache, map);
     return holds ? SB_OK : SB_END;
@@ -279,7 +279,7 @@ static enum sb_code scan_rows(struct search *search, uint32_t segment,
     struct sb_row_key key;
     int64_t touched = 0;
 
-    for (int64_t row = 0; row < file->rows; row++) {
+    for (int64_t row = 0; row < file->as.rows; row++) {
         size_t wanted;
 
         TRY(sb_cache_key(map, file, row, &key));

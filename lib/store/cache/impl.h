@@ -1,6 +1,6 @@
 /*
- * What the parts of a cache's reader share: cache.c (opening, and what is said of segments),
- * cache/directory.c (which segments there are), cache/layout.c (what columns mean), cache/map.c
+ * What the parts of a cache's reader share: cache.c (which files there are, and what
+ * is said of segments), cache/layout.c (what columns mean), cache/map.c
  * (segments mapped, some at a time), cache/live.c (rows in order, and which of them count),
  * cache/find.c (rows by their keys), cache/reader.c (values).
  *
@@ -13,6 +13,7 @@
 #include "store/arrow/arrow.h"
 #include "store/cache/cache.h"
 
+#include <dirent.h>
 #include <pthread.h>
 
 /* What the columns of segments mean; kept once for all segments that have the same. */
@@ -48,12 +49,8 @@ struct sb_cache_map {
 };
 
 struct sb_cache_file {
-    char *path;
-    size_t dir;
-    int64_t number;
-    enum { CACHE_UNSEEN, CACHE_SOUND, CACHE_DAMAGED } state;
-    int64_t bytes;
-    int64_t rows;
+    struct sb_cache_segment as; /* what is said of it; bytes and the rest once it was seen */
+    bool seen;
     const struct sb_cache_layout *layout;
     struct sb_cache_map *map; /* NULL: is not mapped */
     uint64_t *superseded;     /* a bit for each row; NULL: none is, or it is not known yet */
@@ -73,6 +70,7 @@ struct sb_cache {
     size_t dir_count;
     struct sb_cache_file *segments; /* by directory, number and name */
     uint32_t segment_count;
+    size_t segment_capacity;
 
     /* What several threads use: each segment's state, figures and map, and: */
     pthread_mutex_t lock;
@@ -95,8 +93,16 @@ struct sb_cache {
     int64_t touched;          /* bytes of it, so far */
 };
 
-/* cache/directory.c: adds the segments in a directory, in order. SB_FORMAT: it is no cache. */
-enum sb_code sb_cache_list_segments(struct sb_cache *cache, size_t dir) SB_CHECKED;
+/* Replaces out by DIRECTORY/NAME. */
+enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name) SB_CHECKED;
+
+/* Gives each name in a directory but "." and ".."; what `each` returns other than SB_OK ends it.
+ * SB_NOENT: there is no such directory. A link to one is followed where flags do not say
+ * O_NOFOLLOW. */
+typedef enum sb_code sb_cache_each_file(void *context, const char *directory,
+                                        const struct dirent *entry);
+enum sb_code sb_cache_each_name(const char *path, int flags, sb_cache_each_file *each,
+                                void *context) SB_CHECKED;
 
 /*
  * cache/map.c: maps a segment, or finds it mapped, and pins it; any thread may. What is wrong with

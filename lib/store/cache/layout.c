@@ -37,8 +37,8 @@ void sb_cache_layout_free(struct sb_cache_layout *layout)
 /* A pair of the schema's metadata that only dicts have. */
 static bool is_of_dict(const struct sb_arrow *arrow)
 {
-    for (size_t i = 0; i < sb_arrow_pair_count(arrow); i++) {
-        if (strcmp(sb_arrow_pair(arrow, i)->key, "tensor_keys") == 0)
+    for (size_t i = 0; i < arrow->pair_count; i++) {
+        if (strcmp(arrow->pairs[i].key, "tensor_keys") == 0)
             return true;
     }
     return false;
@@ -47,8 +47,8 @@ static bool is_of_dict(const struct sb_arrow *arrow)
 enum sb_code sb_cache_layout_describe(const struct sb_arrow *arrow, struct sb_buf *out)
 {
     TRY(sb_buf_add_char(out, is_of_dict(arrow) ? 'd' : '-'));
-    for (size_t i = 0; i < sb_arrow_column_count(arrow); i++) {
-        const struct sb_arrow_column *column = sb_arrow_column(arrow, i);
+    for (size_t i = 0; i < arrow->column_count; i++) {
+        const struct sb_arrow_column *column = &arrow->columns[i];
 
         TRY(sb_buf_add(out, column->name, strlen(column->name) + 1));
         TRY(sb_buf_add_char(out, (char)('a' + column->type)));
@@ -71,7 +71,7 @@ static bool take(const struct columns *columns, size_t first, const char *name, 
 {
     for (size_t i = 0; i < columns->count; i++) {
         size_t at = (first + i) % columns->count;
-        const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
+        const struct sb_arrow_column *column = &columns->arrow->columns[at];
 
         if (columns->taken[at] || column->type != type || strncmp(column->name, name, size) != 0 ||
             strcmp(column->name + size, end) != 0)
@@ -86,7 +86,7 @@ static bool take(const struct columns *columns, size_t first, const char *name, 
 static bool is_there(const struct columns *columns, const char *name)
 {
     for (size_t i = 0; i < columns->count; i++) {
-        if (strcmp(sb_arrow_column(columns->arrow, i)->name, name) == 0)
+        if (strcmp(columns->arrow->columns[i].name, name) == 0)
             return true;
     }
     return false;
@@ -109,14 +109,13 @@ static bool has_values(const struct sb_arrow_column *column, bool named, size_t 
 static enum sb_code add_field(const struct columns *columns, size_t at, bool named,
                               size_t name_size, struct sb_cache_layout *layout)
 {
-    const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, at);
+    const struct sb_arrow_column *column = &columns->arrow->columns[at];
     struct sb_cache_field field = {
         .data = at, .dtype = column->dtype, .blob = column->type == SB_ARROW_BINARY};
     bool whole = field.blob || take(columns, at + 1, column->name, name_size,
                                     named ? "_" SHAPE : SHAPE, SB_ARROW_LIST, &field.shape);
 
-    if (!whole ||
-        (!field.blob && sb_arrow_column(columns->arrow, field.shape)->dtype != SB_DTYPE_INT64))
+    if (!whole || (!field.blob && columns->arrow->columns[field.shape].dtype != SB_DTYPE_INT64))
         return sb_fail(SB_FORMAT, "column '%s' has no column of shapes", column->name);
     columns->taken[at] = true;
     field.name = strndup(column->name, name_size);
@@ -132,7 +131,7 @@ static enum sb_code read_fields(const struct columns *columns, bool named,
     size_t name_size;
 
     for (size_t i = 0; i < columns->count; i++) {
-        const struct sb_arrow_column *column = sb_arrow_column(columns->arrow, i);
+        const struct sb_arrow_column *column = &columns->arrow->columns[i];
 
         if (!columns->taken[i] && has_values(column, named, &name_size))
             TRY(add_field(columns, i, named, name_size, layout));
@@ -140,7 +139,7 @@ static enum sb_code read_fields(const struct columns *columns, bool named,
     for (size_t i = 0; i < columns->count; i++) {
         if (!columns->taken[i])
             return sb_fail(SB_FORMAT, "column '%s' is none that a cache has",
-                           sb_arrow_column(columns->arrow, i)->name);
+                           columns->arrow->columns[i].name);
     }
     return SB_OK;
 }
@@ -223,7 +222,7 @@ static enum sb_code find_structure(const struct sb_arrow *arrow, const char *dir
 enum sb_code sb_cache_layout_make(const struct sb_arrow *arrow, const char *dir,
                                   struct sb_cache_layout *layout)
 {
-    size_t count = sb_arrow_column_count(arrow), single = count - 1;
+    size_t count = arrow->column_count, single = count - 1;
     CLEANUP(sb_freep) bool *taken = NULL;
     struct columns columns;
     bool named;

@@ -58,7 +58,7 @@ static enum sb_code check_keys(const struct sb_cache_file *file, const struct sb
 {
     struct sb_row_key key;
 
-    for (int64_t row = 0; row < file->rows; row++)
+    for (int64_t row = 0; row < file->as.rows; row++)
         TRY(sb_cache_key(map, file, row, &key));
     return SB_OK;
 }
@@ -68,7 +68,7 @@ static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
 {
     int64_t touched = 0;
 
-    for (int64_t row = file->rows - 1; row >= 0; row--) {
+    for (int64_t row = file->as.rows - 1; row >= 0; row--) {
         struct known_key hash;
         struct sb_row_key key;
 
@@ -81,7 +81,7 @@ static enum sb_code pass_rows(struct pass *pass, struct sb_cache_file *file,
         if (!add_key(pass, &hash))
             continue;
         if (!file->superseded)
-            file->superseded = calloc((size_t)(file->rows / 64 + 1), sizeof(*file->superseded));
+            file->superseded = calloc((size_t)(file->as.rows / 64 + 1), sizeof(*file->superseded));
         if (!file->superseded)
             return sb_fail_memory();
         file->superseded[row / 64] |= UINT64_C(1) << (row % 64);
@@ -99,7 +99,7 @@ static enum sb_code pass_segment(struct pass *pass, uint32_t segment)
     enum sb_code code;
 
     TRY(sb_heed_interrupt());
-    if (file->rows == 0)
+    if (file->as.rows == 0)
         return SB_OK;
     code = sb_cache_hold(pass->cache, segment, &map);
     if (!code) {
@@ -128,7 +128,7 @@ static enum sb_code count_rows(struct sb_cache *cache)
             continue;
         TRY(code);
         sb_cache_leave(cache, map);
-        if (__builtin_add_overflow(cache->rows, cache->segments[i].rows, &cache->rows))
+        if (__builtin_add_overflow(cache->rows, cache->segments[i].as.rows, &cache->rows))
             return sb_fail(SB_LIMIT, "%s: has too many rows", cache->dirs[0]);
     }
     return SB_OK;
@@ -181,7 +181,7 @@ enum sb_code sb_cache_find_superseded(struct sb_cache *cache)
     TRY(code);
     cache->rows = 0;
     for (uint32_t i = 0; i < cache->segment_count; i++)
-        cache->rows += cache->segments[i].rows;
+        cache->rows += cache->segments[i].as.rows;
     cache->live = cache->rows - pass.superseded;
     cache->counted = true;
     return SB_OK;
@@ -193,13 +193,13 @@ static enum sb_code find_live(struct sb_cache_found *found, const struct sb_cach
 {
     if (!file->superseded || found->all) {
         *row = number - found->live;
-        if (*row < file->rows)
+        if (*row < file->as.rows)
             return SB_OK;
-        found->live += file->rows;
+        found->live += file->as.rows;
         return SB_END;
     }
-    for (; found->word * 64 < file->rows; found->word++) {
-        int64_t left = file->rows - found->word * 64;
+    for (; found->word * 64 < file->as.rows; found->word++) {
+        int64_t left = file->as.rows - found->word * 64;
         uint64_t there = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
         uint64_t bits = there & ~file->superseded[found->word];
         int64_t count = __builtin_popcountll(bits);
@@ -263,7 +263,7 @@ static enum sb_code next_segment(struct sb_cache *cache)
         const struct sb_cache_file *file = &cache->segments[cache->segment];
         enum sb_code code;
 
-        if (cache->row >= file->rows)
+        if (cache->row >= file->as.rows)
             continue;
         if (cache->map && cache->map->segment == cache->segment)
             return SB_OK;
@@ -284,7 +284,7 @@ static enum sb_code take_row(struct sb_cache *cache, struct sb_cache_row *row)
 
     if (sb_cache_key(cache->map, file, cache->row, &row->key))
         return sb_cache_give_up(cache, cache->segment);
-    if (cache->row + 1 == file->rows && sb_mapping_check(cache->map->mapping))
+    if (cache->row + 1 == file->as.rows && sb_mapping_check(cache->map->mapping))
         return sb_cache_give_up(cache, cache->segment);
     row->place = (struct sb_cache_place){.segment = cache->segment, .row = cache->row};
     row->superseded = sb_cache_is_superseded(file, cache->row);

@@ -28,7 +28,7 @@ static enum sb_code name_segment(const struct sb_cache_file *file)
 
     if (inner.code == SB_NOMEM)
         return inner.code;
-    return sb_fail(inner.code, "%s: %s", file->path, inner.text);
+    return sb_fail(inner.code, "%s: %s", file->as.path, inner.text);
 }
 
 /* Nobody else sees the map yet. */
@@ -36,7 +36,7 @@ static enum sb_code open_map(const struct sb_cache_file *file, struct sb_cache_m
 {
     enum sb_code code = SB_OK;
 
-    TRY(sb_file_map_path(&map->mapping, file->path));
+    TRY(sb_file_map_path(&map->mapping, file->as.path));
     if (sb_arrow_open(&map->arrow, map->mapping->data, map->mapping->size))
         code = name_segment(file);
     return sb_mapping_check(map->mapping) ? sb_error()->code : code;
@@ -69,8 +69,8 @@ static enum sb_code add_layout(struct sb_cache *cache, const struct sb_cache_fil
     struct sb_cache_layout *layout;
 
     TRY(SB_NEW(&layout));
-    layout->dir = file->dir;
-    if (sb_cache_layout_make(map->arrow, cache->dirs[file->dir], layout)) {
+    layout->dir = file->as.dir;
+    if (sb_cache_layout_make(map->arrow, cache->dirs[file->as.dir], layout)) {
         sb_cache_layout_free(layout);
         return name_segment(file);
     }
@@ -90,17 +90,20 @@ static enum sb_code settle(struct sb_cache *cache, struct sb_cache_file *file,
 
     if (sb_cache_layout_describe(map->arrow, &columns))
         return sb_fail_memory();
-    map->layout = find_layout(cache, file->dir, &columns);
+    map->layout = find_layout(cache, file->as.dir, &columns);
     if (!map->layout)
         TRY(add_layout(cache, file, map, &columns, &map->layout));
-    if (file->state == CACHE_UNSEEN) {
-        file->rows = sb_arrow_rows(map->arrow);
-        file->bytes = map->mapping->size;
+    if (!file->seen) {
+        file->as.rows = map->arrow->rows;
+        file->as.bytes = map->mapping->size;
+        file->as.structure = map->layout->structure;
+        file->as.fields = map->layout->fields;
+        file->as.field_count = map->layout->field_count;
         file->layout = map->layout;
-        file->state = CACHE_SOUND;
+        file->seen = true;
     }
-    if (file->rows != sb_arrow_rows(map->arrow) || file->layout != map->layout)
-        return sb_fail(SB_DAMAGED, "%s: has been changed meanwhile", file->path);
+    if (file->as.rows != map->arrow->rows || file->layout != map->layout)
+        return sb_fail(SB_DAMAGED, "%s: has been changed meanwhile", file->as.path);
     return SB_OK;
 }
 
@@ -174,11 +177,11 @@ enum sb_code sb_cache_pin(struct sb_cache *cache, uint32_t segment, struct sb_ca
     bool damaged;
 
     (void)pthread_mutex_lock(&cache->lock);
-    damaged = file->state == CACHE_DAMAGED;
+    damaged = file->as.damaged;
     *out = damaged ? NULL : pin_mapped(cache, segment);
     (void)pthread_mutex_unlock(&cache->lock);
     if (damaged)
-        return sb_fail(SB_DAMAGED, "%s: is damaged", file->path);
+        return sb_fail(SB_DAMAGED, "%s: is damaged", file->as.path);
     if (*out)
         return SB_OK;
     TRY(SB_NEW(&map));
@@ -236,7 +239,7 @@ void sb_cache_leave(struct sb_cache *cache, struct sb_cache_map *map)
 enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment)
 {
     struct sb_cache_file *file = &cache->segments[segment];
-    size_t size = strlen(file->path);
+    size_t size = strlen(file->as.path);
     const char *text = sb_error()->text;
     bool reported;
 
@@ -246,14 +249,14 @@ enum sb_code sb_cache_give_up(struct sb_cache *cache, uint32_t segment)
          (sb_error()->sys_errno == EMFILE || sb_error()->sys_errno == ENFILE)))
         return sb_error()->code;
     (void)pthread_mutex_lock(&cache->lock);
-    reported = file->state == CACHE_DAMAGED;
-    file->state = CACHE_DAMAGED;
-    file->rows = 0;
+    reported = file->as.damaged;
+    file->as.damaged = true;
+    file->as.rows = 0;
     (void)pthread_mutex_unlock(&cache->lock);
-    if (strncmp(text, file->path, size) == 0 && strncmp(text + size, ": ", 2) == 0)
+    if (strncmp(text, file->as.path, size) == 0 && strncmp(text + size, ": ", 2) == 0)
         text += size + 2;
     if (!reported)
-        sb_report(cache->notify, SB_PROBLEM, "damaged", file->path, "%s; left out", text);
+        sb_report(cache->notify, SB_PROBLEM, "damaged", file->as.path, "%s; left out", text);
     return SB_END;
 }
 

@@ -8,11 +8,16 @@
 /* As SB_CACHE_TOUCHED_MOST, of a segment that is left. */
 #define LEFT_MOST ((int64_t)1 << 20)
 
+#define BLOCK ((size_t)256 << 10) /* of what is given block by block */
+
 struct sb_cache_reader {
     struct sb_cache *cache;
     struct sb_cache_map *map; /* of the segment that was read last */
     int64_t touched;          /* bytes of it */
     struct sb_buf bools;
+    struct sb_npy shape; /* what `head` is the header of, if that is not empty */
+    struct sb_buf head;  /* of the part that was found last */
+    struct sb_buf block;
 };
 
 enum sb_code sb_cache_reader_new(struct sb_cache_reader **out, struct sb_cache *cache)
@@ -28,6 +33,8 @@ void sb_cache_reader_free(struct sb_cache_reader *reader)
         return;
     sb_cache_unpin(reader->cache, reader->map);
     sb_buf_release(&reader->bools);
+    sb_buf_release(&reader->head);
+    sb_buf_release(&reader->block);
     free(reader);
 }
 
@@ -48,7 +55,7 @@ static enum sb_code go_to(struct sb_cache_reader *reader, struct sb_cache_place 
             return sb_fail(SB_DAMAGED, "there is no segment %lu", (unsigned long)place.segment);
         TRY(sb_cache_pin(reader->cache, place.segment, &reader->map));
     }
-    if (place.row < 0 || place.row >= sb_arrow_rows(reader->map->arrow))
+    if (place.row < 0 || place.row >= reader->map->arrow->rows)
         return sb_fail(SB_DAMAGED, "%s: there is no row %lld", reader->map->mapping->name,
                        (long long)place.row);
     return SB_OK;
@@ -94,113 +101,142 @@ static enum sb_code read_shape(const struct sb_cache_reader *reader,
     return SB_OK;
 }
 
-static enum sb_code take_value(struct sb_cache_reader *reader, const struct sb_cache_field *field,
-                               int64_t row, struct sb_cache_value *out)
+static bool is_bits(const struct sb_cache_value *value)
 {
-    struct sb_arrow_value value, shape;
+    return value->array.dtype == SB_DTYPE_BOOL;
+}
+
+/* raw: the value as it lies in the file. */
+static enum sb_code take_value(struct sb_cache_reader *reader, const struct sb_cache_field *field,
+                               int64_t row, struct sb_cache_value *out, struct sb_arrow_value *raw)
+{
+    struct sb_arrow_value shape;
 
     out->array = (struct sb_npy){.dtype = field->blob ? SB_DTYPE_NONE : field->dtype};
-    TRY(take(reader, field->data, row, &value));
-    out->data = value.data;
-    out->offset = value.offset;
+    TRY(take(reader, field->data, row, raw));
+    out->data = NULL;
+    out->offset = is_bits(out) ? -1 : raw->offset;
     out->shape_offset = -1;
     if (field->blob) {
-        out->array.data_size = value.count;
+        out->array.data_size = raw->count;
         return SB_OK;
     }
     TRY(take(reader, field->shape, row, &shape));
     TRY(read_shape(reader, &shape, &out->array));
     /* The format bounds the number of values, so that this cannot overflow. */
-    if (value.count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
+    if (raw->count * (int64_t)sb_dtype_size(field->dtype) != out->array.data_size)
         return fail_value(reader, "a shape does not fit the number of values");
-    if (field->dtype == SB_DTYPE_BOOL)
-        out->offset = -1;
     out->shape_offset = shape.offset;
     return SB_OK;
 }
 
-/* Of a value that was taken; the file may have changed since. */
-static enum sb_code unpack_bools(struct sb_cache_reader *reader, int64_t row, size_t column,
-                                 struct sb_cache_value *out)
+static enum sb_code find_value(struct sb_cache_reader *reader, struct sb_cache_place place,
+                               size_t field, struct sb_cache_value *out, struct sb_arrow_value *raw)
 {
-    struct sb_arrow_value value;
-
-    if (take(reader, column, row, &value))
-        return judge(reader);
-    if (value.count != out->array.data_size) {
-        (void)fail_value(reader, "has been changed meanwhile");
-        return judge(reader);
-    }
-    sb_buf_clear(&reader->bools);
-    TRY(sb_buf_reserve(&reader->bools, (size_t)value.count));
-    sb_arrow_unpack_bits(&value, (unsigned char *)reader->bools.data);
-    out->data = (unsigned char *)reader->bools.data;
-    return SB_OK;
-}
-
-/* made: data has the values, also where they lie in the file as bits. */
-static enum sb_code take_field(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t number, bool made, struct sb_cache_value *out)
-{
-    const struct sb_cache_field *field;
-
     TRY(go_to(reader, place));
-    if (number >= reader->map->layout->field_count)
+    if (field >= reader->map->layout->field_count)
         return fail_value(reader, "there is no such array");
-    field = &reader->map->layout->fields[number];
-    if (take_value(reader, field, place.row, out))
-        return judge(reader);
-    if (made && field->dtype == SB_DTYPE_BOOL && !field->blob)
-        return unpack_bools(reader, place.row, field->data, out);
-    return SB_OK;
+    return take_value(reader, &reader->map->layout->fields[field], place.row, out, raw)
+               ? judge(reader)
+               : SB_OK;
 }
 
 enum sb_code sb_cache_value(struct sb_cache_reader *reader, struct sb_cache_place place,
                             size_t field, struct sb_cache_value *out)
 {
-    TRY(take_field(reader, place, field, true, out));
+    struct sb_arrow_value raw;
+
+    TRY(find_value(reader, place, field, out, &raw));
     reader->touched += out->array.data_size;
+    out->data = raw.data;
+    if (!is_bits(out))
+        return SB_OK;
+    sb_buf_clear(&reader->bools);
+    TRY(sb_buf_reserve(&reader->bools, (size_t)raw.count));
+    out->data = (unsigned char *)reader->bools.data;
+    sb_arrow_unpack_bits(&raw, (unsigned char *)reader->bools.data);
     return SB_OK;
 }
 
-enum sb_code sb_cache_describe(struct sb_cache_reader *reader, struct sb_cache_place place,
-                               size_t field, struct sb_cache_value *out)
+/* Neighbours are often of one shape: their header is the same. */
+static enum sb_code make_header(struct sb_cache_reader *reader, const struct sb_npy *array)
 {
-    TRY(take_field(reader, place, field, false, out));
-    out->data = NULL;
-    return sb_cache_reader_check(reader);
+    struct sb_npy *last = &reader->shape;
+
+    if (reader->head.size > 0 && array->dtype == last->dtype && array->dims == last->dims &&
+        memcmp(array->shape, last->shape, array->dims * sizeof(*array->shape)) == 0)
+        return SB_OK;
+    last->dtype = array->dtype;
+    last->dims = array->dims;
+    memcpy(last->shape, array->shape, array->dims * sizeof(*array->shape));
+    sb_buf_clear(&reader->head);
+    return sb_npy_add_header(&reader->head, array);
 }
 
-enum sb_code sb_cache_copy(struct sb_cache_reader *reader, struct sb_cache_place place,
-                           size_t field, int64_t at, size_t size, void *out)
+/* As int64; no values follow it. */
+static enum sb_code make_shape(struct sb_cache_reader *reader, const struct sb_npy *array)
 {
-    const struct sb_cache_field *of;
-    struct sb_arrow_value value;
-    int64_t bytes;
+    uint8_t shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)], *end = shape;
 
-    TRY(go_to(reader, place));
-    if (field >= reader->map->layout->field_count)
-        return fail_value(reader, "there is no such array");
-    of = &reader->map->layout->fields[field];
-    if (take(reader, of->data, place.row, &value))
-        return judge(reader);
-    bytes = of->blob ? value.count : value.count * (int64_t)sb_dtype_size(of->dtype);
-    if (at < 0 || at > bytes || (uint64_t)size > (uint64_t)(bytes - at)) {
-        (void)fail_value(reader, "a value has become shorter");
-        return judge(reader);
+    for (size_t i = 0; i < array->dims; i++)
+        end = sb_put_u64(end, (uint64_t)array->shape[i]);
+    reader->shape.dtype = SB_DTYPE_NONE;
+    return sb_buf_set(&reader->head, shape, (size_t)(end - shape));
+}
+
+enum sb_code sb_cache_part_find(struct sb_cache_reader *reader, struct sb_cache_place place,
+                                size_t field, enum sb_array_form form, struct sb_cache_part *out)
+{
+    const struct sb_npy *array = &out->value.array;
+
+    TRY(find_value(reader, place, field, &out->value, &out->raw));
+    TRY(sb_cache_reader_check(reader));
+    out->place = place;
+    out->head_size = 0;
+    if (form == SB_FORM_SHAPE || (form == SB_FORM_NPY && array->dtype != SB_DTYPE_NONE)) {
+        TRY(form == SB_FORM_SHAPE ? make_shape(reader, array) : make_header(reader, array));
+        out->head_size = reader->head.size;
     }
-    if (of->dtype == SB_DTYPE_BOOL) {
-        int64_t first = value.bit + at;
-        struct sb_arrow_value part = {.data = (const unsigned char *)value.data + first / 8,
-                                      .bit = (unsigned)(first % 8),
-                                      .count = (int64_t)size};
+    out->size = (int64_t)out->head_size + (form == SB_FORM_SHAPE ? 0 : array->data_size);
+    return SB_OK;
+}
 
-        sb_arrow_unpack_bits(&part, out);
-    } else if (size > 0) {
-        memcpy(out, (const unsigned char *)value.data + at, size);
+/* Bytes are copied before they are looked at a last time: whoever has them would not see that they
+ * are no longer there. */
+enum sb_code sb_cache_part_copy(struct sb_cache_reader *reader, const struct sb_cache_part *part,
+                                int64_t at, size_t size, void *out)
+{
+    size_t left = at < (int64_t)part->head_size ? part->head_size - (size_t)at : 0;
+    size_t head = left < size ? left : size;
+    const unsigned char *values = part->raw.data;
+
+    if (head > 0)
+        memcpy(out, reader->head.data + at, head);
+    size -= head;
+    if (size == 0)
+        return SB_OK;
+    at += (int64_t)head - (int64_t)part->head_size;
+    TRY(go_to(reader, part->place));
+    if (is_bits(&part->value)) {
+        int64_t first = part->raw.bit + at;
+        struct sb_arrow_value some = {
+            .data = values + first / 8, .bit = (unsigned)(first % 8), .count = (int64_t)size};
+
+        sb_arrow_unpack_bits(&some, (unsigned char *)out + head);
+    } else {
+        memcpy((char *)out + head, values + at, size);
     }
     reader->touched += (int64_t)size;
     return sb_cache_reader_check(reader);
+}
+
+enum sb_code sb_cache_part_block(struct sb_cache_reader *reader, const struct sb_cache_part *part,
+                                 int64_t at, const void **data, size_t *size)
+{
+    *size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
+    TRY(sb_buf_reserve(&reader->block, BLOCK));
+    *data = reader->block.data;
+    return sb_cache_part_copy(reader, part, at, *size, reader->block.data);
 }
 
 enum sb_code sb_cache_reader_check(struct sb_cache_reader *reader)

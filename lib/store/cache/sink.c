@@ -6,8 +6,7 @@
  */
 #include "core/number.h"
 #include "core/spool.h"
-#include "store/array/file.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 #include "store/cache/writer.h"
 #include "store/sinks.h"
 

@@ -1,16 +1,12 @@
-#include "store/cache/source.h"
+#include "store/cache/cache.h"
 
-#include "core/little_endian.h"
 #include "core/number.h"
-#include "store/array/name.h"
-#include "store/array/npy.h"
 #include "store/kind.h"
+#include "store/source.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define BLOCK ((size_t)1 << 20)
 
 #define KEY_SHOWN ((size_t)256) /* bytes of a key that messages have */
 
@@ -33,7 +29,6 @@ struct cache_source {
     int64_t bytes_before;            /* of segments before it */
     struct sb_buf key;
     struct sb_buf name;
-    struct sb_buf header;
 };
 
 /* What a member is, for loaders: of PLACE_PART, the lowest bits are the form, the others the
@@ -49,17 +44,13 @@ static void free_source(struct sb_source *base)
     sb_cache_free(source->own_cache);
     sb_buf_release(&source->key);
     sb_buf_release(&source->name);
-    sb_buf_release(&source->header);
     free(source);
 }
 
-/* One member, and its values. */
+/* One member of a row. */
 struct part {
     size_t field;
     enum sb_array_form form;
-    struct sb_cache_value value;
-    unsigned char shape[SB_NPY_DIMS_MOST * sizeof(uint64_t)];
-    int64_t size; /* after the header */
 };
 
 /* A row has one for each field; two, values and shape, where these are members of their own. */
@@ -88,32 +79,12 @@ static bool choose_part(const struct cache_source *source, size_t number, struct
            sb_array_is_among(field->name, source->arrays, source->array_count);
 }
 
-static enum sb_code read_part(struct sb_cache_reader *reader, struct sb_cache_place place,
-                              struct part *part)
-{
-    const struct sb_npy *array = &part->value.array;
-    uint8_t *at = part->shape;
-
-    TRY(sb_cache_describe(reader, place, part->field, &part->value));
-    part->size = array->data_size;
-    if (part->form != SB_FORM_SHAPE)
-        return SB_OK;
-    for (size_t i = 0; i < array->dims; i++)
-        at = sb_put_u64(at, (uint64_t)array->shape[i]);
-    part->size = at - part->shape;
-    return SB_OK;
-}
-
-/* What comes before the values. */
-static enum sb_code make_header(const struct part *part, struct sb_buf *out)
-{
-    sb_buf_clear(out);
-    return part->form == SB_FORM_NPY ? sb_npy_add_header(out, &part->value.array) : SB_OK;
-}
-
-static enum sb_code name_part(struct cache_source *source, const struct part *part)
+/* SB_DAMAGED: the value cannot be read. */
+static enum sb_code make_member(struct cache_source *source, const struct part *part,
+                                struct sb_member *member)
 {
     const struct sb_cache_field *field = &source->segment.fields[part->field];
+    struct sb_cache_place place = source->row.place;
     struct sb_array_name name = {
         .item = source->key.data,
         .item_size = source->key.size,
@@ -122,26 +93,17 @@ static enum sb_code name_part(struct cache_source *source, const struct part *pa
         .form = part->form,
         .dtype = part->form == SB_FORM_RAW ? field->dtype : SB_DTYPE_NONE,
     };
-
-    return sb_array_name_make(&source->name, &name);
-}
-
-/* SB_DAMAGED: the value cannot be read. */
-static enum sb_code make_member(struct cache_source *source, struct part *part,
-                                struct sb_member *member)
-{
-    struct sb_cache_place place = source->row.place;
+    struct sb_cache_part found;
     int64_t at;
 
-    TRY(read_part(source->reader, place, part));
-    TRY(name_part(source, part));
-    TRY(make_header(part, &source->header));
-    at = part->form == SB_FORM_SHAPE ? part->value.shape_offset : part->value.offset;
+    TRY(sb_cache_part_find(source->reader, place, part->field, part->form, &found));
+    TRY(sb_array_name_make(&source->name, &name));
+    at = part->form == SB_FORM_SHAPE ? found.value.shape_offset : found.value.offset;
     *member = (struct sb_member){
         .entry = {.path = source->name.data,
                   .path_size = source->name.size,
                   .type = SB_FILE,
-                  .size = (int64_t)source->header.size + part->size},
+                  .size = found.size},
         .located = source->only != SB_CACHE_NOWHERE && part->form != SB_FORM_NPY && at >= 0,
         .at = at,
         .dir_fd = -1,
@@ -187,7 +149,8 @@ static void report_left_out(const struct cache_source *source, const char *why)
 /* The next row that counts, and has members. */
 static enum sb_code next_row(struct cache_source *source)
 {
-    struct part part = {0};
+    struct sb_cache_part found;
+    struct part part;
     enum sb_code code;
 
     for (;;) {
@@ -195,7 +158,8 @@ static enum sb_code next_row(struct cache_source *source)
         /* Types and shapes of all that is wanted of it. */
         for (size_t i = 0; !code && source->whole_rows && i < part_count(source); i++) {
             if (choose_part(source, i, &part))
-                code = read_part(source->reader, source->row.place, &part);
+                code = sb_cache_part_find(source->reader, source->row.place, part.field, part.form,
+                                          &found);
         }
         if (code && code != SB_DAMAGED)
             return code;
@@ -223,8 +187,8 @@ static enum sb_code next_part(struct cache_source *source, struct part *part)
 static enum sb_code next_member(struct sb_source *base, struct sb_member *member)
 {
     struct cache_source *source = (struct cache_source *)base;
-    struct part part = {0};
     enum sb_code code = SB_OK;
+    struct part part;
 
     do {
         TRY(next_part(source, &part));
@@ -238,7 +202,6 @@ static enum sb_code next_member(struct sb_source *base, struct sb_member *member
 struct cache_loader {
     struct sb_loader base;
     struct sb_cache_reader *reader;
-    struct sb_buf header;
 };
 
 static void free_loader(struct sb_loader *base)
@@ -246,18 +209,16 @@ static void free_loader(struct sb_loader *base)
     struct cache_loader *loader = (struct cache_loader *)base;
 
     sb_cache_reader_free(loader->reader);
-    sb_buf_release(&loader->header);
     free(loader);
 }
 
 static enum sb_code open_loader(struct sb_source *base, struct sb_loader **out)
 {
     struct cache_source *source = (struct cache_source *)base;
-    CLEANUP(sb_freep) struct cache_loader *loader = calloc(1, sizeof(*loader));
+    CLEANUP(sb_freep) struct cache_loader *loader = NULL;
 
     *out = NULL;
-    if (!loader)
-        return sb_fail_memory();
+    TRY(SB_NEW(&loader));
     TRY(sb_cache_reader_new(&loader->reader, source->cache));
     *out = &TAKE(loader)->base;
     return SB_OK;
@@ -273,32 +234,17 @@ static enum sb_code judge(const struct sb_member *member, struct sb_events *even
     return SB_END;
 }
 
-static struct sb_cache_place place_of(const struct sb_member *member)
-{
-    return (struct sb_cache_place){.segment = (uint32_t)member->place[PLACE_SEGMENT],
-                                   .row = (int64_t)member->place[PLACE_ROW]};
-}
-
 static enum sb_code find_part(struct cache_loader *loader, const struct sb_member *member,
-                              struct part *part)
+                              struct sb_cache_part *part)
 {
-    part->field = (size_t)(member->place[PLACE_PART] >> FORM_BITS);
-    part->form = member->place[PLACE_PART] & ((1U << FORM_BITS) - 1);
-    TRY(read_part(loader->reader, place_of(member), part));
-    TRY(make_header(part, &loader->header));
-    if ((int64_t)loader->header.size + part->size != member->entry.size)
-        return sb_fail(SB_DAMAGED, "%s: has become another", loader->base.source->name);
-    return SB_OK;
-}
+    struct sb_cache_place place = {.segment = (uint32_t)member->place[PLACE_SEGMENT],
+                                   .row = (int64_t)member->place[PLACE_ROW]};
+    uint64_t which = member->place[PLACE_PART];
 
-/* Some of what follows the header. It is copied: what is mapped may go away in the middle of a
- * system call. */
-static enum sb_code copy_values(struct cache_loader *loader, const struct sb_member *member,
-                                const struct part *part, int64_t at, size_t size, void *out)
-{
-    if (part->form != SB_FORM_SHAPE)
-        return sb_cache_copy(loader->reader, place_of(member), part->field, at, size, out);
-    memcpy(out, part->shape + at, size);
+    TRY(sb_cache_part_find(loader->reader, place, (size_t)(which >> FORM_BITS),
+                           which & ((1U << FORM_BITS) - 1), part));
+    if (part->size != member->entry.size)
+        return sb_fail(SB_DAMAGED, "%s: has become another", loader->base.source->name);
     return SB_OK;
 }
 
@@ -306,36 +252,13 @@ static enum sb_code load(struct sb_loader *base, struct sb_member *member, void 
                          size_t capacity, struct sb_events *events)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
-    const struct sb_buf *header = &loader->header;
-    struct part part = {0};
+    struct sb_cache_part part;
 
     if (member->entry.size > (int64_t)capacity)
         return SB_LIMIT;
-    if (find_part(loader, member, &part))
+    if (find_part(loader, member, &part) ||
+        sb_cache_part_copy(loader->reader, &part, 0, (size_t)part.size, data))
         return judge(member, events);
-    if (header->size > 0)
-        memcpy(data, header->data, header->size);
-    if (part.size > 0 &&
-        copy_values(loader, member, &part, 0, (size_t)part.size, (char *)data + header->size))
-        return judge(member, events);
-    return SB_OK;
-}
-
-static enum sb_code stream_values(struct cache_loader *loader, const struct sb_member *member,
-                                  const struct part *part, sb_each_block *each, void *context,
-                                  struct sb_events *events)
-{
-    CLEANUP(sb_freep) void *block = NULL;
-    size_t size;
-
-    TRY(sb_alloc(&block, BLOCK));
-    for (int64_t at = 0; at < part->size; at += (int64_t)size) {
-        size = part->size - at < (int64_t)BLOCK ? (size_t)(part->size - at) : BLOCK;
-        if (copy_values(loader, member, part, at, size, block))
-            TRY(judge(member, events));
-        else
-            TRY(each(context, block, size));
-    }
     return SB_OK;
 }
 
@@ -343,13 +266,18 @@ static enum sb_code stream(struct sb_loader *base, struct sb_member *member, sb_
                            void *context, struct sb_events *events)
 {
     struct cache_loader *loader = (struct cache_loader *)base;
-    struct part part = {0};
+    struct sb_cache_part part;
+    const void *data;
+    size_t size;
 
     if (find_part(loader, member, &part))
         return judge(member, events);
-    if (loader->header.size > 0)
-        TRY(each(context, loader->header.data, loader->header.size));
-    return stream_values(loader, member, &part, each, context, events);
+    for (int64_t at = 0; at < part.size; at += (int64_t)size) {
+        if (sb_cache_part_block(loader->reader, &part, at, &data, &size))
+            return judge(member, events);
+        TRY(each(context, data, size));
+    }
+    return SB_OK;
 }
 
 static const struct sb_source_ops cache_ops = {

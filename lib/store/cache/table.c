@@ -2,21 +2,153 @@
 #include "store/kind.h"
 
 #include "core/array.h"
+#include "core/hash64.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
 #include "store/cache/cache.h"
-#include "store/cache/key_table.h"
 #include "store/facts.h"
 #include "store/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK              ((size_t)256 << 10) /* of what is streamed */
-#define USUAL_SIZE         4096                /* of a cell; nothing was read that says more */
-#define SEGMENT_BITS       40 /* a row is a segment, and below it the row in that */
+#define USUAL_SIZE         4096 /* of a cell; nothing was read that says more */
+#define SEGMENT_BITS       40   /* a row is a segment, and below it the row in that */
 #define FINDS_BEFORE_TABLE 16
+#define KEY_TABLE_ROWS     2750000
+
+/* One that is free has SB_CACHE_NOWHERE as its segment. */
+struct entry {
+    uint32_t hash; /* some bits of it, which leave hardly a key to be compared in vain */
+    uint32_t segment;
+    uint32_t row;
+};
+
+/*
+ * Where the keys of a cache count, as a table in memory: for keys that come one by one. It takes 18
+ * to 36 bytes for each key, hashes and places: at most 48 MiB. Whatever is found is held against
+ * the segment.
+ */
+struct key_table {
+    struct sb_cache *cache;
+    struct sb_cache_reader *reader;
+    struct sb_hash_key seed;
+    struct entry *entries;
+    size_t capacity; /* a power of two; at least a third stays free */
+};
+
+static void free_keys(struct key_table *table)
+{
+    sb_cache_reader_free(table->reader);
+    free(table->entries);
+    free(table);
+}
+FREEP(free_keys, struct key_table)
+
+static uint64_t hash_of(const struct key_table *table, const struct sb_row_key *key)
+{
+    return sb_hash64(&table->seed, key->text, key->size);
+}
+
+static void add_key(struct key_table *table, const struct sb_cache_row *row)
+{
+    uint64_t hash = hash_of(table, &row->key);
+    size_t at = hash & (table->capacity - 1);
+
+    while (table->entries[at].segment != SB_CACHE_NOWHERE)
+        at = (at + 1) & (table->capacity - 1);
+    table->entries[at] = (struct entry){.hash = (uint32_t)(hash >> 32),
+                                        .segment = row->place.segment,
+                                        .row = (uint32_t)row->place.row};
+}
+
+static enum sb_code fill_keys(struct key_table *table)
+{
+    struct sb_cache_segment segment;
+    int64_t rows = 0, left;
+    struct sb_cache_row row;
+    enum sb_code code;
+
+    /* Before all keys are read to find how many rows count: a table could not hold more. */
+    for (uint32_t i = 0; i < sb_cache_segment_count(table->cache); i++) {
+        TRY(sb_cache_segment(table->cache, i, &segment));
+        if (__builtin_add_overflow(rows, segment.rows, &rows) || rows > KEY_TABLE_ROWS)
+            return sb_fail(SB_LIMIT, "there are too many rows for a table");
+    }
+    TRY(sb_cache_count(table->cache, &rows, &left));
+    table->capacity = 16;
+    while (table->capacity - table->capacity / 3 <= (uint64_t)left)
+        table->capacity *= 2;
+    TRY(SB_NEW_ARRAY(&table->entries, table->capacity));
+    for (size_t i = 0; i < table->capacity; i++)
+        table->entries[i].segment = SB_CACHE_NOWHERE;
+    sb_cache_rewind(table->cache);
+    while (!(code = sb_cache_next(table->cache, &row))) {
+        if (!row.superseded && left-- > 0)
+            add_key(table, &row);
+    }
+    return code == SB_END ? SB_OK : code;
+}
+
+/* Goes through all keys. SB_LIMIT: there are more rows than such a table may have. */
+static enum sb_code make_keys(struct key_table **out, struct sb_cache *cache)
+{
+    CLEANUP(free_keysp) struct key_table *table = NULL;
+
+    *out = NULL;
+    TRY(SB_NEW(&table));
+    table->cache = cache;
+    TRY(sb_hash_key_draw(&table->seed));
+    TRY(sb_cache_reader_new(&table->reader, cache));
+    TRY(fill_keys(table));
+    *out = TAKE(table);
+    return SB_OK;
+}
+
+/* false: the row can no longer be read. */
+static bool compare_key(struct key_table *table, const struct entry *entry,
+                        const struct sb_row_key *key, bool *same)
+{
+    struct sb_cache_place place = {.segment = entry->segment, .row = entry->row};
+    struct sb_row_key found;
+
+    if (IGNORED(sb_cache_key_at(table->reader, place, &found)))
+        return false;
+    *same = found.size == key->size && memcmp(found.text, key->text, key->size) == 0;
+    return !IGNORED(sb_cache_reader_check(table->reader));
+}
+
+static bool find_key(struct key_table *table, const struct sb_row_key *key,
+                     struct sb_cache_place *place)
+{
+    uint64_t hash = hash_of(table, key);
+    size_t at = hash & (table->capacity - 1);
+    const struct entry *entry = &table->entries[at];
+    bool same = false;
+
+    for (; entry->segment != SB_CACHE_NOWHERE; entry = &table->entries[at]) {
+        if (entry->hash == (uint32_t)(hash >> 32) && !compare_key(table, entry, key, &same))
+            return false;
+        if (same)
+            break;
+        at = (at + 1) & (table->capacity - 1);
+    }
+    *place = (struct sb_cache_place){.segment = entry->segment, .row = entry->row};
+    return true;
+}
+
+/* As sb_cache_find; false: a row can no longer be read, and what the table says is of no more use.
+ */
+static bool find_keys(struct key_table *table, const struct sb_row_key *keys, size_t count,
+                      struct sb_cache_place *places)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!find_key(table, &keys[i], &places[i]))
+            return false;
+    }
+    return true;
+}
 
 struct cache_table {
     struct sb_table base;
@@ -24,18 +156,11 @@ struct cache_table {
     struct sb_cache_reader *reader;  /* of the table's own thread; made when first needed */
     struct sb_cache_segment segment; /* of the row that was looked at last */
     uint32_t looked_at;
-    struct sb_cache_value value;   /* that was described last */
+    struct sb_cache_part part;     /* that was described last */
     unsigned finds;                /* so far */
-    struct sb_key_table *keys;     /* NULL: as long as they are few */
+    struct key_table *keys;        /* NULL: as long as they are few */
     struct sb_cache_place *places; /* of keys that are looked up at a time */
     size_t capacity;
-};
-
-struct cache_reader {
-    struct sb_cache *cache;
-    struct sb_cache_reader *reader;
-    struct sb_npy shape; /* what `head` is the header of */
-    struct sb_buf head, block;
 };
 
 static struct cache_table *of(const struct sb_table *table)
@@ -57,7 +182,7 @@ static struct sb_cache_place place_of_row(int64_t row)
 static void free_table(struct sb_table *table)
 {
     sb_cache_reader_free(of(table)->reader);
-    sb_key_table_free(of(table)->keys);
+    free_keysp(&of(table)->keys);
     free(of(table)->places);
     sb_cache_free(of(table)->cache);
 }
@@ -142,14 +267,14 @@ static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf 
 static enum sb_code look_up(struct cache_table *table, const struct sb_row_key *keys, size_t count)
 {
     if (table->finds++ == FINDS_BEFORE_TABLE) {
-        enum sb_code code = sb_key_table_new(&table->keys, table->cache);
+        enum sb_code code = make_keys(&table->keys, table->cache);
 
         if (code && code != SB_NOMEM && code != SB_LIMIT)
             return code;
     }
-    if (table->keys && sb_key_table_find(table->keys, keys, count, table->places))
+    if (table->keys && find_keys(table->keys, keys, count, table->places))
         return SB_OK;
-    sb_key_table_free(table->keys);
+    free_keysp(&table->keys);
     table->keys = NULL;
     return sb_cache_find(table->cache, keys, count, table->places);
 }
@@ -212,7 +337,8 @@ static enum sb_code describe(struct sb_table *base, int64_t row, uint32_t number
 {
     struct cache_table *table = of(base);
     const struct sb_cache_field *field = &table->segment.fields[number];
-    enum sb_code code = sb_cache_describe(table->reader, place_of_row(row), number, &table->value);
+    enum sb_code code =
+        sb_cache_part_find(table->reader, place_of_row(row), number, SB_FORM_RAW, &table->part);
 
     facts->name = field->name;
     facts->dtype = field->blob ? "blob" : sb_dtype_word(field->dtype);
@@ -221,130 +347,81 @@ static enum sb_code describe(struct sb_table *base, int64_t row, uint32_t number
         facts->defect = sb_error()->text;
     if (code)
         return code == SB_DAMAGED ? SB_OK : code;
-    facts->shape = field->blob ? NULL : &table->value.array;
-    facts->size = table->value.array.data_size;
-    facts->offset = table->value.offset;
+    facts->shape = field->blob ? NULL : &table->part.value.array;
+    facts->size = table->part.size;
+    facts->offset = table->part.value.offset;
     return SB_OK;
 }
 
 static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
-    struct cache_reader *reader = calloc(1, sizeof(*reader));
+    struct sb_cache_reader *reader;
+    enum sb_code code = sb_cache_reader_new(&reader, of(table)->cache);
 
     *out = reader;
-    if (!reader)
-        return sb_fail_memory();
-    reader->cache = of(table)->cache;
-    return sb_cache_reader_new(&reader->reader, reader->cache);
-}
-
-static void reader_free(void *context)
-{
-    struct cache_reader *reader = context;
-
-    if (!reader)
-        return;
-    sb_cache_reader_free(reader->reader);
-    sb_buf_release(&reader->head);
-    sb_buf_release(&reader->block);
-    free(reader);
-}
-
-/* The value, and how much of `head` comes before it. Of a blob, which has no type, nothing does. */
-static enum sb_code look(struct cache_reader *reader, const struct sb_cell *cell, bool values,
-                         struct sb_cache_value *out, size_t *head)
-{
-    struct sb_cache_place place = place_of_row(cell->row);
-    enum sb_code code = values ? sb_cache_value(reader->reader, place, cell->column, out)
-                               : sb_cache_describe(reader->reader, place, cell->column, out);
-
-    const struct sb_npy *array = &out->array, *last = &reader->shape;
-
-    *head = 0;
-    if (code || !cell->npy || array->dtype == SB_DTYPE_NONE)
-        return code;
-    /* Neighbours are often of one shape: their header is the same. */
-    if (reader->head.size == 0 || array->dtype != last->dtype || array->dims != last->dims ||
-        memcmp(array->shape, last->shape, array->dims * sizeof(*array->shape)) != 0) {
-        reader->shape = *array;
-        sb_buf_clear(&reader->head);
-        code = sb_npy_add_header(&reader->head, array);
-    }
-    *head = reader->head.size;
     return code;
 }
 
-/* Bytes are copied before they are looked at a last time: whoever has them would not see that they
- * are no longer there. */
-static enum sb_code decode(void *context, const struct sb_stored_cell *cell, const void *stored,
+static void reader_free(void *reader)
+{
+    sb_cache_reader_free(reader);
+}
+
+static enum sb_code find_part(struct sb_cache_reader *reader, const struct sb_cell *cell,
+                              struct sb_cache_part *part)
+{
+    return sb_cache_part_find(reader, place_of_row(cell->row), cell->column,
+                              cell->npy ? SB_FORM_NPY : SB_FORM_RAW, part);
+}
+
+static enum sb_code decode(void *reader, const struct sb_stored_cell *cell, const void *stored,
                            void *data, size_t capacity, size_t *size)
 {
-    struct cache_reader *reader = context;
-    struct sb_cache_value value;
-    size_t head, bytes;
+    struct sb_cache_part part;
 
     (void)stored;
-    TRY(look(reader, &cell->cell, true, &value, &head));
-    if (value.array.data_size > (int64_t)capacity ||
-        head > capacity - (size_t)value.array.data_size) {
-        sb_error()->code = SB_LIMIT;
-        return SB_LIMIT;
-    }
-    bytes = (size_t)value.array.data_size;
-    if (head > 0)
-        memcpy(data, reader->head.data, head);
-    if (bytes > 0)
-        memcpy((char *)data + head, value.data, bytes);
-    *size = head + bytes;
-    return sb_cache_reader_check(reader->reader);
+    TRY(find_part(reader, &cell->cell, &part));
+    if (part.size > (int64_t)capacity)
+        return sb_error()->code = SB_LIMIT;
+    *size = (size_t)part.size;
+    return sb_cache_part_copy(reader, &part, 0, *size, data);
 }
 
-static enum sb_code size_of(void *context, const struct sb_stored_cell *cell, int64_t *size)
+static enum sb_code size_of(void *reader, const struct sb_stored_cell *cell, int64_t *size)
 {
-    struct cache_reader *reader = context;
-    struct sb_cache_value value;
-    size_t head;
+    struct sb_cache_part part;
 
-    TRY(look(reader, &cell->cell, false, &value, &head));
-    *size = (int64_t)head + value.array.data_size;
+    TRY(find_part(reader, &cell->cell, &part));
+    *size = part.size;
     return SB_OK;
 }
 
-static enum sb_code stream(void *context, const struct sb_stored_cell *cell, sb_each_block *each,
-                           void *each_context)
+static enum sb_code stream(void *reader, const struct sb_stored_cell *cell, sb_each_block *each,
+                           void *context)
 {
-    struct cache_reader *reader = context;
-    struct sb_cache_value value;
-    size_t head;
+    struct sb_cache_part part;
+    const void *data;
+    size_t size;
 
-    TRY(look(reader, &cell->cell, false, &value, &head));
-    TRY(sb_buf_reserve(&reader->block, BLOCK));
-    if (head > 0)
-        TRY(each(each_context, reader->head.data, head));
-    for (int64_t at = 0; at < value.array.data_size;) {
-        int64_t left = value.array.data_size - at;
-        size_t size = left < (int64_t)BLOCK ? (size_t)left : BLOCK;
-
-        TRY(sb_cache_copy(reader->reader, place_of_row(cell->cell.row), cell->cell.column, at, size,
-                          reader->block.data));
-        TRY(each(each_context, reader->block.data, size));
-        at += (int64_t)size;
+    TRY(find_part(reader, &cell->cell, &part));
+    for (int64_t at = 0; at < part.size; at += (int64_t)size) {
+        TRY(sb_cache_part_block(reader, &part, at, &data, &size));
+        TRY(each(context, data, size));
     }
     return SB_OK;
 }
 
-static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb_buf *out)
+static enum sb_code subject(void *reader, const struct sb_cell *cell, struct sb_buf *out)
 {
-    const struct cache_reader *reader = context;
     struct sb_row_key key;
     const char *array;
 
-    if (IGNORED(sb_cache_key_at(reader->reader, place_of_row(cell->row), &key)))
+    if (IGNORED(sb_cache_key_at(reader, place_of_row(cell->row), &key)))
         return sb_buf_add_text(out, "a key");
-    array = sb_cache_field_name(reader->reader, cell->column);
-    if (sb_buf_add_text(out, "key '") || sb_quote(out, key.text, key.size, SB_ESCAPE) ||
-        sb_buf_add_char(out, '\''))
-        return SB_NOMEM;
+    array = sb_cache_field_name(reader, cell->column);
+    TRY(sb_buf_add_text(out, "key '"));
+    TRY(sb_quote(out, key.text, key.size, SB_ESCAPE));
+    TRY(sb_buf_add_char(out, '\''));
     return *array ? sb_buf_add_format(out, ", array '%s'", array) : SB_OK;
 }
 
@@ -380,18 +457,18 @@ static enum sb_code measure_row(const struct measuring *measuring, struct sb_cac
     amounts[ROWS]++;
     amounts[KEYS] += !row->superseded;
     for (size_t i = 0; i < segment->field_count; i++) {
-        struct sb_cache_value value;
+        struct sb_cache_part part;
         enum sb_code code;
 
         if (!sb_array_is_among(segment->fields[i].name, options->columns, options->column_count))
             continue;
-        code = sb_cache_describe(reader, row->place, i, &value);
+        code = sb_cache_part_find(reader, row->place, i, SB_FORM_RAW, &part);
         if (code == SB_DAMAGED) {
             report_damage(measuring, reader, row->place, sb_error()->text);
             continue;
         }
         TRY(code);
-        sb_count_up(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES], value.array.data_size);
+        sb_count_up(&amounts[row->superseded ? SUPERSEDED : VALUES_BYTES], part.size);
     }
     return SB_OK;
 }

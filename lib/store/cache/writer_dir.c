@@ -3,10 +3,8 @@
 #include "core/array.h"
 #include "core/context.h"
 #include "core/io.h"
-#include "store/cache/names.h"
 #include "store/out/temporary.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,12 +16,6 @@
 #define NEW_SUFFIX ".shardbox-new"
 
 /* Names */
-
-enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name)
-{
-    sb_buf_clear(out);
-    return sb_buf_add_format(out, "%s/%s", directory, name);
-}
 
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
                                        bool final, struct sb_buf *out)
@@ -44,35 +36,12 @@ enum sb_code sb_cache_create_file(int *fd, const char *path)
 
 /* Directories */
 
-/* What `each` returns other than SB_OK ends it. SB_NOENT: there is no such directory. A link to one
- * is followed where flags do not say O_NOFOLLOW. */
-static enum sb_code each_name(const char *path, int flags,
-                              enum sb_code (*each)(void *context, const char *directory,
-                                                   const char *name),
-                              void *context)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
-    CLEANUP(closedirp) DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
-
-    if (!directory) {
-        sb_fail_errno(errno, "%s", path);
-        sb_closep(&fd);
-        return sb_error()->code;
-    }
-    while (errno = 0, (entry = readdir(directory))) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            TRY(each(context, path, entry->d_name));
-    }
-    return errno ? sb_fail_errno(errno, "%s", path) : SB_OK;
-}
-
-static enum sb_code remove_name(void *context, const char *directory, const char *name)
+static enum sb_code remove_name(void *context, const char *directory, const struct dirent *entry)
 {
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
-    bool keep = context && strcmp(name, context) == 0;
+    bool keep = context && strcmp(entry->d_name, context) == 0;
 
-    TRY(sb_cache_join(&path, directory, name));
+    TRY(sb_cache_join(&path, directory, entry->d_name));
     if (!keep && unlink(path.data) && errno != ENOENT)
         return sb_fail_errno(errno, "%s: cannot be removed", path.data);
     return SB_OK;
@@ -95,11 +64,11 @@ enum sb_code sb_cache_remove_all(const char *path)
     if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
         return sb_fail(SB_EXISTS, "%s: is in the way, and no directory; move it away", path);
     TRY(sb_cache_join(&segments, path, within));
-    code = each_name(segments.data, O_NOFOLLOW, remove_name, NULL);
+    code = sb_cache_each_name(segments.data, O_NOFOLLOW, remove_name, NULL);
     if (!code || code == SB_NOENT)
         code = remove_directory(segments.data);
     if (!code)
-        code = each_name(path, O_NOFOLLOW, remove_name, within);
+        code = sb_cache_each_name(path, O_NOFOLLOW, remove_name, within);
     return !code || code == SB_NOENT ? remove_directory(path) : code;
 }
 
@@ -123,34 +92,34 @@ static enum sb_code vet_type(const char *directory, const char *name, bool wante
     return SB_OK;
 }
 
-static enum sb_code vet_segment(void *context, const char *directory, const char *name)
+static enum sb_code vet_segment(void *context, const char *directory, const struct dirent *entry)
 {
     int64_t number;
 
     (void)context;
-    if (sb_cache_segment_number(name, &number) || sb_cache_is_leftover(name))
-        return vet_type(directory, name, false);
-    return refuse(directory, name, no_part);
+    if (sb_cache_segment_number(entry->d_name, &number) || sb_cache_is_leftover(entry->d_name))
+        return vet_type(directory, entry->d_name, false);
+    return refuse(directory, entry->d_name, no_part);
 }
 
-static enum sb_code vet_name(void *context, const char *directory, const char *name)
+static enum sb_code vet_name(void *context, const char *directory, const struct dirent *entry)
 {
     CLEANUP(sb_buf_release) struct sb_buf segments = {0};
 
     (void)context;
-    if (strcmp(name, "index.pkl") == 0 || strcmp(name, "schema.json") == 0 ||
-        sb_cache_is_leftover(name))
-        return vet_type(directory, name, false);
-    if (strcmp(name, "segments") != 0)
-        return refuse(directory, name, no_part);
-    TRY(vet_type(directory, name, true));
-    TRY(sb_cache_join(&segments, directory, name));
-    return each_name(segments.data, O_NOFOLLOW, vet_segment, NULL);
+    if (strcmp(entry->d_name, "index.pkl") == 0 || strcmp(entry->d_name, "schema.json") == 0 ||
+        sb_cache_is_leftover(entry->d_name))
+        return vet_type(directory, entry->d_name, false);
+    if (strcmp(entry->d_name, "segments") != 0)
+        return refuse(directory, entry->d_name, no_part);
+    TRY(vet_type(directory, entry->d_name, true));
+    TRY(sb_cache_join(&segments, directory, entry->d_name));
+    return sb_cache_each_name(segments.data, O_NOFOLLOW, vet_segment, NULL);
 }
 
 enum sb_code sb_cache_vet(const struct sb_cache_writer *writer)
 {
-    return each_name(writer->path, O_NOFOLLOW, vet_name, NULL);
+    return sb_cache_each_name(writer->path, O_NOFOLLOW, vet_name, NULL);
 }
 
 /* The existing cache */
@@ -226,26 +195,28 @@ static enum sb_code look(struct sb_cache_writer *writer)
 /* Adding to one */
 
 /* Those of torchcachex are left to it, which may be at work. */
-static enum sb_code remove_leftover(void *context, const char *directory, const char *name)
+static enum sb_code remove_leftover(void *context, const char *directory,
+                                    const struct dirent *entry)
 {
-    const char *end = strstr(name, ".shardbox");
+    const char *end = strstr(entry->d_name, ".shardbox");
 
     (void)context;
-    if (!end || !sb_cache_is_leftover(name) ||
+    if (!end || !sb_cache_is_leftover(entry->d_name) ||
         (strcmp(end, SB_CACHE_TEMPORARY) != 0 && strcmp(end, SB_OUT_SUFFIX) != 0))
         return SB_OK;
-    return remove_name(NULL, directory, name);
+    return remove_name(NULL, directory, entry);
 }
 
-static enum sb_code take_segment(void *context, const char *directory, const char *name)
+static enum sb_code take_segment(void *context, const char *directory, const struct dirent *entry)
 {
     struct sb_cache_writer *writer = context;
     int64_t number;
 
-    if (!sb_cache_segment_number(name, &number))
-        return remove_leftover(NULL, directory, name);
+    if (!sb_cache_segment_number(entry->d_name, &number))
+        return remove_leftover(NULL, directory, entry);
     if (number == INT64_MAX)
-        return sb_fail(SB_LIMIT, "%s/%s: has the last number that there is", directory, name);
+        return sb_fail(SB_LIMIT, "%s/%s: has the last number that there is", directory,
+                       entry->d_name);
     TRY(sb_grow(&writer->numbers, &writer->number_capacity, writer->number_count, sizeof(number)));
     writer->numbers[writer->number_count++] = number;
     if (number >= writer->base)
@@ -263,8 +234,8 @@ static enum sb_code take_segments(struct sb_cache_writer *writer)
     CLEANUP(sb_buf_release) struct sb_buf path = {0};
 
     TRY(sb_cache_join(&path, writer->path, "segments"));
-    TRY(each_name(path.data, 0, take_segment, writer));
-    TRY(each_name(writer->path, 0, remove_leftover, NULL));
+    TRY(sb_cache_each_name(path.data, 0, take_segment, writer));
+    TRY(sb_cache_each_name(writer->path, 0, remove_leftover, NULL));
     if (writer->number_count > 0)
         qsort(writer->numbers, writer->number_count, sizeof(*writer->numbers), compare);
     return SB_OK;

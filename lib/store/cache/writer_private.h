@@ -5,7 +5,8 @@
 #define SB_STORE_CACHE_WRITER_PRIVATE_H
 
 #include "store/arrow/writer.h"
-#include "store/cache/pickle_index.h"
+#include "store/cache/impl.h"
+#include "store/cache/index.h"
 #include "store/cache/writer.h"
 #include "store/out/buffer.h"
 #include "store/out/lock.h"
@@ -45,7 +46,8 @@ struct sb_cache_writer {
     bool done;       /* nothing is to be undone any more */
 
     struct sb_cache_columns columns;
-    struct sb_buf tensor_keys; /* the metadata of a dict */
+    struct sb_arrow_pair pair; /* the schema's metadata, */
+    struct sb_buf tensor_keys; /* and its value */
     struct sb_arrow_writer *segment;
     int64_t segment_bytes;         /* of its values and keys */
     struct sb_pickle_writer index; /* of the new rows: index.pkl, or where there is one, a temporary
@@ -64,9 +66,6 @@ struct sb_cache_writer {
     struct sb_cache_writer_counts counts;
 };
 
-/* cache/writer.c: the rows so far become one, if there are any. */
-enum sb_code sb_cache_finish_segment(struct sb_cache_writer *writer) SB_CHECKED;
-
 /* cache/writer_form.c */
 
 /* Vets the form, and takes it over. */
@@ -78,8 +77,6 @@ void sb_cache_columns_release(struct sb_cache_columns *layout);
 enum sb_code sb_cache_columns_arrange(struct sb_cache_columns *layout,
                                       const struct sb_cache_form *form,
                                       const char *subject) SB_CHECKED;
-
-/* cache/writer_schema.c */
 
 /* The schema's metadata: at most one pair. Its value lives as long as `value`. */
 enum sb_code sb_cache_schema_pair(const struct sb_cache_columns *layout, struct sb_buf *value,
@@ -103,9 +100,6 @@ enum sb_code sb_cache_remove_all(const char *path) SB_CHECKED;
 /* Replaces out by the path of a new segment, which is final or not. */
 enum sb_code sb_cache_new_segment_name(const struct sb_cache_writer *writer, int64_t segment,
                                        bool final, struct sb_buf *out) SB_CHECKED;
-
-/* DIRECTORY/NAME */
-enum sb_code sb_cache_join(struct sb_buf *out, const char *directory, const char *name) SB_CHECKED;
 
 /* A new file, or the same anew. */
 enum sb_code sb_cache_create_file(int *fd, const char *path) SB_CHECKED;

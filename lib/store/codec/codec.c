@@ -40,7 +40,7 @@ static const struct format formats[] = {
 #define FORMATS ARRAY_SIZE(formats)
 
 struct codec_ops {
-    enum sb_code (*begin)(struct sb_codec *codec, int64_t size);
+    enum sb_code (*begin)(struct sb_codec *codec);
     enum sb_code (*step)(struct sb_codec *codec, struct sb_codec_io *io);
     void (*free)(struct sb_codec *codec);
 };
@@ -50,6 +50,7 @@ struct sb_codec {
     const struct format *format;
     int level;
     unsigned threads;
+    int64_t size;                      /* of what comes in; -1: it is not known */
     struct sb_thread_reserve *reserve; /* those of these that could be started */
 
     /* Of a decompressor: */
@@ -103,13 +104,6 @@ static void took(struct sb_codec_io *io, size_t size)
     io->in_size -= size;
 }
 
-static void begin_decompressing(struct sb_codec *codec)
-{
-    codec->inside = true;
-    codec->padding = false;
-    codec->whole = false;
-}
-
 static void end_member(struct sb_codec *codec)
 {
     codec->inside = false;
@@ -118,16 +112,14 @@ static void end_member(struct sb_codec *codec)
 
 /* gzip */
 
-static enum sb_code begin_gunzip(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_gunzip(struct sb_codec *codec)
 {
     int result =
         codec->ready ? inflateReset(&codec->as.z) : inflateInit2(&codec->as.z, GZIP_WINDOW);
 
-    (void)size;
     if (result != Z_OK)
         return sb_fail_memory();
     codec->ready = true;
-    begin_decompressing(codec);
     return SB_OK;
 }
 
@@ -181,13 +173,12 @@ static void free_gunzip(struct sb_codec *codec)
 }
 
 /* Without a name and a time: zlib leaves both out by itself. */
-static enum sb_code begin_gzip(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_gzip(struct sb_codec *codec)
 {
     int result = codec->ready ? deflateReset(&codec->as.z)
                               : deflateInit2(&codec->as.z, codec->level, Z_DEFLATED, GZIP_WINDOW,
                                              MAX_MEM_LEVEL - 1, Z_DEFAULT_STRATEGY);
 
-    (void)size;
     if (result != Z_OK)
         return sb_fail_memory();
     codec->ready = true;
@@ -224,20 +215,13 @@ static void free_bunzip2(struct sb_codec *codec)
     BZ2_bzDecompressEnd(&codec->as.bz);
 }
 
-static enum sb_code restart_bunzip2(struct sb_codec *codec)
+static enum sb_code begin_bunzip2(struct sb_codec *codec)
 {
     if (codec->ready)
         free_bunzip2(codec);
     codec->ready = BZ2_bzDecompressInit(&codec->as.bz, 0, 0) == BZ_OK;
     codec->inside = true;
     return codec->ready ? SB_OK : sb_fail_memory();
-}
-
-static enum sb_code begin_bunzip2(struct sb_codec *codec, int64_t size)
-{
-    (void)size;
-    begin_decompressing(codec);
-    return restart_bunzip2(codec);
 }
 
 static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io)
@@ -247,7 +231,7 @@ static enum sb_code step_bunzip2(struct sb_codec *codec, struct sb_codec_io *io)
     int result;
 
     if (!codec->inside && io->in_size > 0)
-        TRY(restart_bunzip2(codec));
+        TRY(begin_bunzip2(codec));
     if (!codec->inside)
         return SB_OK;
     bz->next_in = (char *)io->in;
@@ -276,9 +260,8 @@ static void free_bzip2(struct sb_codec *codec)
     BZ2_bzCompressEnd(&codec->as.bz);
 }
 
-static enum sb_code begin_bzip2(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_bzip2(struct sb_codec *codec)
 {
-    (void)size;
     if (codec->ready)
         free_bzip2(codec);
     codec->ready = BZ2_bzCompressInit(&codec->as.bz, codec->level, 0, 0) == BZ_OK;
@@ -326,28 +309,25 @@ static enum sb_code xz_failure(const struct sb_codec *codec, lzma_ret result)
     }
 }
 
-static enum sb_code begin_unxz(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_unxz(struct sb_codec *codec)
 {
     lzma_ret result = lzma_stream_decoder(&codec->as.xz, XZ_MEMORY_MAX, LZMA_CONCATENATED);
 
-    (void)size;
-    begin_decompressing(codec);
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
-static enum sb_code begin_lzma(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_lzma(struct sb_codec *codec)
 {
     lzma_options_lzma options;
     lzma_ret result = LZMA_OPTIONS_ERROR;
 
-    (void)size;
     if (!lzma_lzma_preset(&options, (uint32_t)codec->level))
         result = lzma_alone_encoder(&codec->as.xz, &options);
     return result == LZMA_OK ? SB_OK : xz_failure(codec, result);
 }
 
 /* The dictionary of a small file is small: it has to be made, and cleared, for each. */
-static enum sb_code begin_xz(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_xz(struct sb_codec *codec)
 {
     lzma_options_lzma options;
     lzma_filter filters[] = {{LZMA_FILTER_LZMA2, &options}, {LZMA_VLI_UNKNOWN, NULL}};
@@ -359,8 +339,9 @@ static enum sb_code begin_xz(struct sb_codec *codec, int64_t size)
 
     if (lzma_lzma_preset(&options, (uint32_t)codec->level))
         return sb_fail(SB_INVALID, "xz has no level %d", codec->level);
-    if (size >= 0 && size < (int64_t)options.dict_size)
-        options.dict_size = size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)size;
+    if (codec->size >= 0 && codec->size < (int64_t)options.dict_size)
+        options.dict_size =
+            codec->size < LZMA_DICT_SIZE_MIN ? LZMA_DICT_SIZE_MIN : (uint32_t)codec->size;
     if (threads > 0)
         codec->reserve = sb_threads_reserve(&threads);
     blocks.threads = threads;
@@ -419,15 +400,13 @@ static void free_xz(struct sb_codec *codec)
 
 /* zstd */
 
-static enum sb_code begin_unzstd(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_unzstd(struct sb_codec *codec)
 {
-    (void)size;
     if (!codec->as.zd)
         codec->as.zd = ZSTD_createDCtx();
     if (!codec->as.zd || ZSTD_isError(ZSTD_DCtx_reset(codec->as.zd, ZSTD_reset_session_only)) ||
         ZSTD_isError(ZSTD_DCtx_setParameter(codec->as.zd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
         return sb_fail_memory();
-    begin_decompressing(codec);
     return SB_OK;
 }
 
@@ -474,9 +453,10 @@ static void free_unzstd(struct sb_codec *codec)
     ZSTD_freeDCtx(codec->as.zd);
 }
 
-static enum sb_code begin_zstd(struct sb_codec *codec, int64_t size)
+static enum sb_code begin_zstd(struct sb_codec *codec)
 {
-    unsigned long long pledged = size < 0 ? ZSTD_CONTENTSIZE_UNKNOWN : (unsigned long long)size;
+    unsigned long long pledged =
+        codec->size < 0 ? ZSTD_CONTENTSIZE_UNKNOWN : (unsigned long long)codec->size;
     ZSTD_CCtx *zc = codec->as.zc;
 
     if (!zc)
@@ -515,20 +495,8 @@ static void free_zstd(struct sb_codec *codec)
 
 /* lz4 */
 
-/* Blocks of their own: where they are cut does not depend on how the bytes come. */
-static LZ4F_preferences_t lz4_preferences(const struct sb_codec *codec)
+static enum sb_code begin_lz4(struct sb_codec *codec)
 {
-    return (LZ4F_preferences_t){
-        .frameInfo = {.blockSizeID = LZ4F_max256KB,
-                      .blockMode = LZ4F_blockIndependent,
-                      .contentChecksumFlag = LZ4F_contentChecksumEnabled},
-        .compressionLevel = codec->level,
-    };
-}
-
-static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size)
-{
-    (void)size;
     codec->ready = false;
     if (!codec->as.lz4 && LZ4F_isError(LZ4F_createCompressionContext(&codec->as.lz4, LZ4F_VERSION)))
         return sb_fail_memory();
@@ -538,7 +506,13 @@ static enum sb_code begin_lz4(struct sb_codec *codec, int64_t size)
 /* Only memory can fail: the capacity is always enough. */
 static enum sb_code step_lz4(struct sb_codec *codec, struct sb_codec_io *io)
 {
-    LZ4F_preferences_t preferences = lz4_preferences(codec);
+    /* Blocks of their own: where they are cut does not depend on how the bytes come. */
+    LZ4F_preferences_t preferences = {
+        .frameInfo = {.blockSizeID = LZ4F_max256KB,
+                      .blockMode = LZ4F_blockIndependent,
+                      .contentChecksumFlag = LZ4F_contentChecksumEnabled},
+        .compressionLevel = codec->level,
+    };
     size_t in = io->in_size < LZ4_STEP ? io->in_size : LZ4_STEP;
     size_t result;
 
@@ -620,7 +594,10 @@ void sb_codec_free(struct sb_codec *codec)
 
 enum sb_code sb_codec_begin(struct sb_codec *codec, int64_t size)
 {
-    return codec->ops->begin(codec, size);
+    codec->size = size;
+    codec->inside = true;
+    codec->padding = codec->whole = false;
+    return codec->ops->begin(codec);
 }
 
 enum sb_code sb_codec_step(struct sb_codec *codec, struct sb_codec_io *io)

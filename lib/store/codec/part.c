@@ -56,11 +56,10 @@ size_t sb_part_capacity(enum sb_filter_kind kind, int level)
 
 enum sb_code sb_part_codec_new(struct sb_part_codec **out, enum sb_filter_kind kind, int level)
 {
-    CLEANUP(sb_part_codec_freep) struct sb_part_codec *codec = calloc(1, sizeof(*codec));
+    CLEANUP(sb_part_codec_freep) struct sb_part_codec *codec = NULL;
 
     *out = NULL;
-    if (!codec)
-        return sb_fail_memory();
+    TRY(SB_NEW(&codec));
     codec->kind = kind;
     codec->level = level_of(kind, level);
     codec->capacity = sb_part_capacity(kind, level);

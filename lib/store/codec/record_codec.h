@@ -44,6 +44,7 @@ struct sb_decoder;
 enum sb_code sb_decoder_new(struct sb_decoder **out, struct sb_dictionary *dictionary)
     SB_CHECKED;                                   /* dictionary: NULL, or kept */
 void sb_decoder_free(struct sb_decoder *decoder); /* NULL is allowed */
+FREEP(sb_decoder_free, struct sb_decoder)
 
 /* At most as many bytes of a frame are looked at for its size. */
 #define SB_FRAME_HEADER_MAX 18

@@ -3,6 +3,7 @@
 #include "core/array.h"
 #include "core/base64.h"
 #include "core/crc32c.h"
+#include "core/little_endian.h"
 #include "core/name.h"
 #include "store/frames/impl.h"
 #include "store/naming.h"
@@ -31,13 +32,9 @@ struct sb_framer {
 
 enum sb_code sb_framer_new(struct sb_framer **out, enum sb_framing framing)
 {
-    struct sb_framer *framer = calloc(1, sizeof(*framer));
-
-    *out = framer;
-    if (!framer)
-        return sb_fail_memory();
-    framer->framing = framing;
-    framer->line_end = '\n';
+    TRY(SB_NEW(out));
+    (*out)->framing = framing;
+    (*out)->line_end = '\n';
     return SB_OK;
 }
 
@@ -94,11 +91,6 @@ enum sb_filter_kind sb_framing_filter(const char *path)
     return SB_FILTER_NONE;
 }
 
-static enum sb_code add(struct sb_buf *out, const void *data, size_t size)
-{
-    return sb_buf_add(out, data, size);
-}
-
 /* What comes before a record */
 
 static enum sb_code add_u32(struct sb_buf *out, int64_t size)
@@ -108,7 +100,7 @@ static enum sb_code add_u32(struct sb_buf *out, int64_t size)
     if (size > UINT32_MAX)
         return sb_fail(SB_INVALID, "has %" PRId64 " bytes, too many for u32; choose u64", size);
     sb_put_u32(bytes, (uint32_t)size);
-    return add(out, bytes, sizeof(bytes));
+    return sb_buf_add(out, bytes, sizeof(bytes));
 }
 
 static enum sb_code add_u64(struct sb_buf *out, int64_t size)
@@ -116,14 +108,18 @@ static enum sb_code add_u64(struct sb_buf *out, int64_t size)
     uint8_t bytes[8];
 
     sb_put_u64(bytes, (uint64_t)size);
-    return add(out, bytes, sizeof(bytes));
+    return sb_buf_add(out, bytes, sizeof(bytes));
 }
 
-static enum sb_code add_varint(struct sb_buf *out, int64_t size)
+static enum sb_code add_varint(struct sb_buf *out, uint64_t value)
 {
     uint8_t bytes[SB_VARINT_MAX];
+    size_t size = 0;
 
-    return add(out, bytes, sb_put_varint(bytes, (uint64_t)size));
+    for (; value >= 0x80; value >>= 7)
+        bytes[size++] = (uint8_t)(value | 0x80);
+    bytes[size++] = (uint8_t)value;
+    return sb_buf_add(out, bytes, size);
 }
 
 static enum sb_code add_tfrecord(struct sb_buf *out, int64_t size)
@@ -132,36 +128,33 @@ static enum sb_code add_tfrecord(struct sb_buf *out, int64_t size)
 
     sb_put_u64(bytes, (uint64_t)size);
     sb_put_u32(bytes + 8, sb_masked_crc(sb_crc32c(0, bytes, 8)));
-    return add(out, bytes, sizeof(bytes));
+    return sb_buf_add(out, bytes, sizeof(bytes));
 }
 
 /* RFC 8259, section 7. */
 static enum sb_code add_json_text(struct sb_buf *out, const char *text)
 {
-    enum sb_code code = sb_buf_add_char(out, '"');
-
     if (!sb_is_utf8(text, strlen(text)))
         return sb_fail(SB_INVALID, "its name is not UTF-8, which JSON needs; choose batch or tar");
-    for (const char *at = text; !code && *at; at++) {
+    TRY(sb_buf_add_char(out, '"'));
+    for (const char *at = text; *at; at++) {
         if (*at == '"' || *at == '\\')
-            code = sb_buf_add_format(out, "\\%c", *at);
-        else if ((unsigned char)*at < 0x20)
-            code = sb_buf_add_format(out, "\\u%04x", *at);
+            TRY(sb_buf_add_char(out, '\\'));
+        if ((unsigned char)*at < 0x20)
+            TRY(sb_buf_add_format(out, "\\u%04x", *at));
         else
-            code = sb_buf_add_char(out, *at);
+            TRY(sb_buf_add_char(out, *at));
     }
-    if (!code)
-        code = sb_buf_add_char(out, '"');
-    return code ? sb_fail_memory() : SB_OK;
+    return sb_buf_add_char(out, '"');
 }
 
 static enum sb_code add_json(struct sb_buf *out, const struct sb_framed *record)
 {
-    if (sb_buf_add_format(out, "{\"index\":%" PRId64, record->index) ||
-        (record->name && sb_buf_add_text(out, ",\"key\":")))
-        return sb_fail_memory();
-    if (record->name)
+    TRY(sb_buf_add_format(out, "{\"index\":%" PRId64, record->index));
+    if (record->name) {
+        TRY(sb_buf_add_text(out, ",\"key\":"));
         TRY(add_json_text(out, record->name));
+    }
     return sb_buf_add_text(out, ",\"data\":\"");
 }
 
@@ -179,8 +172,7 @@ static enum sb_code add_batch(const struct sb_framer *framer, struct sb_buf *out
         return sb_fail(SB_INVALID, "its name holds a newline, which ends a name in batch; "
                                    "choose jsonl or tar");
     TRY(sb_buf_add_format(out, "%s %" PRId64, name, record->size));
-    TRY(sb_buf_add_char(out, framer->line_end));
-    return SB_OK;
+    return sb_buf_add_char(out, framer->line_end);
 }
 
 /* It may be unpacked as a file: no name that leads elsewhere will do. */
@@ -217,7 +209,7 @@ enum sb_code sb_framer_begin(struct sb_framer *framer, const struct sb_framed *r
     case SB_FRAMING_U64:
         return add_u64(out, record->size);
     case SB_FRAMING_VARINT:
-        return add_varint(out, record->size);
+        return add_varint(out, (uint64_t)record->size);
     case SB_FRAMING_TFRECORD:
         return add_tfrecord(out, record->size);
     case SB_FRAMING_JSONL:
@@ -291,7 +283,7 @@ enum sb_code sb_framer_data(struct sb_framer *framer, const void *data, size_t s
     default:
         break;
     }
-    return add(out, data, size);
+    return sb_buf_add(out, data, size);
 }
 
 /* What comes after it */
@@ -301,9 +293,8 @@ static enum sb_code end_json(struct sb_framer *framer, struct sb_buf *out)
     char last[4];
     size_t size = sb_base64_encode_end(&framer->base64, last);
 
-    if (sb_buf_add(out, last, size) || sb_buf_add_text(out, "\"}\n"))
-        return sb_fail_memory();
-    return SB_OK;
+    TRY(sb_buf_add(out, last, size));
+    return sb_buf_add_text(out, "\"}\n");
 }
 
 static enum sb_code end_tfrecord(const struct sb_framer *framer, struct sb_buf *out)
@@ -311,7 +302,7 @@ static enum sb_code end_tfrecord(const struct sb_framer *framer, struct sb_buf *
     uint8_t bytes[4];
 
     sb_put_u32(bytes, sb_masked_crc(framer->crc));
-    return add(out, bytes, sizeof(bytes));
+    return sb_buf_add(out, bytes, sizeof(bytes));
 }
 
 static const char zeros[2 * SB_TAR_BLOCK];
@@ -324,15 +315,15 @@ enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out)
     switch (framer->framing) {
     case SB_FRAMING_LINE:
     case SB_FRAMING_BATCH:
-        return add(out, "\n", 1);
+        return sb_buf_add(out, "\n", 1);
     case SB_FRAMING_NUL:
-        return add(out, "\0", 1);
+        return sb_buf_add(out, "\0", 1);
     case SB_FRAMING_TFRECORD:
         return end_tfrecord(framer, out);
     case SB_FRAMING_JSONL:
         return end_json(framer, out);
     case SB_FRAMING_TAR:
-        return add(out, zeros, sb_tar_padding(framer->size));
+        return sb_buf_add(out, zeros, sb_tar_padding(framer->size));
     default:
         return SB_OK;
     }
@@ -340,7 +331,7 @@ enum sb_code sb_framer_end(struct sb_framer *framer, struct sb_buf *out)
 
 enum sb_code sb_framer_finish(struct sb_framer *framer, struct sb_buf *out)
 {
-    return framer->framing == SB_FRAMING_TAR ? add(out, zeros, sizeof(zeros)) : SB_OK;
+    return framer->framing == SB_FRAMING_TAR ? sb_buf_add(out, zeros, sizeof(zeros)) : SB_OK;
 }
 
 enum sb_code sb_framing_finish(enum sb_framing framing, struct sb_buf *out)

@@ -11,18 +11,6 @@
 #define SUFFIX     ".syr"
 #define SPEC_SHOWN 100 /* bytes of a list of too many files */
 
-struct file {
-    struct sb_syrah *syrah;
-    int64_t end;      /* items of this file and those before it */
-    uint32_t *arrays; /* those of the set by their numbers here; NULL: the same */
-};
-
-struct sb_syrah_set {
-    char *name;
-    struct file *files;
-    uint32_t count;
-};
-
 void sb_syrah_set_free(struct sb_syrah_set *set)
 {
     if (!set)
@@ -41,39 +29,37 @@ static enum sb_code set_new(struct sb_syrah_set **out, const char *name, size_t 
     CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
 
     TRY(SB_NEW(&set));
-    set->name = strdup(name);
-    set->files = calloc(files, sizeof(*set->files));
-    if (!set->name || !set->files)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&set->name, name));
+    TRY(SB_NEW_ARRAY(&set->files, files));
     *out = TAKE(set);
     return SB_OK;
 }
 
 /* The arrays of another file than the first by their numbers in the first. */
-static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *file)
+static enum sb_code match_arrays(const struct sb_syrah_set *set, struct sb_syrah_set_file *file)
 {
-    const struct sb_syrah *first = set->files[0].syrah, *other = file->syrah;
-    uint32_t count = sb_syrah_array_count(first);
+    const struct sb_syrah *first = set->first, *other = file->syrah;
+    uint32_t count = first->array_count;
 
-    if (sb_syrah_array_count(other) > count)
+    if (other->array_count > count)
         return sb_fail(
             SB_INVALID,
             "%s: has more arrays than %s: only files of the same arrays are one sequence",
-            sb_syrah_name(other), sb_syrah_name(first));
+            other->file->name, first->file->name);
     TRY(SB_NEW_ARRAY(&file->arrays, count ? count : 1));
     for (uint32_t i = 0; i < count; i++) {
-        const struct sb_syrah_array *array = sb_syrah_array(first, i);
+        const struct sb_syrah_array *array = &first->arrays[i];
         int64_t found = sb_syrah_find(other, array->name, strlen(array->name));
         enum sb_dtype dtype = SB_DTYPE_NONE;
 
         if (found >= 0)
-            dtype = sb_syrah_array(other, (uint32_t)found)->dtype;
+            dtype = other->arrays[found].dtype;
         if (dtype != array->dtype)
             return sb_fail(SB_INVALID,
                            "%s: has no array '%s' of type %s, as %s has: only files of the same "
                            "arrays are one sequence",
-                           sb_syrah_name(other), array->name, sb_dtype_word(array->dtype),
-                           sb_syrah_name(first));
+                           other->file->name, array->name, sb_dtype_word(array->dtype),
+                           first->file->name);
         file->arrays[i] = (uint32_t)found;
     }
     return SB_OK;
@@ -82,19 +68,20 @@ static enum sb_code match_arrays(const struct sb_syrah_set *set, struct file *fi
 /* The file is the set's, also when it fails. */
 static enum sb_code add_file(struct sb_syrah_set *set, struct sb_syrah *syrah)
 {
-    int64_t before = set->count ? set->files[set->count - 1].end : 0;
-    struct file *file = &set->files[set->count++];
+    struct sb_syrah_set_file *file = &set->files[set->count++];
 
-    *file = (struct file){.syrah = syrah, .end = before};
-    if (__builtin_add_overflow(before, sb_syrah_count(syrah), &file->end))
+    file->syrah = syrah;
+    set->first = set->files[0].syrah;
+    if (__builtin_add_overflow(set->items, syrah->items, &set->items))
         return sb_fail(SB_LIMIT, "%s: has more items than can be counted", set->name);
+    file->end = set->items;
     return set->count > 1 ? match_arrays(set, file) : SB_OK;
 }
 
 enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah)
 {
     CLEANUP(sb_syrah_set_freep) struct sb_syrah_set *set = NULL;
-    enum sb_code code = set_new(&set, sb_syrah_name(syrah), 1);
+    enum sb_code code = set_new(&set, syrah->file->name, 1);
 
     *out = NULL;
     if (code) {
@@ -154,41 +141,6 @@ bool sb_syrah_set_is_spec(const char *spec)
     return items > 0;
 }
 
-const char *sb_syrah_set_name(const struct sb_syrah_set *set)
-{
-    return set->name;
-}
-
-int64_t sb_syrah_set_count(const struct sb_syrah_set *set)
-{
-    return set->files[set->count - 1].end;
-}
-
-uint32_t sb_syrah_set_file_count(const struct sb_syrah_set *set)
-{
-    return set->count;
-}
-
-const struct sb_syrah *sb_syrah_set_file(const struct sb_syrah_set *set, uint32_t file)
-{
-    return set->files[file].syrah;
-}
-
-uint32_t sb_syrah_set_array_count(const struct sb_syrah_set *set)
-{
-    return sb_syrah_array_count(set->files[0].syrah);
-}
-
-const struct sb_syrah_array *sb_syrah_set_array(const struct sb_syrah_set *set, uint32_t array)
-{
-    return sb_syrah_array(set->files[0].syrah, array);
-}
-
-int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size_t size)
-{
-    return sb_syrah_find(set->files[0].syrah, name, size);
-}
-
 struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 {
     /* One after the last counts as of the last file. */
@@ -200,14 +152,13 @@ struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item)
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
                                  uint32_t array, struct sb_extent *out)
 {
-    const struct file *file = &set->files[place.shard];
-    size_t good;
+    const struct sb_syrah_set_file *file = &set->files[place.shard];
     enum sb_code code;
 
     if (file->arrays)
         array = file->arrays[array];
-    code = sb_syrah_extents(file->syrah, array, place.index, 1, out, &good);
+    code = sb_syrah_extent(file->syrah, array, place.index, out);
     if (code == SB_DAMAGED && set->count > 1)
-        return sb_fail(SB_DAMAGED, "%s: %s", sb_syrah_name(file->syrah), sb_error()->text);
+        return sb_fail(SB_DAMAGED, "%s: %s", file->syrah->file->name, sb_error()->text);
     return code;
 }

@@ -11,7 +11,20 @@
 
 #define SB_SYRAH_SET_MOST 128 /* files; each is mapped, and open */
 
-struct sb_syrah_set;
+struct sb_syrah_set_file {
+    struct sb_syrah *syrah;
+    int64_t end;      /* items of this file and those before it */
+    uint32_t *arrays; /* those of the set by their numbers here; NULL: the same */
+};
+
+/* Fields are read-only for users. */
+struct sb_syrah_set {
+    char *name; /* for messages: the spec */
+    struct sb_syrah_set_file *files;
+    uint32_t count; /* of files */
+    int64_t items;
+    const struct sb_syrah *first; /* the file whose arrays are the set's */
+};
 
 /* Of one file; it is taken, also when it fails. */
 enum sb_code sb_syrah_set_of(struct sb_syrah_set **out, struct sb_syrah *syrah) SB_CHECKED;
@@ -28,20 +41,10 @@ FREEP(sb_syrah_set_free, struct sb_syrah_set)
 /* Is it no file, but by its words a spec of some called *.syr? */
 bool sb_syrah_set_is_spec(const char *spec);
 
-const char *sb_syrah_set_name(const struct sb_syrah_set *set); /* for messages: the spec */
-int64_t sb_syrah_set_count(const struct sb_syrah_set *set);    /* items */
-uint32_t sb_syrah_set_file_count(const struct sb_syrah_set *set);
-const struct sb_syrah *sb_syrah_set_file(const struct sb_syrah_set *set, uint32_t file);
-
-/* Those of the first file. */
-uint32_t sb_syrah_set_array_count(const struct sb_syrah_set *set);
-const struct sb_syrah_array *sb_syrah_set_array(const struct sb_syrah_set *set, uint32_t array);
-int64_t sb_syrah_set_find(const struct sb_syrah_set *set, const char *name, size_t size);
-
 /* Where an item, which must be there, is: its file, as a shard, and its number in that. */
 struct sb_place sb_syrah_set_place(const struct sb_syrah_set *set, int64_t item);
 
-/* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extents, after the file's name
+/* One array of one item; the text of SB_DAMAGED is that of sb_syrah_extent, after the file's name
  * where there are several files. */
 enum sb_code sb_syrah_set_extent(const struct sb_syrah_set *set, struct sb_place place,
                                  uint32_t array, struct sb_extent *out) SB_CHECKED;

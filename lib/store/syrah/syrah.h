@@ -16,7 +16,8 @@
 
 #include "core/error.h"
 #include "core/extent.h"
-#include "store/array/dtype.h"
+#include "core/file.h"
+#include "store/array/array.h"
 
 #include <stddef.h>
 
@@ -26,8 +27,27 @@
 /* Does a file of at least so many bytes begin as one that was closed? */
 bool sb_syrah_is_header(const void *data, size_t size);
 
-struct sb_file;
-struct sb_syrah;
+struct sb_syrah_array {
+    const char *name; /* any bytes without a NUL */
+    enum sb_dtype dtype;
+    const unsigned char *offsets, *sizes; /* int64 of each item, in the document */
+};
+
+/* Fields are read-only for users. */
+struct sb_syrah {
+    struct sb_file *file; /* whose name is for messages */
+    int64_t items;
+    struct sb_syrah_array *arrays;
+    uint32_t array_count;
+    int64_t data_end;     /* of the data section; the metadata begin there */
+    size_t document_size; /* bytes of metadata */
+
+    /* Of syrah.c alone: */
+    struct sb_mapping *mapping;
+    const unsigned char *document; /* in the mapping */
+    uint32_t *by_name;             /* numbers of arrays, by their names */
+    size_t capacity;
+};
 
 /*
  * It becomes a holder of the file. SB_FORMAT: the file is none, or was never closed, or its
@@ -39,37 +59,18 @@ enum sb_code sb_syrah_open(struct sb_syrah **out, struct sb_file *file) SB_CHECK
 void sb_syrah_free(struct sb_syrah *syrah); /* NULL is allowed */
 FREEP(sb_syrah_free, struct sb_syrah)
 
-const char *sb_syrah_name(const struct sb_syrah *syrah); /* for messages */
-struct sb_file *sb_syrah_file(const struct sb_syrah *syrah);
-int64_t sb_syrah_count(const struct sb_syrah *syrah); /* items */
-
-struct sb_syrah_array {
-    const char *name; /* any bytes without a NUL */
-    enum sb_dtype dtype;
-};
-uint32_t sb_syrah_array_count(const struct sb_syrah *syrah);
-const struct sb_syrah_array *sb_syrah_array(const struct sb_syrah *syrah, uint32_t array);
-
 /* -1: there is no such array. */
 int64_t sb_syrah_find(const struct sb_syrah *syrah, const char *name, size_t size);
-
-/* Where the data section ends, and the metadata begin. */
-int64_t sb_syrah_data_end(const struct sb_syrah *syrah);
-
-int64_t sb_syrah_metadata_size(const struct sb_syrah *syrah); /* bytes */
 
 /* Does it lie inside the data section, in whole values of the array's type? SB_DAMAGED says what is
  * wrong with it, but does not name its item. */
 enum sb_code sb_syrah_check_extent(const struct sb_syrah *syrah, uint32_t array,
                                    const struct sb_extent *extent) SB_CHECKED;
 
-/*
- * One array of `count` items from `first` on, which must be there. All of out is filled in; its
- * first *good are sound. SB_DAMAGED: the next one after these is not ("item 5, array 'x': ...").
- * SB_CHANGED: the file has become shorter.
- */
-enum sb_code sb_syrah_extents(const struct sb_syrah *syrah, uint32_t array, int64_t first,
-                              size_t count, struct sb_extent *out, size_t *good) SB_CHECKED;
+/* One array of an item, which must be there. SB_DAMAGED: it is not sound ("item 5, array 'x':
+ * ..."); out is filled in all the same. SB_CHANGED: the file has become shorter. */
+enum sb_code sb_syrah_extent(const struct sb_syrah *syrah, uint32_t array, int64_t item,
+                             struct sb_extent *out) SB_CHECKED;
 
 /* Bytes of the data section; exactly size of them, else SB_DAMAGED. */
 enum sb_code sb_syrah_read(const struct sb_syrah *syrah, int64_t offset, void *data,

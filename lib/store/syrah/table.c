@@ -5,7 +5,9 @@
 #include "core/number.h"
 #include "store/array/npy.h"
 #include "store/facts.h"
+#include "store/sinks.h"
 #include "store/syrah/set.h"
+#include "store/table_source.h"
 #include "store/usage.h"
 
 #include <inttypes.h>
@@ -20,7 +22,6 @@ struct syrah_table {
 };
 
 struct syrah_reader {
-    const struct sb_table *table;
     const struct sb_syrah_set *set;
     int64_t arrays;
     struct sb_npy_row row;
@@ -39,20 +40,20 @@ static void free_table(struct sb_table *table)
 
 static enum sb_code count(struct sb_table *table, int64_t *items)
 {
-    *items = sb_syrah_set_count(set_of(table));
+    *items = set_of(table)->items;
     return SB_OK;
 }
 
 static enum sb_code columns(struct sb_table *table, int64_t row, uint32_t *number)
 {
     (void)row;
-    *number = sb_syrah_set_array_count(set_of(table));
+    *number = set_of(table)->first->array_count;
     return SB_OK;
 }
 
 static struct sb_column column(struct sb_table *table, uint32_t number)
 {
-    const struct sb_syrah_array *array = sb_syrah_set_array(set_of(table), number);
+    const struct sb_syrah_array *array = &set_of(table)->first->arrays[number];
 
     return (struct sb_column){.name = array->name,
                               .form = array->dtype == SB_DTYPE_STR ? SB_FORM_TEXT : SB_FORM_NPY,
@@ -61,7 +62,7 @@ static struct sb_column column(struct sb_table *table, uint32_t number)
 
 static int64_t find(struct sb_table *table, const char *name, size_t size)
 {
-    return sb_syrah_set_find(set_of(table), name, size);
+    return sb_syrah_find(set_of(table)->first, name, size);
 }
 
 static enum sb_code row_name(struct sb_table *table, int64_t row, struct sb_buf *out)
@@ -74,12 +75,11 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
 {
     const struct sb_syrah *file;
 
-    if (number >= sb_syrah_set_file_count(set_of(table)))
+    if (number >= set_of(table)->count)
         return sb_error()->code = SB_END;
-    file = sb_syrah_set_file(set_of(table), number);
-    *out = (struct sb_table_part){.path = sb_syrah_name(file),
-                                  .rows = sb_syrah_count(file),
-                                  .bytes = sb_syrah_data_end(file)};
+    file = set_of(table)->files[number].syrah;
+    *out = (struct sb_table_part){
+        .path = file->file->name, .rows = file->items, .bytes = file->data_end};
     return SB_OK;
 }
 
@@ -87,12 +87,12 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t numbe
                              struct sb_facts *facts)
 {
     const struct sb_syrah_set *set = set_of(table);
-    const struct sb_syrah_array *array = sb_syrah_set_array(set, number);
+    const struct sb_syrah_array *array = &set->first->arrays[number];
     struct sb_place place = sb_syrah_set_place(set, row);
     struct sb_extent extent;
     enum sb_code code = sb_syrah_set_extent(set, place, number, &extent);
 
-    facts->path = sb_syrah_name(sb_syrah_set_file(set, place.shard));
+    facts->path = set->files[place.shard].syrah->file->name;
     facts->name = array->name;
     facts->dtype = sb_dtype_word(array->dtype);
     facts->length = facts->size = facts->offset = -1;
@@ -108,14 +108,13 @@ static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t numbe
 
 static enum sb_code reader_new(const struct sb_table *table, void **out)
 {
-    struct syrah_reader *reader = calloc(1, sizeof(*reader));
+    struct syrah_reader *reader;
 
+    *out = NULL;
+    TRY(SB_NEW(&reader));
     *out = reader;
-    if (!reader)
-        return sb_fail_memory();
-    reader->table = table;
     reader->set = set_of(table);
-    reader->arrays = sb_syrah_set_array_count(reader->set);
+    reader->arrays = reader->set->first->array_count;
     return SB_OK;
 }
 
@@ -136,7 +135,7 @@ static struct sb_place place_of(const struct sb_table *table, const struct sb_ce
     const struct sb_syrah_set *set = set_of(table);
     struct sb_place place = sb_syrah_set_place(set, cell->row);
 
-    place.index = place.index * sb_syrah_set_array_count(set) + cell->column;
+    place.index = place.index * set->first->array_count + cell->column;
     return place;
 }
 
@@ -161,13 +160,13 @@ static enum sb_code read_stored(void *context, uint32_t file, int64_t offset, vo
 {
     const struct syrah_reader *reader = context;
 
-    return sb_syrah_read(sb_syrah_set_file(reader->set, file), offset, data, size);
+    return sb_syrah_read(reader->set->files[file].syrah, offset, data, size);
 }
 
 /* Texts are as they are. */
 static bool is_npy(const struct sb_syrah_set *set, const struct sb_cell *cell)
 {
-    return cell->npy && sb_syrah_set_array(set, cell->column)->dtype != SB_DTYPE_STR;
+    return cell->npy && set->first->arrays[cell->column].dtype != SB_DTYPE_STR;
 }
 
 static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell *cell)
@@ -179,7 +178,7 @@ static bool is_encoded(const struct sb_table *table, const struct sb_stored_cell
 static enum sb_code make_header(struct syrah_reader *reader, const struct sb_stored_cell *cell,
                                 size_t *size)
 {
-    const struct sb_syrah_array *array = sb_syrah_set_array(reader->set, cell->cell.column);
+    const struct sb_syrah_array *array = &reader->set->first->arrays[cell->cell.column];
 
     *size = 0;
     if (!is_npy(reader->set, &cell->cell))
@@ -245,7 +244,7 @@ static enum sb_code subject(void *context, const struct sb_cell *cell, struct sb
     const struct syrah_reader *reader = context;
 
     return sb_buf_add_format(out, "item %" PRId64 ", array '%s'", cell->row,
-                             sb_syrah_set_array(reader->set, cell->column)->name);
+                             reader->set->first->arrays[cell->column].name);
 }
 
 struct measuring {
@@ -261,7 +260,7 @@ static const struct sb_measure of_items[] = {{"items", false}, {"bytes", true}};
 static enum sb_code measure_item(const struct measuring *measuring, const struct sb_syrah_set *set,
                                  struct sb_place place)
 {
-    for (uint32_t i = 0; i < sb_syrah_set_array_count(set); i++) {
+    for (uint32_t i = 0; i < set->first->array_count; i++) {
         struct sb_usage_line *line = &measuring->usage->lines[i];
         struct sb_extent extent;
         enum sb_code code;
@@ -284,8 +283,8 @@ static enum sb_code measure_item(const struct measuring *measuring, const struct
 
 static enum sb_code measure_items(const struct measuring *measuring, const struct sb_syrah_set *set)
 {
-    for (uint32_t file = 0; file < sb_syrah_set_file_count(set); file++) {
-        int64_t count = sb_syrah_count(sb_syrah_set_file(set, file));
+    for (uint32_t file = 0; file < set->count; file++) {
+        int64_t count = set->files[file].syrah->items;
 
         for (int64_t item = 0; item < count; item++) {
             struct sb_place place = {.shard = file, .index = item};
@@ -311,11 +310,11 @@ static void measure_rest(struct sb_usage *usage, const struct sb_syrah_set *set)
     for (size_t i = 0; i < usage->line_count; i++)
         sb_count_up(&unused, usage->lines[i].amounts[ITEMS_BYTES]);
     unused = -unused;
-    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++) {
-        const struct sb_syrah *file = sb_syrah_set_file(set, i);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct sb_syrah *file = set->files[i].syrah;
 
-        metadata += SB_SYRAH_HEADER + sb_syrah_metadata_size(file);
-        unused += sb_syrah_data_end(file) - SB_SYRAH_HEADER;
+        metadata += SB_SYRAH_HEADER + (int64_t)file->document_size;
+        unused += file->data_end - SB_SYRAH_HEADER;
     }
     add_rest(usage, "unused", unused);
     add_rest(usage, "metadata", metadata);
@@ -326,14 +325,14 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
 {
     const struct sb_syrah_set *set = set_of(table);
     const struct measuring measuring = {.table = table, .options = options, .usage = usage};
-    uint32_t arrays = sb_syrah_set_array_count(set);
+    uint32_t arrays = set->first->array_count;
 
     TRY(sb_usage_begin(usage, of_items, 2, (size_t)arrays + 2));
     usage->line_word = "array";
     usage->typed = true;
     usage->line_count = arrays;
     for (uint32_t i = 0; i < arrays; i++) {
-        const struct sb_syrah_array *array = sb_syrah_set_array(set, i);
+        const struct sb_syrah_array *array = &set->first->arrays[i];
 
         usage->lines[i].dtype = sb_dtype_word(array->dtype);
         if (sb_array_is_among(array->name, options->columns, options->column_count))
@@ -343,7 +342,7 @@ static enum sb_code usage_of(struct sb_table *table, const struct sb_usage_optio
     if (options->column_count == 0)
         measure_rest(usage, set);
     sb_usage_sum_up(usage);
-    usage->total.amounts[ITEMS] = sb_syrah_set_count(set);
+    usage->total.amounts[ITEMS] = set->items;
     return SB_OK;
 }
 
@@ -381,10 +380,10 @@ static const struct sb_table_ops syrah_ops = {
 
 static int64_t average_size(const struct sb_syrah_set *set)
 {
-    int64_t bytes = 0, arrays = sb_syrah_set_count(set) * sb_syrah_set_array_count(set);
+    int64_t bytes = 0, arrays = set->items * set->first->array_count;
 
-    for (uint32_t i = 0; i < sb_syrah_set_file_count(set); i++) {
-        if (__builtin_add_overflow(bytes, sb_syrah_data_end(sb_syrah_set_file(set, i)), &bytes))
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (__builtin_add_overflow(bytes, set->files[i].syrah->data_end, &bytes))
             return INT64_MAX;
     }
     return arrays > 0 ? bytes / arrays + 1 : 1;
@@ -400,7 +399,7 @@ enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set)
         return sb_fail_memory();
     }
     *table = (struct syrah_table){.base = {.ops = &syrah_ops,
-                                           .name = sb_syrah_set_name(set),
+                                           .name = set->name,
                                            .row_word = "item",
                                            .numbered = true,
                                            .cell_size = average_size(set),
@@ -408,6 +407,18 @@ enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set)
                                   .set = set};
     *out = &table->base;
     return SB_OK;
+}
+
+enum sb_code sb_input_open_syrah(struct sb_syrah_set **out, struct sb_input *input)
+{
+    struct sb_syrah *syrah = NULL;
+
+    *out = NULL;
+    TRY(sb_input_spool(input, 0));
+    if (!input->file)
+        return sb_syrah_set_open(out, input->path);
+    TRY(sb_syrah_open(&syrah, input->file));
+    return sb_syrah_set_of(out, syrah);
 }
 
 enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
@@ -420,3 +431,35 @@ enum sb_code sb_table_open_syrah(struct sb_table **out, struct sb_input *input,
     TRY(sb_input_open_syrah(&set, input));
     return sb_table_of_syrah(out, set);
 }
+
+static enum sb_sure is_spec(const struct sb_input *input)
+{
+    return !input->there && sb_syrah_set_is_spec(input->path) ? SB_BY_NAME : SB_NO;
+}
+
+/* The header of a Syrah file is written last: of one that was not closed there is none, and only
+ * the name says what it was to become. */
+static enum sb_sure begins_as_syrah(const struct sb_input *input)
+{
+    static const unsigned char nothing[SB_SYRAH_HEADER];
+    size_t size = input->first_size < SB_SYRAH_HEADER ? input->first_size : SB_SYRAH_HEADER;
+
+    if (input->file && sb_container_by_suffix(input->path).kind == SB_SYRAH &&
+        memcmp(input->first, nothing, size) == 0)
+        return SB_BY_NAME;
+    return sb_input_begins(input, "GS", 3) ? SB_BY_MAGIC : SB_NO;
+}
+
+const struct sb_kind sb_syrah_kind = {
+    .word = "Syrah file",
+    .words = (const struct sb_kind_word[]){{"syrah", 0, false}, {"syr", 0, false}, {0}},
+    .can = SB_CAN_PATHS | SB_CAN_ITEMS | SB_CAN_PLACES,
+    .can_in_pieces = SB_CAN_PATHS | SB_CAN_ITEMS,
+    .can_as_several = SB_CAN_PATHS | SB_CAN_ITEMS,
+    .by_name = is_spec,
+    .by_content = begins_as_syrah,
+    .takes = SB_TO_ITEMS | SB_TO_PIPE | SB_TO_SUBTREES,
+    .source = sb_source_open_rows,
+    .sink = sb_sink_open_syrah,
+    .table = sb_table_open_syrah,
+};

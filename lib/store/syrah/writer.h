@@ -3,17 +3,17 @@
  *
  * The first item says which arrays there are, and their types; the others must have the same, in
  * any order. Bytes go to the output at once; offsets and sizes wait, beyond some MB in a temporary
- * file, and become the BSON document at the commit. It is written as it is made, since libbson
- * would hold it in memory. It can have 2^31-1 bytes: an item that would pass that is SB_LIMIT, and
- * the text says how many fit. The file appears whole, at the commit, as in out/out_file.h; "-" is
- * standard output, which gets it from a temporary file, for the header is known last. The text of
- * SB_INVALID names the array, and neither file nor item: "array 'x': comes twice". Belongs to one
- * thread at a time.
+ * file, and become the BSON document at the commit (bsonspec.org, 1.1; elements in the order that
+ * the original writes them). It is written as it is made, since libbson would hold it in memory. It
+ * can have 2^31-1 bytes: an item that would pass that is SB_LIMIT, and the text says how many fit.
+ * The file appears whole, at the commit, as in out/out_file.h; "-" is standard output, which gets
+ * it from a temporary file, for the header is known last. The text of SB_INVALID names the array,
+ * and neither file nor item: "array 'x': comes twice". Belongs to one thread at a time.
  */
 #ifndef SB_STORE_SYRAH_WRITER_H
 #define SB_STORE_SYRAH_WRITER_H
 
-#include "store/array/dtype.h"
+#include "store/array/array.h"
 #include "store/sinks.h"
 
 struct sb_syrah_writer;

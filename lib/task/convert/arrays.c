@@ -1,5 +1,5 @@
 #include "core/number.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 #include "store/part_name.h"
 #include "store/shard_spec.h"
 #include "store/table.h"

@@ -1,6 +1,6 @@
 #include "store/cache/cache.h"
 #include "core/name.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 #include "store/cache/writer.h"
 #include "task/convert/impl.h"
 

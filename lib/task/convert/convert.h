@@ -5,7 +5,7 @@
 #define SB_TASK_CONVERT_CONVERT_H
 
 #include "core/share.h"
-#include "store/array/dtype.h"
+#include "store/array/array.h"
 #include "store/sinks.h"
 #include "task/transfer/checkpoint.h"
 #include "task/transfer/transfer.h"

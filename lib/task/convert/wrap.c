@@ -1,6 +1,6 @@
 #include "store/bag/bag.h"
 #include "store/bag/record_names.h"
-#include "store/cache/source.h"
+#include "store/cache/cache.h"
 #include "store/sinks.h"
 #include "task/convert/impl.h"
 

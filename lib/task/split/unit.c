@@ -3,7 +3,7 @@
 #include "archive/database.h"
 #include "core/array.h"
 #include "core/name.h"
-#include "store/array/name.h"
+#include "store/array/array.h"
 #include "store/cache/cache.h"
 #include "store/names.h"
 #include "store/samples/samples.h"

@@ -3,7 +3,7 @@
  *
  * A name is first looked up as that of a row, unchanged. If there is none, it is cut at its last
  * '/': before it is the row, and after it the name of one of its columns; or it is the file name of
- * a cell (array/name.h), with its suffix. Names that are available without waiting are looked up
+ * a cell (array/array.h), with its suffix. Names that are available without waiting are looked up
  * together, at most SB_TABLE_KEYS_MOST. Belongs to one thread.
  */
 #ifndef SB_TASK_TABLE_KEYS_H

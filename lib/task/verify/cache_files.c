@@ -1,6 +1,6 @@
 #include "core/io.h"
 #include "store/cache/index.h"
-#include "store/cache/names.h"
+#include "store/cache/cache.h"
 #include "store/out/lock.h"
 #include "task/verify/cache_impl.h"
 

@@ -2,7 +2,7 @@
 #include "core/file.h"
 #include "core/hash64.h"
 #include "core/interrupt.h"
-#include "store/cache/pickle_index.h"
+#include "store/cache/index.h"
 #include "task/verify/cache_impl.h"
 
 #include <errno.h>

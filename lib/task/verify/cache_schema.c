@@ -224,8 +224,8 @@ static enum sb_code read_segment(struct schema *schema, const char *path)
 
     TRY(sb_file_map_path(&mapping, path));
     TRY(sb_arrow_open(&arrow, mapping->data, mapping->size));
-    for (size_t i = 0; i < sb_arrow_column_count(arrow); i++)
-        TRY(describe_column(sb_arrow_column(arrow, i), schema, &type));
+    for (size_t i = 0; i < arrow->column_count; i++)
+        TRY(describe_column(&arrow->columns[i], schema, &type));
     TRY(sb_mapping_check(mapping));
     if (schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);

@@ -43,7 +43,7 @@ static void report(const struct check *check, enum sb_remedy remedy, const char 
     CLEANUP(sb_freep) char *path = NULL;
 
     if (which && asprintf(&path, "%lld/%s", (long long)which->item,
-                          sb_syrah_array(check->syrah, which->array)->name) < 0)
+                          check->syrah->arrays[which->array].name) < 0)
         path = NULL;
     if (which) {
         place = sb_defect_of(path, path ? strlen(path) : 0);
@@ -58,12 +58,11 @@ static enum sb_code place(const struct check *check, int64_t item, uint32_t arra
                           struct placed *out)
 {
     struct sb_extent *extent = &out->extent;
-    int64_t end = sb_syrah_data_end(check->syrah);
-    size_t good;
+    int64_t end = check->syrah->data_end;
     enum sb_code code;
 
     *out = (struct placed){.item = item, .array = array};
-    code = sb_syrah_extents(check->syrah, array, item, 1, extent, &good);
+    code = sb_syrah_extent(check->syrah, array, item, extent);
     if (code != SB_DAMAGED)
         return code;
     code = sb_syrah_check_extent(check->syrah, array, extent);
@@ -99,7 +98,7 @@ static void follow(struct check *check)
 
 static enum sb_code check_item(struct check *check, int64_t item)
 {
-    uint32_t count = sb_syrah_array_count(check->syrah);
+    uint32_t count = check->syrah->array_count;
 
     check->row_count = 0;
     for (uint32_t array = 0; array < count; array++) {
@@ -120,10 +119,10 @@ static enum sb_code check_item(struct check *check, int64_t item)
 
 static enum sb_code check_items(struct check *check)
 {
-    int64_t count = sb_syrah_count(check->syrah);
+    int64_t count = check->syrah->items;
 
     check->last_end = SB_SYRAH_HEADER;
-    TRY(SB_NEW_ARRAY(&check->row, (size_t)sb_syrah_array_count(check->syrah) + 1));
+    TRY(SB_NEW_ARRAY(&check->row, (size_t)check->syrah->array_count + 1));
     for (int64_t item = 0; item < count; item++) {
         TRY(sb_heed_interrupt());
         TRY(check_item(check, item));
@@ -135,13 +134,12 @@ static enum sb_code check_items(struct check *check)
 
 static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_stmt *insert)
 {
-    uint32_t count = sb_syrah_array_count(check->syrah);
+    uint32_t count = check->syrah->array_count;
 
     TRY(sb_heed_interrupt());
     for (uint32_t array = 0; array < count; array++) {
         struct sb_extent extent;
-        size_t good;
-        enum sb_code code = sb_syrah_extents(check->syrah, array, item, 1, &extent, &good);
+        enum sb_code code = sb_syrah_extent(check->syrah, array, item, &extent);
 
         if (code && code != SB_DAMAGED)
             return code;
@@ -154,7 +152,7 @@ static enum sb_code sort_item(const struct check *check, int64_t item, sqlite3_s
 static void report_overlap(const struct check *check, const struct placed *which,
                            const struct placed *with)
 {
-    const char *array = sb_syrah_array(check->syrah, with->array)->name;
+    const char *array = check->syrah->arrays[with->array].name;
     char *text;
 
     if (asprintf(&text, "shares bytes with %lld/%s (offset %lld, %lld bytes)",
@@ -189,12 +187,12 @@ static enum sb_code compare_sorted(const struct check *check, sqlite3_stmt *sele
 
 static enum sb_code check_overlaps(const struct check *check)
 {
-    int64_t count = sb_syrah_count(check->syrah);
+    int64_t count = check->syrah->items;
     CLEANUP(sb_database_closep) sqlite3 *db = NULL;
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *select = NULL, *insert = NULL;
 
     TRY(SB_TABLES(
-        &db, sb_syrah_name(check->syrah),
+        &db, check->syrah->file->name,
         "CREATE TABLE extents (start INTEGER, size INTEGER, item INTEGER, array INTEGER); BEGIN",
         {&insert, "INSERT INTO extents VALUES (?1, ?2, ?3, ?4)"},
         {&select, "SELECT start, size, item, array FROM extents ORDER BY start, item, array"}));
@@ -224,7 +222,7 @@ static enum sb_code read_block(const struct check *check, int64_t at, size_t siz
 
 static enum sb_code read_all(const struct check *check)
 {
-    int64_t end = sb_syrah_data_end(check->syrah);
+    int64_t end = check->syrah->data_end;
     CLEANUP(sb_freep) void *block = NULL;
 
     TRY(sb_alloc(&block, BLOCK));
@@ -243,7 +241,7 @@ static enum sb_code read_all(const struct check *check)
 static enum sb_code check_opened(struct check *check)
 {
     struct sb_verify_result *result = check->result;
-    int64_t items = sb_syrah_count(check->syrah), arrays = sb_syrah_array_count(check->syrah);
+    int64_t items = check->syrah->items, arrays = check->syrah->array_count;
 
     result->items += items;
     result->arrays = arrays;

@@ -127,17 +127,17 @@ static void what_is_written_is_read(void)
     make_file(&file, ROWS);
     if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK))
         return;
-    CHECK(sb_arrow_rows(arrow) == ROWS);
-    CHECK(sb_arrow_column_count(arrow) == COLUMNS);
+    CHECK(arrow->rows == ROWS);
+    CHECK(arrow->column_count == COLUMNS);
     for (size_t i = 0; i < COLUMNS; i++) {
-        CHECK_TEXT(sb_arrow_column(arrow, i)->name, columns[i].name);
-        CHECK(sb_arrow_column(arrow, i)->type == columns[i].type);
-        CHECK(sb_arrow_column(arrow, i)->dtype == columns[i].dtype);
+        CHECK_TEXT(arrow->columns[i].name, columns[i].name);
+        CHECK(arrow->columns[i].type == columns[i].type);
+        CHECK(arrow->columns[i].dtype == columns[i].dtype);
     }
-    CHECK(sb_arrow_pair_count(arrow) == 2);
-    CHECK_TEXT(sb_arrow_pair(arrow, 0)->key, "tensor_keys");
-    CHECK_TEXT(sb_arrow_pair(arrow, 0)->value, "[\"x\", \"mask\"]");
-    CHECK(sb_arrow_pair(arrow, 1)->value_size == 0);
+    CHECK(arrow->pair_count == 2);
+    CHECK_TEXT(arrow->pairs[0].key, "tensor_keys");
+    CHECK_TEXT(arrow->pairs[0].value, "[\"x\", \"mask\"]");
+    CHECK(arrow->pairs[1].value_size == 0);
     for (int r = 0; r < ROWS; r++)
         check_row(arrow, r);
     sb_arrow_free(arrow);
@@ -162,7 +162,7 @@ static void every_type_of_value_is_written_and_read(void)
         sb_arrow_writer_free(writer);
         if (!CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK))
             continue;
-        CHECK(sb_arrow_column(arrow, 0)->dtype == dtype && sb_arrow_pair_count(arrow) == 0);
+        CHECK(arrow->columns[0].dtype == dtype && arrow->pair_count == 0);
         CHECK(value_of(arrow, 0, 0).count == (int64_t)(sizeof(bytes) / sb_dtype_size(dtype)));
         sb_arrow_free(arrow);
         sb_buf_release(&file);
@@ -188,7 +188,7 @@ static void a_file_without_rows_is_one(void)
 
     make_file(&file, 0);
     CHECK(sb_arrow_open(&arrow, file.data, (int64_t)file.size) == SB_OK);
-    CHECK(arrow && sb_arrow_rows(arrow) == 0 && sb_arrow_column_count(arrow) == COLUMNS);
+    CHECK(arrow && arrow->rows == 0 && arrow->column_count == COLUMNS);
     sb_arrow_free(arrow);
     sb_buf_release(&file);
 }
@@ -269,11 +269,11 @@ static enum sb_code read_all(const char *data, size_t size)
 
     memcpy(copy, data, size);
     code = sb_arrow_open(&arrow, copy, (int64_t)size);
-    for (size_t c = 0; code == SB_OK && c < sb_arrow_column_count(arrow); c++) {
-        const struct sb_arrow_column *column = sb_arrow_column(arrow, c);
+    for (size_t c = 0; code == SB_OK && c < arrow->column_count; c++) {
+        const struct sb_arrow_column *column = &arrow->columns[c];
         bool list = column->type == SB_ARROW_LIST, bits = list && column->dtype == SB_DTYPE_BOOL;
 
-        for (int64_t r = 0; r < sb_arrow_rows(arrow) && r < 2 * ROWS; r++) {
+        for (int64_t r = 0; r < arrow->rows && r < 2 * ROWS; r++) {
             size_t bytes;
 
             if (sb_arrow_value(arrow, c, r, &value))

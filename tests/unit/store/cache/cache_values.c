@@ -237,10 +237,13 @@ static void values_come_with_their_shapes(void)
     struct sb_cache_place place = {0};
     struct sb_cache_reader *reader;
     struct sb_cache_value value;
+    struct sb_cache_part part;
     struct sb_row_key key;
     struct sb_cache *cache;
     unsigned char byte = 9;
+    const void *data;
     float number;
+    size_t size;
 
     make_cache("values");
     make_columns("values", 0, "key t x_data f x_shape i m_data B m_shape i y_blob b", true);
@@ -253,12 +256,18 @@ static void values_come_with_their_shapes(void)
     CHECK(sb_cache_value(reader, place, 1, &value) == SB_OK);
     CHECK(value.array.dtype == SB_DTYPE_BOOL && value.array.data_size == 1 && value.data[0] == 1);
     CHECK(value.offset == -1 && value.shape_offset > 0);
-    CHECK(sb_cache_copy(reader, place, 0, 0, sizeof(number), &number) == SB_OK);
+    CHECK(sb_cache_part_find(reader, place, 0, SB_FORM_RAW, &part) == SB_OK && part.size == 4);
+    CHECK(sb_cache_part_copy(reader, &part, 0, sizeof(number), &number) == SB_OK);
     CHECK(number == 0.5F);
-    CHECK(sb_cache_copy(reader, place, 1, 0, 1, &byte) == SB_OK && byte == 1);
-    CHECK(sb_cache_copy(reader, place, 1, 1, 0, &byte) == SB_OK);
-    CHECK(sb_cache_copy(reader, place, 1, 1, 1, &byte) == SB_DAMAGED);
-    CHECK(sb_cache_copy(reader, place, 0, 2, SIZE_MAX, &byte) == SB_DAMAGED);
+    CHECK(sb_cache_part_find(reader, place, 0, SB_FORM_SHAPE, &part) == SB_OK && part.size == 8);
+    CHECK(sb_cache_part_copy(reader, &part, 0, 1, &byte) == SB_OK && byte == 1);
+    byte = 9;
+    CHECK(sb_cache_part_find(reader, place, 1, SB_FORM_NPY, &part) == SB_OK && part.size == 129);
+    CHECK(sb_cache_part_copy(reader, &part, 128, 1, &byte) == SB_OK && byte == 1);
+    CHECK(sb_cache_part_copy(reader, &part, 129, 0, &byte) == SB_OK);
+    CHECK(sb_cache_part_copy(reader, &part, 1, 1, &byte) == SB_OK && byte == 'N');
+    CHECK(sb_cache_part_block(reader, &part, 0, &data, &size) == SB_OK && size == 129);
+    CHECK(memcmp(data, "\x93NUMPY", 6) == 0 && ((const char *)data)[128] == 1);
     CHECK(sb_cache_value(reader, place, 2, &value) == SB_OK);
     CHECK(value.array.data_size == 1 && value.data[0] == 'k' && value.offset > 0);
     CHECK(sb_cache_key_at(reader, place, &key) == SB_OK && key.size == 1 && *key.text == 'k');
@@ -285,6 +294,7 @@ static void bools_are_copied_from_anywhere(void)
     struct sb_cache_place place = {.row = 1};
     struct sb_arrow_writer *writer;
     struct sb_cache_reader *reader;
+    struct sb_cache_part part;
     struct sb_cache *cache;
 
     make_cache("bools");
@@ -298,11 +308,12 @@ static void bools_are_copied_from_anywhere(void)
     finish(writer, segment_path("bools", 0));
     cache = open_cache("bools");
     CHECK(sb_cache_reader_new(&reader, cache) == SB_OK);
+    CHECK(sb_cache_part_find(reader, place, 0, SB_FORM_RAW, &part) == SB_OK);
     for (size_t at = 0; at <= sizeof(bools); at++) {
         for (size_t size = 0; size <= sizeof(bools) - at; size++) {
             unsigned char copy[sizeof(bools)];
 
-            CHECK(sb_cache_copy(reader, place, 0, (int64_t)at, size, copy) == SB_OK);
+            CHECK(sb_cache_part_copy(reader, &part, (int64_t)at, size, copy) == SB_OK);
             CHECK(memcmp(copy, bools + at, size) == 0);
         }
     }

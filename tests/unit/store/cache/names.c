@@ -1,5 +1,5 @@
 /* lib/store/cache_names.h */
-#include "store/cache/names.h"
+#include "store/cache/cache.h"
 #include "check.h"
 
 static void segments_have_numbers_of_any_length(void)

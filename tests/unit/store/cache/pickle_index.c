@@ -1,5 +1,5 @@
 /* lib/store/pickle_index.h */
-#include "store/cache/pickle_index.h"
+#include "store/cache/index.h"
 #include "check.h"
 #include "core/buf.h"
 
