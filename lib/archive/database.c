@@ -2,10 +2,8 @@
 
 #include "archive/entry.h"
 #include "archive/index_file.h"
-#include "archive/index_io.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/unlocked.h"
 #include "core/context.h"
 #include "core/file_lock.h"
 #include "core/io.h"
@@ -66,7 +64,7 @@ static enum sb_code fail_rollback(sqlite3 *db, const char *file)
 /* errno of the call that has failed; 0: none has. SQLite only knows the last one of its own. */
 static int system_error(sqlite3 *db, int sqlite_code)
 {
-    int noted = sb_index_io_failure();
+    int noted = sb_index_file_failure();
 
     if ((sqlite_code & 0xff) == SQLITE_FULL)
         return ENOSPC;
@@ -115,7 +113,7 @@ enum sb_code sb_database_fail(struct sqlite3 *db)
         return sb_journal_fail(file);
     if (extended == SQLITE_READONLY_ROLLBACK)
         return fail_rollback(db, file);
-    if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
+    if (sb_locks_are_cause(db) && sqlite3_db_readonly(db, "main") != 1)
         return sb_fail_without_locks(file);
     if (code == SB_SYSTEM && error_number)
         return fail_system(file, error_number);
@@ -465,7 +463,7 @@ static int open_for_reading(sqlite3 **out, const char *file)
 {
     int rc = open_raw(out, file, SQLITE_OPEN_READONLY, NULL, SB_DB_READ);
 
-    if (sb_unlocked_is_cause(*out))
+    if (sb_locks_are_cause(*out))
         rc = open_again(out, file, SQLITE_OPEN_READONLY, SB_UNLOCKED_VFS);
     else if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY)
         return open_after_rollback(out, file);
@@ -485,7 +483,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc)
         return sb_journal_fail(file);
     if (rc == SQLITE_NOTADB)
         return sb_fail(SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
-    if (sb_unlocked_is_cause(db))
+    if (sb_locks_are_cause(db))
         return sb_fail_without_locks(file);
     if (sb_database_is_unlocked(db) && sb_journal_is_pending(file))
         return sb_fail(
@@ -512,10 +510,8 @@ static void configure_once(void)
      * effect in a program that uses SQLite already.
      */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    sb_index_io_prepare();
-    sb_unlocked_prepare();
-    sb_journal_prepare();
     sb_index_file_prepare();
+    sb_journal_prepare();
 }
 
 /* Before the first connection. */
@@ -547,7 +543,7 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         TRY(sb_journal_vet(file));
     configure();
     choose_temp_directory(file);
-    sb_index_io_failure();
+    sb_index_file_failure();
     if (mode == SB_DB_READ)
         rc = open_for_reading(&db, file);
     else

@@ -1,11 +1,121 @@
 #include "archive/index_file.h"
 
+#include "core/array.h"
+#include "core/file_lock.h"
+
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* To SQLite, EIO and some others of a read mean a damaged file; this does not. */
+#define FAILED_READ EREMOTEIO
+
+static _Thread_local int failure;
+
+int sb_index_file_failure(void)
+{
+    int noted = failure;
+
+    failure = 0;
+    return noted;
+}
+
+static ssize_t read_at(int fd, void *data, size_t size, off_t offset)
+{
+    ssize_t got = pread(fd, data, size, offset);
+
+    if (got < 0 && errno == EIO)
+        got = pread(fd, data, size, offset);
+    if (got < 0 && errno != EINTR) {
+        failure = errno;
+        errno = FAILED_READ;
+    }
+    return got;
+}
+
+static ssize_t write_at(int fd, const void *data, size_t size, off_t offset)
+{
+    ssize_t done = pwrite(fd, data, size, offset);
+
+    if (done < 0 && errno != EINTR)
+        failure = errno;
+    return done;
+}
+
+void sb_index_file_failed(int error_number)
+{
+    failure = error_number;
+}
+
+/* Of syncs, lengths and files beside an index, SQLite logs errno: "os_unix.c:LINE: (ERRNO) ...". */
+static void hear(void *context, int code, const char *text)
+{
+    static const char file[] = "os_unix.c:";
+    const char *number = strncmp(text, file, strlen(file)) == 0 ? strstr(text, ": (") : NULL;
+
+    (void)context;
+    (void)code;
+    if (number && failure == 0)
+        failure = (int)strtol(number + strlen(": ("), NULL, 10);
+}
+
+void sb_index_file_replace(const char *call, void (*by)(void))
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+    /* All of SQLite's file systems for Unix share their system calls. */
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        vfs->xSetSystemCall(vfs, call, by);
+}
+
+static int fcntl_at_once(int fd, int command, ...)
+{
+    unsigned long argument;
+    va_list arguments;
+    int result;
+
+    va_start(arguments, command);
+    argument = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    result = fcntl(fd, command, argument);
+    if (result < 0 && errno == ENOLCK)
+        errno = EOPNOTSUPP;
+    return result;
+}
+
+bool sb_locks_are_cause(struct sqlite3 *db)
+{
+    if (!db || !sb_locks_are_missing(sqlite3_system_errno(db)))
+        return false;
+    switch (sqlite3_extended_errcode(db)) {
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_UNLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+    case SQLITE_IOERR_SHMLOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sb_database_is_unlocked(struct sqlite3 *db)
+{
+    char *name = NULL;
+    bool is;
+
+    if (!db)
+        return false;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFSNAME, &name);
+    is = (name && strcmp(name, SB_UNLOCKED_VFS) == 0) ||
+         sqlite3_uri_boolean(sqlite3_db_filename(db, "main"), "immutable", 0);
+    sqlite3_free(name);
+    return is;
+}
 
 /* The pages of the schema, and the roots of the tables, are the first ones of an index. */
 #define BLOCK_BYTES (64 << 10)
@@ -293,16 +403,26 @@ static void add_vfs(void)
     vfs.szOsFile += (int)sizeof(struct index_file);
     vfs.xOpen = open_file;
     vfs.xFullPathname = full_path;
-    unix_vfs->xSetSystemCall(unix_vfs, "stat", (sqlite3_syscall_ptr)stat_known);
-    unix_vfs->xSetSystemCall(unix_vfs, "fstat", (sqlite3_syscall_ptr)fstat_known);
     sqlite3_vfs_register(&vfs, 0);
 }
 
 void sb_index_file_prepare(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static const struct {
+        const char *call;
+        sqlite3_syscall_ptr by;
+    } calls[] = {
+        {"pread", (sqlite3_syscall_ptr)read_at},       {"pread64", (sqlite3_syscall_ptr)read_at},
+        {"pwrite", (sqlite3_syscall_ptr)write_at},     {"pwrite64", (sqlite3_syscall_ptr)write_at},
+        {"fcntl", (sqlite3_syscall_ptr)fcntl_at_once}, {"stat", (sqlite3_syscall_ptr)stat_known},
+        {"fstat", (sqlite3_syscall_ptr)fstat_known},
+    };
 
-    pthread_once(&once, add_vfs);
+    /* Before SQLite is initialised. Has no effect in a program that uses SQLite already. */
+    (void)sqlite3_config(SQLITE_CONFIG_LOG, hear, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        sb_index_file_replace(calls[i].call, calls[i].by);
+    add_vfs();
 }
 
 bool sb_index_file_can(const struct sb_index_found *found)

@@ -1,7 +1,6 @@
 #include "archive/shards.h"
 
 #include "archive/archive.h"
-#include "archive/bytes.h"
 #include "archive/database.h"
 #include "archive/reader.h"
 #include "core/context.h"

@@ -1,10 +1,10 @@
 #include "archive/mover/private.h"
 
 #include "archive/database.h"
+#include "archive/ddl.h"
 #include "archive/own/linked_by.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
-#include "archive/parent.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/array.h"

@@ -4,7 +4,6 @@
 #include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/parent.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/kept_open.h"

@@ -6,9 +6,9 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/ddl.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
-#include "archive/parent.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
 #include "core/io.h"

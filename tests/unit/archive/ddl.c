@@ -1,5 +1,5 @@
-/* lib/archive/parent.h: the fast functions give what SQLite's own give */
-#include "archive/parent.h"
+/* lib/archive/ddl.h: the fast functions give what SQLite's own give */
+#include "archive/ddl.h"
 #include "check.h"
 
 #include <sqlite3.h>
