@@ -251,8 +251,9 @@ void sb_database_bind_file(struct sqlite3_stmt *statement, int column, const str
 
 static int64_t take_known(struct sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
 {
-    if (sqlite3_column_type(row, column) != SQLITE_NULL)
-        *has |= bit;
+    if (sqlite3_column_type(row, column) != SQLITE_INTEGER)
+        return 0;
+    *has |= bit;
     return sqlite3_column_int64(row, column);
 }
 

@@ -2,8 +2,6 @@
  * Additions to an archive. The index remains unchanged, and readable, until one final transaction;
  * rows are kept in temporary tables until then.
  */
-#include "archive/writer/private.h"
-
 #include "archive/config.h"
 #include "archive/database.h"
 #include "archive/ddl.h"
@@ -11,6 +9,7 @@
 #include "archive/own/state.h"
 #include "archive/shards.h"
 #include "archive/writer/linked.h"
+#include "archive/writer/private.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -18,6 +17,147 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define AHEAD_MOST 512
+
+#define FILE_COLUMNS                                                                               \
+    "SELECT path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns, rowid FROM main.files "
+#define DIR_COLUMNS "SELECT mode, uid, gid, mtime_ns, rowid FROM main.dirs "
+
+static const char one_file[] = FILE_COLUMNS "WHERE path = ?1";
+
+/* Every text comes before every blob. */
+static const char files_from[] = FILE_COLUMNS "WHERE path >= ?1 AND path < x''"
+                                              " ORDER BY path";
+
+static const char one_dir[] = DIR_COLUMNS "WHERE path = ?1";
+
+/* Also a directory without a row of its own, but with something below it. */
+static const char any_dir[] = DIR_COLUMNS "WHERE path = ?1"
+                                          " UNION ALL SELECT NULL, NULL, NULL, NULL, 0"
+                                          " FROM main.files"
+                                          " WHERE path > ?1 || '/' AND path < ?1 || '0'"
+                                          " UNION ALL SELECT NULL, NULL, NULL, NULL, 0"
+                                          " FROM main.dirs"
+                                          " WHERE path > ?1 || '/' AND path < ?1 || '0' LIMIT 1";
+
+/*
+ * renames: rows get other names between look-ups, and a directory without a row is found, too, if
+ * something is below it.
+ */
+static enum sb_code prepare_lookups(struct sb_lookups *lookups, sqlite3 *db, bool renames)
+{
+    TRY(SB_PREPARE(db, {&lookups->file, one_file}, {&lookups->dir, renames ? any_dir : one_dir}));
+    return renames ? SB_OK : sb_database_prepare(db, &lookups->files, files_from);
+}
+
+void sb_lookups_release(struct sb_lookups *lookups)
+{
+    sqlite3_finalize(lookups->dir);
+    sqlite3_finalize(lookups->file);
+    sqlite3_finalize(lookups->files);
+    sb_rows_release(&lookups->ahead);
+}
+
+static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    TRY(sb_database_take_file(row, 0, entry));
+    entry->row = sqlite3_column_int64(row, 9);
+    return SB_OK;
+}
+
+static enum sb_code take_dir(sqlite3_stmt *row, struct sb_entry *entry)
+{
+    *entry = (struct sb_entry){.type = SB_DIR, .row = sqlite3_column_int64(row, 4)};
+    sb_database_take_metadata(row, 0, entry);
+    return SB_OK;
+}
+
+static enum sb_code find_one(sqlite3_stmt *find,
+                             enum sb_code (*take)(sqlite3_stmt *, struct sb_entry *),
+                             const char *path, size_t size, struct sb_entry *entry)
+{
+    enum sb_code code = SB_OK;
+
+    sqlite3_bind_text(find, 1, path, (int)size, SQLITE_STATIC);
+    if (sb_database_row(find, &code))
+        code = take(find, entry);
+    else if (!code)
+        code = SB_NOENT;
+    sqlite3_reset(find);
+    return code;
+}
+
+/* The files from this name on: twice as many as were found among the last ones. */
+static enum sb_code read_ahead(struct sb_lookups *lookups, const char *path, size_t size)
+{
+    struct sb_rows *ahead = &lookups->ahead;
+    size_t wanted = 2 * lookups->found + 1;
+    enum sb_code code = SB_OK;
+
+    sb_rows_begin(ahead);
+    ahead->limit = wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
+    lookups->found = 0;
+    sqlite3_bind_text(lookups->files, 1, path, (int)size, SQLITE_STATIC);
+    while (!sb_rows_is_full(ahead) && sb_database_row(lookups->files, &code)) {
+        struct sb_entry entry;
+
+        code = take_file(lookups->files, &entry);
+        if (!code)
+            code = sb_rows_add(ahead, &entry, false);
+    }
+    lookups->ahead_to_the_end = !code && ahead->count > 0 && !sb_rows_is_full(ahead);
+    sqlite3_reset(lookups->files);
+    if (code)
+        sb_rows_begin(ahead);
+    return code;
+}
+
+/* The order of the row at this place, and of a name. */
+static int compare(const struct sb_rows *rows, size_t at, const char *path, size_t size)
+{
+    return sb_compare_bytes(sb_row_path(rows, &rows->rows[at]), rows->rows[at].entry.path_size,
+                            path, size);
+}
+
+static enum sb_code find_ahead(struct sb_lookups *lookups, const char *path, size_t size,
+                               struct sb_entry *entry)
+{
+    struct sb_rows *ahead = &lookups->ahead;
+
+    while (ahead->at < ahead->count && compare(ahead, ahead->at, path, size) < 0)
+        ahead->at++;
+    if (ahead->at == ahead->count && !lookups->ahead_to_the_end)
+        TRY(read_ahead(lookups, path, size));
+    if (ahead->at == ahead->count || compare(ahead, ahead->at, path, size) != 0)
+        return SB_NOENT;
+    *entry = ahead->rows[ahead->at].entry;
+    lookups->found++;
+    return SB_OK;
+}
+
+enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
+                              struct sb_entry *entry)
+{
+    struct sb_lookups *lookups = &writer->lookups;
+    const struct sb_rows *ahead = &lookups->ahead;
+    enum sb_code code;
+
+    if (writer->options.mode != SB_APPEND)
+        return SB_NOENT;
+    *entry = (struct sb_entry){0};
+    /* Names that were passed, as of directories above, do not move what is read ahead. */
+    if (!lookups->files ||
+        (ahead->count > 0 && compare(ahead, ahead->at > 0 ? ahead->at - 1 : 0, path, size) >= 0))
+        code = find_one(lookups->file, take_file, path, size, entry);
+    else
+        code = find_ahead(lookups, path, size, entry);
+    if (code == SB_NOENT)
+        code = find_one(lookups->dir, take_dir, path, size, entry);
+    entry->path = path;
+    entry->path_size = size;
+    return code;
+}
 
 static enum sb_code prepare(struct sb_writer *writer)
 {
@@ -34,7 +174,7 @@ static enum sb_code prepare(struct sb_writer *writer)
     TRY(SB_TABLES(&writer->staging, writer->hold.path, tables,
                   {&writer->drop_file, "INSERT OR IGNORE INTO dropped VALUES (?1)"}));
     TRY(sb_writer_prepare_rows(writer, writer->staging));
-    return sb_lookups_prepare(&writer->lookups, writer->db, writer->index_only);
+    return prepare_lookups(&writer->lookups, writer->db, writer->options.index_only);
 }
 
 /* The furthest end among the extents of a shard, or among its last ones by offset. */
@@ -81,7 +221,7 @@ static enum sb_code used_end(struct sb_writer *writer, uint32_t shard, int64_t f
 /* May bytes be added to this shard? Not through links: it may be another archive's. */
 static bool may_continue(const struct sb_writer *writer, const struct sb_named *last)
 {
-    return !writer->seal && S_ISREG(last->look.mode) && last->look.links == 1 &&
+    return !writer->options.seal && S_ISREG(last->look.mode) && last->look.links == 1 &&
            access(last->path, W_OK) == 0;
 }
 
@@ -128,28 +268,49 @@ static enum sb_code look_at_archive(struct sb_writer *writer)
     int64_t limit;
 
     TRY(sb_config_number(writer->db, SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit));
-    TRY(writer->index_only ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use)
-                           : sb_writer_refuse_foreign(writer, writer->db));
+    TRY(writer->options.index_only
+            ? sb_shard_count_in_use(writer->db, hold->file, &writer->shards_in_use)
+            : sb_writer_refuse_foreign(writer, writer->db));
     if (writer->limit <= 0)
         writer->limit = limit > 0 ? limit : INT64_MAX;
     writer->settled = true;
-    if (writer->removes)
+    if (writer->options.removes)
         TRY(sb_remade_refuse(writer->db, hold->path));
     return sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index);
 }
 
+/* Completes an interrupted run that had only its renames left. */
+static enum sb_code roll_forward(struct sb_writer *writer)
+{
+    struct sb_hold *hold = &writer->hold;
+    bool done;
+
+    TRY(sb_settle_forward(hold, &done));
+    if (!done && hold->note.text.aim == SB_AIM_NONE)
+        return sb_fail(SB_NOENT, "%s: no such archive", hold->path);
+    if (!done && hold->note.text.aim == SB_AIM_CHANGE)
+        return sb_fail(SB_NOENT,
+                       "%s: the index is missing, and an interrupted change left %s; bring the "
+                       "index back from a copy, or with 'shardbox verify --repair' by its "
+                       "parity file",
+                       hold->path, hold->note.path);
+    if (!done)
+        return sb_fail(SB_NOENT, "%s: no such archive; an interrupted pack left %s, pack it again",
+                       hold->path, hold->note.path);
+    return sb_hold_take_index(hold, &hold->note.text.index);
+}
+
 enum sb_code sb_writer_open_append(struct sb_writer *writer)
 {
-
     if (writer->hold.fd < 0)
         TRY(sb_hold_take(&writer->hold));
     if (!writer->hold.file)
-        TRY(sb_writer_roll_forward(writer));
+        TRY(roll_forward(writer));
     TRY(sb_hold_open(&writer->hold, &writer->db, &(struct sb_hold_options){.to_change = true}));
     writer->counter = sb_database_change_counter(writer->db);
     TRY(look_at_archive(writer));
     TRY(prepare(writer));
-    return writer->index_only ? SB_OK : open_shards(writer);
+    return writer->options.index_only ? SB_OK : open_shards(writer);
 }
 
 /* Copies the rows that `from` returns, all their columns as parameters, one by one. */
@@ -184,10 +345,10 @@ static enum sb_code move_records(struct sb_writer *writer)
 static enum sb_code finish_files(struct sb_writer *writer)
 {
     TRY(sb_writer_make_copies(writer));
-    if (writer->names_repeat)
+    if (writer->options.names_repeat)
         TRY(sb_writer_index_names(writer));
     TRY(sb_writer_heed_strict(writer));
-    if (writer->index_only)
+    if (writer->options.index_only)
         return SB_OK;
     TRY(sb_shard_out_finish(writer->shards));
     return sb_sync_directory_of(writer->hold.path);
@@ -203,12 +364,10 @@ static enum sb_code change_index(struct sb_writer *writer)
     TRY(move_rows(writer, "SELECT * FROM files ORDER BY path",
                   "INSERT INTO files (path, shard, offset, size, crc32c, mode, uid, gid,"
                   " mtime_ns) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"));
-    TRY(sb_tally_apply(writer->tally, writer->db, false));
-    writer->counts.dropped_dirs = sb_tally_removed(writer->tally);
-    TRY(sb_writer_put_progress(writer));
+    TRY(sb_tally_apply(writer->tally, writer->db, false, &writer->counts.dropped_dirs));
     if (writer->shards)
         TRY(move_records(writer));
-    return sb_writer_put_config(writer, count, false);
+    return sb_writer_put_config(writer, count);
 }
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer)

@@ -60,11 +60,12 @@ enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, u
                               int64_t limit)
 {
     CLEANUP(sb_freep) char *prefix = sb_own_name(hold->path, SB_NEW_SUFFIX);
-    struct sb_shard_out *made = prefix ? calloc(1, sizeof(*made)) : NULL;
+    struct sb_shard_out *made;
 
     *out = NULL;
-    if (!made)
-        return sb_fail_memory();
+    if (!prefix)
+        return sb_error()->code;
+    TRY(SB_NEW(&made));
     made->hold = hold;
     made->prefix = TAKE(prefix);
     pthread_mutex_init(&made->mutex, NULL);

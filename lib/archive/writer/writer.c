@@ -15,35 +15,27 @@
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,
                             const struct sb_writer_options *options)
 {
-    CLEANUP(sb_writer_freep) struct sb_writer *writer = calloc(1, sizeof(*writer));
+    CLEANUP(sb_writer_freep) struct sb_writer *writer = NULL;
 
     *out = NULL;
-    if (!writer)
-        return sb_fail_memory();
+    TRY(SB_NEW(&writer));
     writer->hold = SB_HOLD_NONE;
     writer->made = SB_NEW_INDEX_NONE;
-    writer->mode = options->mode;
-    writer->seal = options->seal;
-    writer->in_place = options->in_place;
-    writer->index_only = options->index_only;
-    writer->removes = options->removes;
-    writer->names_repeat = options->names_repeat;
-    writer->strict = options->strict;
-    writer->notify = options->notify;
+    writer->options = *options;
     writer->limit = options->shard_size;
-    writer->kept = options->kept;
-    if (writer->kept && writer->kept->fd >= 0)
-        sb_hold_move(&writer->hold, writer->kept);
+    if (writer->options.kept && writer->options.kept->fd >= 0)
+        sb_hold_move(&writer->hold, writer->options.kept);
     else
         TRY(sb_hold_find(&writer->hold, path, false));
-    TRY(writer->mode == SB_APPEND ? sb_writer_open_append(writer) : sb_writer_open_new(writer));
+    TRY(writer->options.mode == SB_APPEND ? sb_writer_open_append(writer)
+                                          : sb_writer_open_new(writer));
     *out = TAKE(writer);
     return SB_OK;
 }
 
 static bool is_locked(const struct sb_writer *writer)
 {
-    return writer->mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
+    return writer->options.mode != SB_APPEND || !writer->db || !sqlite3_get_autocommit(writer->db);
 }
 
 /*
@@ -71,7 +63,7 @@ static bool undo(struct sb_writer *writer)
      * writer.
      */
     if (writer->committed)
-        return writer->mode == SB_APPEND && writer->shards &&
+        return writer->options.mode == SB_APPEND && writer->shards &&
                undo_unlocked(writer, sb_shard_out_count(writer->shards) -
                                          sb_shard_out_made(writer->shards));
     if (writer->settled && !is_locked(writer))
@@ -101,9 +93,9 @@ void sb_writer_free(struct sb_writer *writer)
     sb_new_index_release(&writer->made);
     sb_database_close(writer->replaced);
     /* The next writer removes what is left, which the note records. */
-    if (done && writer->committed && writer->kept &&
+    if (done && writer->committed && writer->options.kept &&
         IGNORED(sb_note_clear(&writer->hold.note)) == SB_OK)
-        sb_hold_move(writer->kept, &writer->hold);
+        sb_hold_move(writer->options.kept, &writer->hold);
     else
         sb_hold_drop(&writer->hold, !done);
     free(writer);
@@ -119,21 +111,16 @@ enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db)
     return sb_pending_refuse_shards(writer->hold.path, in_use ? in_use : 1);
 }
 
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count, bool pending)
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count)
 {
+    if (writer->sets_progress)
+        TRY(sb_progress_save(writer->db, writer->progress));
     TRY(sb_shard_count_record(writer->db, shard_count));
     TRY(sb_config_put(writer->db, SB_CONFIG_SHARD_SIZE, NULL, &writer->limit));
     TRY(sb_owner_names_save(&writer->owners, writer->db));
-    if (pending)
+    if (writer->has_row)
         TRY(sb_pending_record(writer->db, writer->hold.note.path, shard_count));
     return SB_OK;
-}
-
-enum sb_code sb_writer_lookup(struct sb_writer *writer, const char *path, size_t size,
-                              struct sb_entry *entry)
-{
-    return writer->mode == SB_APPEND ? sb_lookups_find(&writer->lookups, path, size, entry)
-                                     : SB_NOENT;
 }
 
 enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer)
@@ -171,7 +158,7 @@ enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_
 
 enum sb_code sb_writer_heed_strict(const struct sb_writer *writer)
 {
-    if (!writer->strict || !writer->left_out)
+    if (!writer->options.strict || !writer->left_out)
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
                    writer->hold.path);
@@ -179,7 +166,7 @@ enum sb_code sb_writer_heed_strict(const struct sb_writer *writer)
 
 uint32_t sb_writer_shards_before(const struct sb_writer *writer)
 {
-    return writer->shards_in_use;
+    return writer ? writer->shards_in_use : 0;
 }
 
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
@@ -190,7 +177,7 @@ struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer)
 /* Names that the archive already has win. */
 static enum sb_code load_owners(struct sb_writer *writer)
 {
-    if (writer->owners_loaded || writer->mode != SB_APPEND)
+    if (writer->owners_loaded || writer->options.mode != SB_APPEND)
         return SB_OK;
     writer->owners_loaded = true;
     return sb_owner_names_load(&writer->owners, writer->db, NULL);
@@ -218,11 +205,6 @@ void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *
 {
     writer->progress = progress;
     writer->sets_progress = true;
-}
-
-enum sb_code sb_writer_put_progress(struct sb_writer *writer)
-{
-    return writer->sets_progress ? sb_progress_save(writer->db, writer->progress) : SB_OK;
 }
 
 uint32_t sb_writer_change_counter(const struct sb_writer *writer)
@@ -253,6 +235,6 @@ enum sb_code sb_writer_drop_dir(struct sb_writer *writer, const char *path, size
 
 enum sb_code sb_writer_commit(struct sb_writer *writer)
 {
-    return writer->mode == SB_APPEND ? sb_writer_commit_append(writer)
-                                     : sb_writer_commit_new(writer);
+    return writer->options.mode == SB_APPEND ? sb_writer_commit_append(writer)
+                                             : sb_writer_commit_new(writer);
 }

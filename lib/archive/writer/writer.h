@@ -13,7 +13,7 @@
 
 #include "archive/entry.h"
 #include "archive/owner_names.h"
-#include "archive/writer/linker.h"
+#include "archive/writer/linked.h"
 #include "core/error.h"
 
 struct sb_progress;

@@ -7,7 +7,7 @@
 #ifndef SB_TASK_MERGE_MERGE_SYMLINK_H
 #define SB_TASK_MERGE_MERGE_SYMLINK_H
 
-#include "archive/writer/linker.h"
+#include "archive/writer/linked.h"
 #include "archive/writer/writer.h"
 #include "task/transfer/transfer.h"
 
