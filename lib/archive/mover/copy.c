@@ -228,10 +228,9 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
 
     if (number >= mover->stop)
         return SB_OK;
-    shard = sb_mover_shard_path(mover, move->from.shard);
-    TRY(shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c, &made,
-                               &right)
-              : sb_error()->code);
+    TRY(sb_mover_shard_path(mover, move->from.shard, &shard));
+    TRY(sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c, &made,
+                       &right));
     if (right)
         TRY(sb_spool_feed_sparse(&made, write_block, &place));
     else

@@ -72,8 +72,9 @@ struct sb_mover {
     sqlite3_stmt *update;
 };
 
-/* mover.c: the file name of a shard; NULL: it failed. The caller frees it. */
-char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard);
+/* mover.c: the file name of a shard; the caller frees it. */
+enum sb_code sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard,
+                                 char **out) SB_CHECKED;
 
 /* Forgets what is known of the shards' files; called when they have changed. */
 enum sb_code sb_mover_reopen_shards(struct sb_mover *mover) SB_CHECKED;
@@ -88,10 +89,7 @@ enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t
 /* The path of a row, for messages. */
 enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out) SB_CHECKED;
 
-/* mover/check.c: see sb_mover_open. */
-enum sb_code sb_mover_check(struct sb_mover *mover) SB_CHECKED;
-
-/* mover/target.c: a descriptor to write to the shard; the mover owns it. */
+/* mover/commit.c: a descriptor to write to the shard; the mover owns it. */
 enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
 
@@ -105,14 +103,11 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path,
  */
 enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count) SB_CHECKED;
 
-/* Syncs every shard that was written to. */
-enum sb_code sb_mover_sync(struct sb_mover *mover) SB_CHECKED;
-
 /* mover/copy.c: copies the bytes of the queue. */
 enum sb_code sb_mover_copy(struct sb_mover *mover) SB_CHECKED;
 
 /*
- * mover/commit.c: commits the write transaction and starts the next. SB_CHANGED if another
+ * Commits the write transaction and starts the next. SB_CHANGED if another
  * connection committed in between.
  */
 enum sb_code sb_mover_commit_index(struct sb_mover *mover) SB_CHECKED;

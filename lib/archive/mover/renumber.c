@@ -73,10 +73,11 @@ static enum sb_code note_links(struct sb_mover *mover)
 static enum sb_code need_hard_links(struct sb_mover *mover)
 {
     CLEANUP(sb_freep) char *through = name_through(mover);
-    CLEANUP(sb_freep) char *shard = through ? sb_mover_shard_path(mover, 0) : NULL;
+    CLEANUP(sb_freep) char *shard = NULL;
 
-    if (!shard)
+    if (!through)
         return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, 0, &shard));
     TRY(note_links(mover));
     if (linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
         return sb_fail_errno(errno,

@@ -2,6 +2,7 @@
 
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
+#include "archive/own/part.h"
 #include "archive/own/settle.h"
 #include "core/io.h"
 
@@ -431,12 +432,13 @@ enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
     return code;
 }
 
-void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
+struct sb_address sb_writer_address(const struct sb_writer *writer)
 {
     const struct sb_shard_out *out = writer->shards;
 
-    *shard = out->current ? out->current->number : out->next;
-    *offset = out->current ? out->current->end : 0;
+    if (!out->current)
+        return (struct sb_address){.shard = out->next};
+    return (struct sb_address){.shard = out->current->number, .offset = out->current->end};
 }
 
 uint32_t sb_shard_out_count(const struct sb_shard_out *out)

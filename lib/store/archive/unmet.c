@@ -44,11 +44,10 @@ struct sb_unmet {
 
 enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options)
 {
-    CLEANUP(sb_unmet_freep) struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
+    CLEANUP(sb_unmet_freep) struct sb_unmet *unmet = NULL;
 
     *out = NULL;
-    if (!unmet)
-        return sb_fail_memory();
+    TRY(SB_NEW(&unmet));
     unmet->options = *options;
     unmet->under_size = strlen(options->under);
     TRY(SB_TABLES(&unmet->db, options->archive,
