@@ -263,13 +263,13 @@ static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
                               struct sb_bytes *bytes)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive) {
+    if (SB_NEW(&archive)) {
         sb_database_close(db);
         bytes->ops->free(bytes);
-        return sb_fail_memory();
+        return SB_NOMEM;
     }
     archive->db = db;
     archive->bytes = bytes;
@@ -283,12 +283,12 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
                                struct sb_archive *whole, uint32_t generation)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive) {
+    if (SB_NEW(&archive)) {
         sb_database_close(db);
-        return sb_fail_memory();
+        return SB_NOMEM;
     }
     archive->is_twin = true;
     archive->whole = whole;

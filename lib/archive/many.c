@@ -44,20 +44,16 @@ struct run {
 
 enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive, unsigned threads)
 {
-    struct sb_many *many = calloc(1, sizeof(*many));
+    CLEANUP(sb_many_freep) struct sb_many *many = NULL;
 
-    *out = many;
-    if (!many)
-        return sb_fail_memory();
+    *out = NULL;
+    TRY(SB_NEW(&many));
     pthread_mutex_init(&many->mutex, NULL);
     many->archive = archive;
     many->threads = threads > 0 && !sb_archive_is_adopted(archive) ? threads : 1;
-    many->pieces = calloc(many->threads, sizeof(*many->pieces));
-    if (many->pieces)
-        return SB_OK;
-    sb_many_free(many);
-    *out = NULL;
-    return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&many->pieces, many->threads));
+    *out = TAKE(many);
+    return SB_OK;
 }
 
 void sb_many_free(struct sb_many *many)
@@ -249,11 +245,10 @@ struct sb_listed {
 enum sb_code sb_listed_new(struct sb_listed **out, struct sb_archive *archive, struct sb_list *list,
                            unsigned threads)
 {
-    CLEANUP(sb_listed_freep) struct sb_listed *listed = calloc(1, sizeof(*listed));
+    CLEANUP(sb_listed_freep) struct sb_listed *listed = NULL;
 
     *out = NULL;
-    if (!listed)
-        return sb_fail_memory();
+    TRY(SB_NEW(&listed));
     listed->list = list;
     TRY(sb_many_new(&listed->many, archive, threads));
     *out = TAKE(listed);

@@ -32,6 +32,7 @@ typedef enum sb_code sb_many_work(void *context, struct sb_archive *archive, siz
 enum sb_code sb_many_new(struct sb_many **out, struct sb_archive *archive,
                          unsigned threads) SB_CHECKED;
 void sb_many_free(struct sb_many *many); /* NULL is allowed */
+FREEP(sb_many_free, struct sb_many)
 
 /*
  * From now on only connections of its own are used, so that another thread, which calls this, too,

@@ -45,16 +45,10 @@ static enum sb_code append(struct sb_owner_names *names, enum sb_owner which, in
 {
     struct sb_owner_name *at;
 
-    if ((names->count & (names->count - 1)) == 0) {
-        at = realloc(names->list, (2 * names->count + 1) * sizeof(*at));
-        if (!at)
-            return sb_fail_memory();
-        names->list = at;
-    }
+    TRY(sb_grow(&names->list, &names->capacity, names->count, sizeof(*at)));
     at = &names->list[names->count];
-    *at = (struct sb_owner_name){.which = which, .id = id, .name = strdup(name)};
-    if (!at->name)
-        return sb_fail_memory();
+    *at = (struct sb_owner_name){.which = which, .id = id};
+    TRY(sb_copy_text(&at->name, name));
     names->last[which] = names->count++;
     return SB_OK;
 }

@@ -40,7 +40,7 @@ struct sb_owner_name {
 
 struct sb_owner_names {
     struct sb_owner_name *list; /* in the order in which they were added */
-    size_t count;
+    size_t count, capacity;
     size_t last[2]; /* the last one found, of each kind: most files have that of the one before */
 };
 

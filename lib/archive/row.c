@@ -381,9 +381,8 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
     row->text = batch->text.size;
     row->implied = implied;
     /* Each path is followed by a NUL of its own. */
-    if (sb_buf_add(&batch->text, entry->path, entry->path_size) ||
-        sb_buf_add_char(&batch->text, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&batch->text, entry->path, entry->path_size));
+    TRY(sb_buf_add_char(&batch->text, '\0'));
     batch->count++;
     return SB_OK;
 }

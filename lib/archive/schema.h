@@ -8,11 +8,12 @@
 #define SB_ARCHIVE_SCHEMA_H
 
 #include "archive/archive.h"
-#include "archive/sqltext.h"
 #include "core/buf.h"
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct sqlite3;
 
@@ -40,5 +41,29 @@ void sb_layout_release(struct sb_layout *layout);
 /* The same for callers that need only the version. */
 enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
                            bool for_writing) SB_CHECKED;
+
+/*
+ * SQL text, in just enough detail to recognise known text: comments and white space are dropped;
+ * words are compared without regard to case; each other character is a token of its own. Pure
+ * functions, thread-safe.
+ *
+ * Does the SQL contain this as a bare word, outside strings, quoted names and comments?
+ */
+bool sb_sql_has_word(const char *sql, const char *word);
+
+/* Does it begin with these words, given in one string with single spaces? */
+bool sb_sql_begins(const char *sql, const char *words);
+
+/*
+ * Whether the SQL of two tables computes `parent` by the same expression: the tokens within the
+ * parentheses after the first AS that follows the word parent. False where one of them has none.
+ */
+bool sb_sql_same_parent(const char *a, const char *b);
+
+/*
+ * CRC32C over the tokens. It distinguishes texts that differ by accident, but does not resist
+ * somebody who constructs two texts to match.
+ */
+uint32_t sb_sql_fingerprint(const char *sql);
 
 #endif

@@ -144,18 +144,9 @@ static enum sb_code read_files(struct sb_mover *mover, struct block *block)
 
 static enum sb_code make_space(struct block *block)
 {
-    bool *grown;
-
     if (!block->data)
-        block->data = malloc((size_t)BLOCK_BYTES);
-    if (block->count > block->capacity) {
-        grown = reallocarray(block->damaged, block->count, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory();
-        block->damaged = grown;
-        block->capacity = block->count;
-    }
-    return block->data ? SB_OK : sb_fail_memory();
+        TRY(sb_alloc(&block->data, (size_t)BLOCK_BYTES));
+    return sb_grow(&block->damaged, &block->capacity, block->count, sizeof(*block->damaged));
 }
 
 static void check_files(const struct sb_mover *mover, struct block *block)

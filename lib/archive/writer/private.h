@@ -65,7 +65,7 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out) SB_CHECKED;
 void sb_shard_out_undo(struct sb_shard_out *out);
 
 /*
- * append.c: names of an index that is about to be changed, looked up on the connection of its
+ * writer.c: names of an index that is about to be changed, looked up on the connection of its
  * writer. Where the names come in order, the rows of files that come next are read ahead: one step
  * in the index for each, no search.
  */
@@ -76,8 +76,6 @@ struct sb_lookups { /* {0}: there is no index */
     size_t found;          /* of these */
     bool ahead_to_the_end; /* there are some, and no file of the index comes after them */
 };
-
-void sb_lookups_release(struct sb_lookups *lookups);
 
 struct sb_writer {
     struct sb_writer_options options;
@@ -134,10 +132,6 @@ enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_
 
 /* After both: SB_INVALID if something was left out that may not be. */
 enum sb_code sb_writer_heed_strict(const struct sb_writer *writer) SB_CHECKED;
-
-/* writer/append.c */
-enum sb_code sb_writer_open_append(struct sb_writer *writer) SB_CHECKED;
-enum sb_code sb_writer_commit_append(struct sb_writer *writer) SB_CHECKED;
 
 /* writer.c */
 

@@ -477,8 +477,6 @@ static enum sb_code mend(const struct archive_source *source, const struct sb_en
     enum sb_code code =
         row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
 
-    if (code == SB_NOMEM)
-        return sb_fail_memory();
     TRY(code);
     TRY(sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right));
     if (!right)
