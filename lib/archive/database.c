@@ -120,22 +120,31 @@ enum sb_code sb_database_fail(struct sqlite3 *db)
     return sb_fail(code, "%s: %s", file, sqlite3_errmsg(db));
 }
 
+struct sqlite3_file *sb_database_file(struct sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return file;
+}
+
 uint32_t sb_database_counter_in(sqlite3_file *file)
 {
     uint32_t counter;
 
-    if (!file ||
-        file->pMethods->xRead(file, &counter, sizeof(counter), CHANGE_COUNTER) != SQLITE_OK)
+    if (!file || sb_index_file_read(file, &counter, sizeof(counter), CHANGE_COUNTER))
         return 0;
     return be32toh(counter);
 }
 
 uint32_t sb_database_change_counter(sqlite3 *db)
 {
-    sqlite3_file *file = NULL;
+    sqlite3_file *file = sb_database_file(db);
+    uint32_t counter;
 
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return sb_database_counter_in(file);
+    if (!file || file->pMethods->xRead(file, &counter, sizeof(counter), CHANGE_COUNTER))
+        return 0;
+    return be32toh(counter);
 }
 
 bool sb_database_has_moved(struct sqlite3 *db)
@@ -144,14 +153,6 @@ bool sb_database_has_moved(struct sqlite3 *db)
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     return moved != 0;
-}
-
-struct sqlite3_file *sb_database_file(struct sqlite3 *db)
-{
-    sqlite3_file *file = NULL;
-
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return sb_index_file_real(file);
 }
 
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql)

@@ -20,6 +20,7 @@
 #include "core/file.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sqlite3;
 struct sqlite3_file;
@@ -49,11 +50,8 @@ void sb_index_file_opens(const struct sb_index_found *found);
  */
 int sb_index_file_take(int flags);
 
-/*
- * SQLite's own file within one of SB_INDEX_FILE_VFS, which reads what is in the file now, from any
- * thread; else the file itself.
- */
-struct sqlite3_file *sb_index_file_real(struct sqlite3_file *file);
+/* Reads what is in SQLite's file now, from any thread. Returns SQLite's code. */
+int sb_index_file_read(struct sqlite3_file *file, void *data, int size, int64_t offset);
 
 /*
  * errno of this thread's last call for SQLite that failed, which is forgotten then; 0: none has.
