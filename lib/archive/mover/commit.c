@@ -21,89 +21,54 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, int *fd)
+static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, struct sb_file **out)
 {
     int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
     const struct mover_shard *known = &mover->shards[shard];
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
     CLEANUP(sb_freep) char *path = NULL;
-    CLEANUP(sb_closep) int opened = -1;
-    struct stat st;
+    int fd;
 
-    *fd = -1;
     TRY(sb_mover_may_write(mover, shard));
     TRY(sb_mover_shard_path(mover, shard, &path));
-    opened = open(path, flags);
-    if (opened < 0 || fstat(opened, &st))
+    fd = open(path, flags);
+    if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    if (!S_ISREG(st.st_mode))
+    TRY(sb_file_take(&file, fd, path));
+    if (!S_ISREG(file->st.st_mode))
         return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
-    if (st.st_dev != known->device || st.st_ino != known->inode)
+    if (file->st.st_dev != known->device || file->st.st_ino != known->inode)
         return sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
-    *fd = TAKE_FD(opened);
+    *out = TAKE(file);
     return SB_OK;
 }
 
-static struct target *find_target(struct sb_mover *mover, uint32_t shard)
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, struct sb_file **out)
 {
-    for (size_t i = 0; i < TARGETS_MOST; i++) {
-        if (mover->targets[i].fd >= 0 && mover->targets[i].shard == shard)
-            return &mover->targets[i];
-    }
-    return NULL;
-}
-
-/* A free one, or the least recently used. */
-static struct target *make_space(struct sb_mover *mover)
-{
-    struct target *oldest = mover->targets;
-
-    for (size_t i = 0; i < TARGETS_MOST; i++) {
-        if (mover->targets[i].fd < 0)
-            return &mover->targets[i];
-        if (mover->targets[i].last_use < oldest->last_use)
-            oldest = &mover->targets[i];
-    }
-    close(oldest->fd);
-    oldest->fd = -1;
-    return oldest;
-}
-
-enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd)
-{
-    struct target *target = find_target(mover, shard);
-    enum sb_code code = SB_OK;
-
-    if (!target) {
-        target = make_space(mover);
-        target->shard = shard;
-        code = open_target(mover, shard, &target->fd);
-    }
-    target->last_use = ++mover->uses;
-    *fd = target->fd;
-    return code;
+    *out = sb_open_files_find(&mover->targets, shard, 0);
+    if (*out)
+        return SB_OK;
+    TRY(open_target(mover, shard, out));
+    sb_open_files_keep(&mover->targets, shard, 0, *out);
+    return SB_OK;
 }
 
 void sb_mover_close_targets(struct sb_mover *mover)
 {
-    for (size_t i = 0; i < TARGETS_MOST; i++) {
-        if (mover->targets[i].fd >= 0)
-            close(mover->targets[i].fd);
-        mover->targets[i].fd = -1;
-    }
+    sb_open_files_end(&mover->targets);
+    sb_open_files_begin(&mover->targets, TARGETS_MOST);
 }
 
 /* Syncs every shard that was written to. */
 static enum sb_code sync_targets(struct sb_mover *mover)
 {
     for (uint32_t i = 0; i < mover->shard_count; i++) {
-        CLEANUP(sb_freep) char *path = NULL;
-        int fd;
+        CLEANUP(sb_file_freep) struct sb_file *target = NULL;
 
         if (!mover->shards[i].dirty)
             continue;
-        TRY(sb_mover_shard_path(mover, i, &path));
-        TRY(sb_mover_target(mover, i, &fd));
-        TRY(sb_fsync(fd, path));
+        TRY(sb_mover_target(mover, i, &target));
+        TRY(sb_fsync(target->fd, target->name));
     }
     return SB_OK;
 }
@@ -321,13 +286,13 @@ static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard)
 static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+    CLEANUP(sb_file_freep) struct sb_file *target = NULL;
     struct stat index;
-    int fd;
 
     if (size == 0 && is_shared(path))
         return replace_by_empty(mover, shard, path);
-    TRY(sb_mover_target(mover, shard, &fd));
-    if (ftruncate(fd, size))
+    TRY(sb_mover_target(mover, shard, &target));
+    if (ftruncate(target->fd, size))
         return sb_fail_errno(errno, "%s", path);
     /*
      * It gets the time of the index, where it can, so that it is not newer than that, which knows
@@ -335,9 +300,9 @@ static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, co
      */
     if (fstat(mover->hold.fd, &index) == 0) {
         times[1] = index.st_mtim;
-        (void)!futimens(fd, times);
+        (void)!futimens(target->fd, times);
     }
-    return sb_fsync(fd, path);
+    return sb_fsync(target->fd, path);
 }
 
 enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size)

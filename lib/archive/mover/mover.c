@@ -23,11 +23,9 @@
  */
 static enum sb_code sync_index(struct sb_mover *mover)
 {
-    sqlite3_file *handle = NULL;
-    int rc;
+    sqlite3_file *file = sb_database_file(mover->db);
+    int rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 
-    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
-    rc = handle->pMethods->xSync(handle, SQLITE_SYNC_NORMAL);
     if (rc != SQLITE_OK)
         return sb_fail(SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
     return sb_sync_directory_of(mover->hold.file);
@@ -181,6 +179,19 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 33);
 }
 
+/* Of a row: its number, shard, offset, size and crc32c. */
+static struct sb_mover_file file_of(sqlite3_stmt *row)
+{
+    return (struct sb_mover_file){
+        .row = sqlite3_column_int64(row, 0),
+        .shard = (uint32_t)sqlite3_column_int64(row, 1),
+        .offset = sqlite3_column_int64(row, 2),
+        .size = sqlite3_column_int64(row, 3),
+        .has_crc = sqlite3_column_type(row, 4) == SQLITE_INTEGER,
+        .crc32c = (uint32_t)sqlite3_column_int64(row, 4),
+    };
+}
+
 /* NULL, or what is wrong with the address in columns 1 to 4. */
 static const char *defect_of(const struct pass *pass)
 {
@@ -240,12 +251,7 @@ static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *e
 
 static enum sb_code check_extent(struct pass *pass)
 {
-    struct sb_mover_file extent = {
-        .row = sqlite3_column_int64(pass->rows, 0),
-        .shard = (uint32_t)sqlite3_column_int64(pass->rows, 1),
-        .offset = sqlite3_column_int64(pass->rows, 2),
-        .size = sqlite3_column_int64(pass->rows, 3),
-    };
+    struct sb_mover_file extent = file_of(pass->rows);
     const struct sb_mover_file *held = &pass->held;
 
     if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
@@ -291,7 +297,7 @@ static enum sb_code check(struct sb_mover *mover)
     TRY(run_pass(&table, "SELECT rowid, shard, offset, size, crc32c FROM main.files NOT INDEXED",
                  check_row));
     TRY(run_pass(&index,
-                 "SELECT rowid, shard, offset, size FROM main.files INDEXED BY \"%w\""
+                 "SELECT rowid, shard, offset, size, crc32c FROM main.files INDEXED BY \"%w\""
                  " ORDER BY shard, offset",
                  check_extent));
     if (table.count != index.count || table.sum != index.sum)
@@ -317,8 +323,7 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     *out = NULL;
     TRY(SB_NEW(&mover));
     mover->hold = SB_HOLD_NONE;
-    for (size_t i = 0; i < TARGETS_MOST; i++)
-        mover->targets[i].fd = -1;
+    sb_open_files_begin(&mover->targets, TARGETS_MOST);
     mover->options = *options;
     TRY(sb_hold_find(&mover->hold, archive, options->follow));
     if (!mover->hold.file)
@@ -339,14 +344,13 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
  */
 static void cut_back(struct sb_mover *mover)
 {
-    int fd;
-
     for (uint32_t i = 0; i < mover->shard_count; i++) {
-        if (!mover->shards[i].dirty || IGNORED(sb_mover_target(mover, i, &fd)))
+        CLEANUP(sb_file_freep) struct sb_file *target = NULL;
+
+        if (!mover->shards[i].dirty || IGNORED(sb_mover_target(mover, i, &target)))
             continue;
         /* Best effort: after the last file they do no harm. */
-        if (ftruncate(fd, mover->shards[i].size))
-            continue;
+        (void)!ftruncate(target->fd, mover->shards[i].size);
     }
 }
 
@@ -378,7 +382,7 @@ void sb_mover_free(struct sb_mover *mover)
     if (!mover)
         return;
     done = undo(mover);
-    sb_mover_close_targets(mover);
+    sb_open_files_end(&mover->targets);
     sb_shards_free(mover->reading);
     sb_database_finish(mover->db);
     sb_hold_drop(&mover->hold, !done);
@@ -451,14 +455,7 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     if (sqlite3_bind_parameter_count(rows) > 2)
         sqlite3_bind_int64(rows, 3, key->row);
     while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
-        extents[(*count)++] = (struct sb_mover_file){
-            .row = sqlite3_column_int64(rows, 0),
-            .shard = (uint32_t)sqlite3_column_int64(rows, 1),
-            .offset = sqlite3_column_int64(rows, 2),
-            .size = sqlite3_column_int64(rows, 3),
-            .has_crc = sqlite3_column_type(rows, 4) == SQLITE_INTEGER,
-            .crc32c = (uint32_t)sqlite3_column_int64(rows, 4),
-        };
+        extents[(*count)++] = file_of(rows);
     sqlite3_reset(rows);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db);
 }
