@@ -54,14 +54,6 @@ static enum sb_code prepare_lookups(struct sb_lookups *lookups, sqlite3 *db, boo
     return renames ? SB_OK : sb_database_prepare(db, &lookups->files, files_from);
 }
 
-static void release_lookups(struct sb_lookups *lookups)
-{
-    sqlite3_finalize(lookups->dir);
-    sqlite3_finalize(lookups->file);
-    sqlite3_finalize(lookups->files);
-    sb_rows_release(&lookups->ahead);
-}
-
 static enum sb_code take_file(sqlite3_stmt *row, struct sb_entry *entry)
 {
     TRY(sb_database_take_file(row, 0, entry));
@@ -468,7 +460,10 @@ void sb_writer_free(struct sb_writer *writer)
     sqlite3_finalize(writer->add_file);
     sqlite3_finalize(writer->add_copy);
     sqlite3_finalize(writer->drop_file);
-    release_lookups(&writer->lookups);
+    sqlite3_finalize(writer->lookups.dir);
+    sqlite3_finalize(writer->lookups.file);
+    sqlite3_finalize(writer->lookups.files);
+    sb_rows_release(&writer->lookups.ahead);
     sb_database_close(writer->staging);
     sb_owner_names_release(&writer->owners);
     if (writer->db != writer->made.db)
