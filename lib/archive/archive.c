@@ -2,10 +2,10 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/index_file.h"
 #include "archive/own/state.h"
 #include "archive/reader.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/context.h"
 #include "core/io.h"

@@ -1,4 +1,4 @@
-#include "archive/ddl.h"
+#include "archive/schema.h"
 
 #include "archive/database.h"
 

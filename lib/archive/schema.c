@@ -2,7 +2,6 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "core/array.h"
 #include "core/crc32c.h"
 
@@ -195,7 +194,7 @@ static const char *text_of(sqlite3_stmt *statement, int column)
 
 /*
  * Triggers that Barecat has written, by their tokens: those of 0.3.1, and those of 0.2.7 that
- * differ. Ours are compared with ddl.h.
+ * differ. Ours are compared with ddl.c.
  */
 static const struct known_trigger {
     const char *name;

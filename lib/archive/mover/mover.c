@@ -1,5 +1,4 @@
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/mover/private.h"
 #include "archive/own/linked_by.h"
 #include "archive/own/settle.h"

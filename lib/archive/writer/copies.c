@@ -9,7 +9,7 @@
  * added without a check; failure to make the unique index shows that there are such names.
  */
 #include "archive/database.h"
-#include "archive/ddl.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
 #include "archive/writer/private.h"
 #include "core/buf.h"

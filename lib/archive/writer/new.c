@@ -4,11 +4,11 @@
 #include "archive/writer/private.h"
 
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/own/part.h"
 #include "archive/own/settle.h"
+#include "archive/schema.h"
 #include "core/io.h"
 #include "core/thread.h"
 

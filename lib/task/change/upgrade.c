@@ -2,7 +2,6 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/schema.h"

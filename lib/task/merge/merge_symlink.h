@@ -1,7 +1,7 @@
 /*
  * Several archives under one index, over their own shards: no file's bytes are copied, or read.
  *
- * Rows come in order of name; only shards that one of them uses are linked (archive/linker.h).
+ * Rows come in order of name; only shards that one of them uses are linked (archive/linked.h).
  * Directories of the same name become one. Memory is bounded, also for thousands of archives.
  */
 #ifndef SB_TASK_MERGE_MERGE_SYMLINK_H

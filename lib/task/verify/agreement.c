@@ -1,7 +1,6 @@
 #include "task/verify/agreement.h"
 
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/schema.h"
 #include "core/buf.h"
 #include "core/hash64.h"
