@@ -2,7 +2,7 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "archive/listed.h"
+#include "archive/many.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "store/unmatched.h"

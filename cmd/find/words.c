@@ -3,7 +3,7 @@
 #include "ui/meant.h"
 #include "ui/message.h"
 
-#include "archive/accounts.h"
+#include "archive/owner_names.h"
 #include "core/array.h"
 #include "core/glob.h"
 #include "core/number.h"

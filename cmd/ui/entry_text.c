@@ -1,6 +1,6 @@
 #include "ui/entry_text.h"
 
-#include "archive/accounts.h"
+#include "archive/owner_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
-#include "archive/ddl.h"
+#include "archive/schema.h"
 #include "store/container.h"
 
 #include <archive.h>

@@ -1,14 +1,12 @@
 #include "archive/archive.h"
 
-#include "archive/bytes.h"
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/index_file.h"
 #include "archive/own/state.h"
 #include "archive/reader.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
-#include "archive/unlocked.h"
 #include "core/context.h"
 #include "core/io.h"
 #include "core/kept_open.h"
@@ -137,17 +135,6 @@ static enum sb_code open_header(struct sb_archive *archive)
     return SB_OK;
 }
 
-/* Begins a transaction, too. */
-static enum sb_code connect_by_path(struct sb_archive *archive)
-{
-    enum sb_code code = sb_database_open(&archive->db, archive->index_path, SB_DB_READ);
-
-    archive->unlocked = sb_database_is_unlocked(archive->db);
-    if (!code && !archive->is_twin)
-        code = open_header(archive);
-    return code ? code : sb_archive_begin(archive);
-}
-
 /*
  * Reads all that does not change with the rows, and ends the transaction, unless it is kept: not
  * where a warning may have to wait for a terminal.
@@ -166,17 +153,21 @@ static enum sb_code inspect(struct sb_archive *archive, bool once)
 /* Opens the database at index_path. */
 static enum sb_code connect(struct sb_archive *archive)
 {
-    TRY(connect_by_path(archive));
+    TRY(sb_database_open(&archive->db, archive->index_path, SB_DB_READ));
+    archive->unlocked = sb_database_is_unlocked(archive->db);
+    if (!archive->is_twin)
+        TRY(open_header(archive));
+    TRY(sb_archive_begin(archive));
     return inspect(archive, false);
 }
 
 static enum sb_code open_once(struct sb_archive **out, const char *path)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive || !(archive->path = strdup(path)))
-        return sb_fail_memory();
+    TRY(SB_NEW(&archive));
+    TRY(sb_copy_text(&archive->path, path));
     archive->index_path = sb_index_file(path);
     if (!archive->index_path)
         return sb_error()->code == SB_NOENT ? explain_missing(archive) : sb_error()->code;
@@ -210,11 +201,11 @@ static char *path_of(const struct sb_file *file)
 static enum sb_code open_found(struct sb_archive **out, const char *path,
                                const struct sb_index_found *found, bool once)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive || !(archive->path = strdup(path)))
-        return sb_fail_memory();
+    TRY(SB_NEW(&archive));
+    TRY(sb_copy_text(&archive->path, path));
     archive->index_path = path_of(found->file);
     if (!archive->index_path)
         return SB_CHANGED;
@@ -239,18 +230,17 @@ enum sb_code sb_archive_open_found(struct sb_archive **out, const char *path,
 
 enum sb_code sb_archive_open_twin(struct sb_archive **out, const struct sb_archive *archive)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *twin = calloc(1, sizeof(*twin));
+    CLEANUP(sb_archive_freep) struct sb_archive *twin = NULL;
 
     *out = NULL;
-    if (!twin)
-        return sb_fail_memory();
+    TRY(SB_NEW(&twin));
     twin->is_twin = true;
     twin->file = archive->file;
     twin->opened = archive->opened;
     twin->places = sb_places_ref(archive->places);
-    twin->path = strdup(archive->path);
-    twin->index_path = strdup(archive->index_path);
-    TRY(twin->path && twin->index_path ? connect(twin) : sb_fail_memory());
+    TRY(sb_copy_text(&twin->path, archive->path));
+    TRY(sb_copy_text(&twin->index_path, archive->index_path));
+    TRY(connect(twin));
     TRY(sb_archive_still_current(twin));
     *out = TAKE(twin);
     return SB_OK;
@@ -262,27 +252,24 @@ static enum sb_code name_adopted(struct sb_archive *archive, const char *path,
 {
     struct sb_layout *layout = &archive->layout;
 
-    archive->path = strdup(path);
-    archive->index_path = strdup(index_path);
     layout->schema = SB_SCHEMA_03;
     layout->minor = SB_SCHEMA_MINOR;
-    if (!archive->path || !archive->index_path)
-        return sb_fail_memory();
+    TRY(sb_copy_text(&archive->path, path));
+    TRY(sb_copy_text(&archive->index_path, index_path));
     TRY(sb_buf_add_text(&layout->files_by_path, SB_ADOPTED_FILES));
-    TRY(sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS));
-    return SB_OK;
+    return sb_buf_add_text(&layout->dirs_by_path, SB_ADOPTED_DIRS);
 }
 
 enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const char *name,
                               struct sb_bytes *bytes)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive) {
+    if (SB_NEW(&archive)) {
         sb_database_close(db);
         bytes->ops->free(bytes);
-        return sb_fail_memory();
+        return SB_NOMEM;
     }
     archive->db = db;
     archive->bytes = bytes;
@@ -296,12 +283,12 @@ enum sb_code sb_archive_adopt(struct sb_archive **out, struct sqlite3 *db, const
 enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
                                struct sb_archive *whole, uint32_t generation)
 {
-    CLEANUP(sb_archive_freep) struct sb_archive *archive = calloc(1, sizeof(*archive));
+    CLEANUP(sb_archive_freep) struct sb_archive *archive = NULL;
 
     *out = NULL;
-    if (!archive) {
+    if (SB_NEW(&archive)) {
         sb_database_close(db);
-        return sb_fail_memory();
+        return SB_NOMEM;
     }
     archive->is_twin = true;
     archive->whole = whole;
@@ -336,11 +323,6 @@ void sb_archive_free(struct sb_archive *archive)
     free(archive->index_path);
     free(archive->path);
     free(archive);
-}
-
-void sb_archive_shrink(struct sb_archive *archive)
-{
-    sb_database_shrink(archive->db);
 }
 
 const char *sb_archive_path(const struct sb_archive *archive)
@@ -410,9 +392,9 @@ static enum sb_code take_row(struct sb_archive *archive, sqlite3_stmt *statement
 
     if (rc == SQLITE_ROW) {
         sb_row_entry(statement, dir, entry);
-        code = sb_buf_set(&archive->found, entry->path, entry->path_size)
-                   ? sb_fail_memory()
-                   : sb_archive_notice(archive);
+        code = sb_buf_set(&archive->found, entry->path, entry->path_size);
+        if (!code)
+            code = sb_archive_notice(archive);
         entry->generation = archive->generation;
         entry->path = archive->found.data;
     } else if (rc != SQLITE_DONE) {
@@ -446,21 +428,28 @@ static enum sb_code look_up_row(struct sb_archive *archive, bool dir, int64_t ro
     return take_row(archive, statement, dir, entry);
 }
 
-static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const struct sb_buf *low,
-                                   const struct sb_buf *high, struct sb_entry *entry)
+enum sb_code sb_first_row_below(struct sb_archive *archive, bool dir, const char *name, size_t size,
+                                struct sb_entry *entry)
 {
+    CLEANUP(sb_buf_release) struct sb_buf low = {0};
+    CLEANUP(sb_buf_release) struct sb_buf high = {0};
     sqlite3_stmt *statement;
     enum sb_code code = SB_OK;
 
+    TRY(sb_buf_set(&low, name, size));
+    TRY(sb_buf_set(&high, name, size));
+    if (size > 0) {
+        TRY(sb_buf_add_char(&low, '/'));
+        TRY(sb_buf_add_char(&high, '/' + 1));
+    }
     TRY(sb_archive_statement(archive, dir ? SB_DIR_NAMES : SB_FILE_NAMES, &statement));
-    if (sb_bind_range(statement, low, high))
+    if (sb_bind_range(statement, &low, &high))
         code = sb_database_fail(archive->db);
     else if (!sb_database_row(statement, &code) && !code)
         code = SB_NOENT;
-    if (!code) {
+    if (!code && entry) {
         sb_row_name(statement, dir, false, entry);
-        if (sb_buf_set(&archive->found, entry->path, entry->path_size))
-            code = sb_fail_memory();
+        code = sb_buf_set(&archive->found, entry->path, entry->path_size);
         entry->path = archive->found.data;
     }
     sqlite3_reset(statement);
@@ -470,15 +459,9 @@ static enum sb_code first_of_range(struct sb_archive *archive, bool dir, const s
 static enum sb_code first_below(struct sb_archive *archive, const char *dir, size_t size,
                                 struct sb_entry *entry)
 {
-    CLEANUP(sb_buf_release) struct sb_buf low = {0};
-    CLEANUP(sb_buf_release) struct sb_buf high = {0};
-    enum sb_code code;
+    enum sb_code code = sb_first_row_below(archive, false, dir, size, entry);
 
-    if (sb_buf_set(&low, dir, size) || sb_buf_set(&high, dir, size) ||
-        (size > 0 && (sb_buf_add_char(&low, '/') || sb_buf_add_char(&high, '/' + 1))))
-        return sb_fail_memory();
-    code = first_of_range(archive, false, &low, &high, entry);
-    return code == SB_NOENT ? first_of_range(archive, true, &low, &high, entry) : code;
+    return code == SB_NOENT ? sb_first_row_below(archive, true, dir, size, entry) : code;
 }
 
 /* A directory without a row, known only from what is below it. */
@@ -487,8 +470,8 @@ static enum sb_code look_up_implied(struct sb_archive *archive, const char *path
 {
     enum sb_code code = size == 0 ? SB_OK : first_below(archive, path, size, entry);
 
-    if (!code && sb_buf_set(&archive->found, path, size))
-        code = sb_fail_memory();
+    if (!code)
+        code = sb_buf_set(&archive->found, path, size);
     *entry = (struct sb_entry){.type = SB_DIR, .path = archive->found.data, .path_size = size};
     return code;
 }
@@ -547,23 +530,19 @@ enum sb_code sb_archive_first_below(struct sb_archive *archive, const char *dir,
 enum sb_code sb_archive_shard_count(struct sb_archive *archive, uint32_t *out)
 {
     const char *index = archive->layout.files_by_address.data;
-    char *sql, *hint = NULL;
-    int64_t last, stated = -1;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *row = NULL;
+    int64_t last = -1, stated = -1;
     enum sb_code code;
 
     *out = 0;
-    if (index)
-        hint = sqlite3_mprintf("INDEXED BY \"%w\"", index);
-    sql = sqlite3_mprintf("SELECT shard FROM main.files %s WHERE shard BETWEEN 0 AND %d"
-                          " AND typeof(shard) = 'integer' ORDER BY shard DESC LIMIT 1",
-                          hint ? hint : "", SB_SHARD_MAX);
-    sqlite3_free(hint);
-    if (!sql)
-        return sb_fail_memory();
-    code = sb_database_integer(archive->db, sql, -1, &last);
-    sqlite3_free(sql);
-    if (code)
-        return code;
+    code = sb_database_prepare_format(
+        archive->db, &row,
+        "SELECT shard FROM main.files %s \"%w\" WHERE shard BETWEEN 0 AND %d"
+        " AND typeof(shard) = 'integer' ORDER BY shard DESC LIMIT 1",
+        index ? "INDEXED BY" : "AS", index ? index : "files", SB_SHARD_MAX);
+    if (sb_database_row(row, &code))
+        last = sqlite3_column_int64(row, 0);
+    TRY(code);
     /* verify reports a row that makes no sense. */
     if (!sb_archive_is_adopted(archive) &&
         IGNORED(sb_shard_count_stated(archive->db, archive->path, &stated)))

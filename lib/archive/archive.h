@@ -62,11 +62,8 @@ FREEP(sb_archive_free, struct sb_archive)
 enum sb_code sb_archive_open_twin(struct sb_archive **out,
                                   const struct sb_archive *archive) SB_CHECKED;
 
-/* Releases the memory of its page cache; rows can still be read. */
-void sb_archive_shrink(struct sb_archive *archive);
-
 /*
- * An archive over a connection that the caller has made, with bytes from `bytes` (bytes.h). The
+ * An archive over a connection that the caller has made, with bytes from `bytes` (shards.h). The
  * connection has tables files and dirs with the columns of schema 0.3 that are in sb_entry, an
  * index SB_ADOPTED_FILES on files (path) and SB_ADOPTED_DIRS on dirs (path). Its schema is not
  * vetted; rows are checked as always. name replaces the path in messages. Takes over db and bytes,
@@ -88,9 +85,8 @@ enum sb_code sb_archive_derive(struct sb_archive **out, struct sqlite3 *db,
                                struct sb_archive *whole, uint32_t generation) SB_CHECKED;
 
 const char *sb_archive_path(const struct sb_archive *archive); /* as given */
-const char *
-sb_archive_index_path(const struct sb_archive
-                          *archive); /* the SQLite file, absolute; of an adopted archive its name */
+/* The SQLite file, absolute; of an adopted archive its name. */
+const char *sb_archive_index_path(const struct sb_archive *archive);
 
 /* The index file, as of the opening; of an adopted archive, the file that is shard 0. */
 const struct stat *sb_archive_index_stat(const struct sb_archive *archive);

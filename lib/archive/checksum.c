@@ -255,10 +255,9 @@ enum sb_code sb_checksum(struct sb_shards *shards, const struct sb_checksum_ops 
     enum sb_code code = SB_OK;
 
     for (unsigned i = 0; i < count && code == SB_OK; i++) {
-        slots[i].pieces = calloc(RUN_PIECES, sizeof(*slots[i].pieces));
-        slots[i].data = malloc((size_t)RUN_BYTES);
-        if (!slots[i].pieces || !slots[i].data)
-            code = sb_fail_memory();
+        code = SB_NEW_ARRAY(&slots[i].pieces, RUN_PIECES);
+        if (!code)
+            code = sb_alloc(&slots[i].data, (size_t)RUN_BYTES);
     }
     if (code == SB_OK)
         code = sb_pipeline_run(&pipeline, &job, slots, sizeof(slots[0]), count, threads);

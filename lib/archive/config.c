@@ -29,8 +29,8 @@ static enum sb_code take_row(sqlite3_stmt *get, struct sb_config_row *row)
     row->is_number = sqlite3_column_type(get, 1) == SQLITE_INTEGER;
     row->number = sqlite3_column_int64(get, 1);
     if (text)
-        row->text = strdup(text);
-    return row->text || sqlite3_column_type(get, 0) == SQLITE_NULL ? SB_OK : sb_fail_memory();
+        return sb_copy_text(&row->text, text);
+    return sqlite3_column_type(get, 0) == SQLITE_NULL ? SB_OK : sb_fail_memory();
 }
 
 enum sb_code sb_config_get(struct sqlite3 *db, const char *key, struct sb_config_row *row)

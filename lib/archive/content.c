@@ -28,19 +28,16 @@ struct sb_content {
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
                              struct sb_shards *shards)
 {
-    struct sb_content *content = calloc(1, sizeof(*content));
+    CLEANUP(sb_content_freep) struct sb_content *content = NULL;
 
     *out = NULL;
-    if (!content)
-        return sb_fail_memory();
-    if (!shards && sb_shards_open(&content->own_shards, archive)) {
-        free(content);
-        return sb_error()->code;
-    }
+    TRY(SB_NEW(&content));
+    pthread_mutex_init(&content->lock, NULL);
+    if (!shards)
+        TRY(sb_shards_open(&content->own_shards, archive));
     content->archive = archive;
     content->shards = shards ? shards : content->own_shards;
-    pthread_mutex_init(&content->lock, NULL);
-    *out = content;
+    *out = TAKE(content);
     return SB_OK;
 }
 
@@ -297,13 +294,12 @@ static enum sb_code stream(struct sb_content *content, struct sb_entry *entry, i
 {
     const uint32_t expected = entry->crc32c;
     const int64_t end = skip + size;
-    CLEANUP(sb_freep) char *data = malloc((size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES));
-    struct part part = {.at = skip, .data = data};
+    CLEANUP(sb_freep) char *data = NULL;
+    struct part part = {.at = skip};
     uint32_t crc = 0;
 
-    if (!data)
-        return sb_fail_memory();
-    for (; part.at < end; part.at += part.size) {
+    TRY(sb_alloc(&data, (size_t)(size < BLOCK_BYTES ? size + 1 : BLOCK_BYTES)));
+    for (part.data = data; part.at < end; part.at += part.size) {
         TRY(read_part(content, entry, checked, sparse, end - part.at, &part));
         if (checked)
             crc = sb_crc32c_block(crc, part.hole ? NULL : part.data, (size_t)part.size);

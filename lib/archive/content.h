@@ -30,6 +30,7 @@ struct sb_shards;
 enum sb_code sb_content_open(struct sb_content **out, struct sb_archive *archive,
                              struct sb_shards *shards) SB_CHECKED;
 void sb_content_free(struct sb_content *content); /* NULL is allowed */
+FREEP(sb_content_free, struct sb_content)
 struct sb_shards *sb_content_shards(struct sb_content *content);
 
 /* As sb_archive_has_moved, for this row. */

@@ -87,8 +87,7 @@ static enum sb_code end_of_prefix(struct sb_buf *out, const char *prefix)
 
     while (size > 0 && (unsigned char)prefix[size - 1] == 0xff)
         size--;
-    if (sb_buf_set(out, prefix, size))
-        return SB_NOMEM;
+    TRY(sb_buf_set(out, prefix, size));
     if (size > 0)
         out->data[size - 1] = (char)(prefix[size - 1] + 1);
     return SB_OK;
@@ -98,28 +97,24 @@ static enum sb_code set_range(struct sb_stream *stream, const struct sb_query *q
 {
     const char *under = query->under ? query->under : "";
 
-    if (query->prefix)
-        return sb_buf_set(&stream->low, query->prefix, strlen(query->prefix))
-                   ? SB_NOMEM
-                   : end_of_prefix(&stream->high, query->prefix);
-    if (*under && (sb_buf_add_format(&stream->prefix, "%s/", under) ||
-                   sb_buf_add_format(&stream->high, "%s%c", under, '/' + 1)))
-        return SB_NOMEM;
-    if (sb_buf_set(&stream->low, stream->prefix.data, stream->prefix.size))
-        return SB_NOMEM;
-    if (!query->shallow && query->after) {
-        if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0'))
-            return SB_NOMEM;
-    } else if (query->after) {
-        stream->any_delivered = true;
-        if (sb_buf_add_text(&stream->low, query->after) || sb_buf_add_char(&stream->low, '\0') ||
-            sb_buf_set(&stream->delivered, query->after, strlen(query->after)))
-            return SB_NOMEM;
-    } else if (!*under && stream->is_dir && sb_buf_add_char(&stream->low, '\0')) {
-        /* The root's own row is omitted: all after the empty text is all but that. */
-        return SB_NOMEM;
+    if (query->prefix) {
+        TRY(sb_buf_add_text(&stream->low, query->prefix));
+        return end_of_prefix(&stream->high, query->prefix);
     }
-    return SB_OK;
+    if (*under) {
+        TRY(sb_buf_add_format(&stream->prefix, "%s/", under));
+        TRY(sb_buf_add_format(&stream->high, "%s%c", under, '/' + 1));
+    }
+    TRY(sb_buf_add(&stream->low, stream->prefix.data, stream->prefix.size));
+    if (query->after) {
+        stream->any_delivered = query->shallow;
+        if (query->shallow)
+            TRY(sb_buf_add_text(&stream->delivered, query->after));
+        TRY(sb_buf_add_text(&stream->low, query->after));
+        return sb_buf_add_char(&stream->low, '\0');
+    }
+    /* The root's own row is omitted: all after the empty text is all but that. */
+    return !*under && stream->is_dir ? sb_buf_add_char(&stream->low, '\0') : SB_OK;
 }
 
 static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query *query)
@@ -134,8 +129,7 @@ static enum sb_code open_streams(struct sb_cursor *cursor, const struct sb_query
         stream->archive = cursor->archive;
         stream->columns = query->columns;
         stream->implied_wanted = query->dirs && !query->recorded;
-        if (set_range(stream, query))
-            return sb_fail_memory();
+        TRY(set_range(stream, query));
     }
     /* Files are also scanned for directories if those without a row are included. */
     if (!query->files)
@@ -189,11 +183,10 @@ bool sb_archive_is_addressed(const struct sb_archive *archive)
 enum sb_code sb_cursor_open(struct sb_cursor **out, struct sb_archive *archive,
                             const struct sb_query *query)
 {
-    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = calloc(1, sizeof(*cursor));
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
 
     *out = NULL;
-    if (!cursor)
-        return sb_fail_memory();
+    TRY(SB_NEW(&cursor));
     cursor->archive = archive;
     cursor->order = query->order;
     cursor->shallow = query->shallow;

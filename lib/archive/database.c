@@ -2,10 +2,8 @@
 
 #include "archive/entry.h"
 #include "archive/index_file.h"
-#include "archive/index_io.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/unlocked.h"
 #include "core/context.h"
 #include "core/file_lock.h"
 #include "core/io.h"
@@ -66,7 +64,7 @@ static enum sb_code fail_rollback(sqlite3 *db, const char *file)
 /* errno of the call that has failed; 0: none has. SQLite only knows the last one of its own. */
 static int system_error(sqlite3 *db, int sqlite_code)
 {
-    int noted = sb_index_io_failure();
+    int noted = sb_index_file_failure();
 
     if ((sqlite_code & 0xff) == SQLITE_FULL)
         return ENOSPC;
@@ -115,29 +113,38 @@ enum sb_code sb_database_fail(struct sqlite3 *db)
         return sb_journal_fail(file);
     if (extended == SQLITE_READONLY_ROLLBACK)
         return fail_rollback(db, file);
-    if (sb_unlocked_is_cause(db) && sqlite3_db_readonly(db, "main") != 1)
+    if (sb_locks_are_cause(db) && sqlite3_db_readonly(db, "main") != 1)
         return sb_fail_without_locks(file);
     if (code == SB_SYSTEM && error_number)
         return fail_system(file, error_number);
     return sb_fail(code, "%s: %s", file, sqlite3_errmsg(db));
 }
 
+struct sqlite3_file *sb_database_file(struct sqlite3 *db)
+{
+    sqlite3_file *file = NULL;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return file;
+}
+
 uint32_t sb_database_counter_in(sqlite3_file *file)
 {
     uint32_t counter;
 
-    if (!file ||
-        file->pMethods->xRead(file, &counter, sizeof(counter), CHANGE_COUNTER) != SQLITE_OK)
+    if (!file || sb_index_file_read(file, &counter, sizeof(counter), CHANGE_COUNTER))
         return 0;
     return be32toh(counter);
 }
 
 uint32_t sb_database_change_counter(sqlite3 *db)
 {
-    sqlite3_file *file = NULL;
+    sqlite3_file *file = sb_database_file(db);
+    uint32_t counter;
 
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return sb_database_counter_in(file);
+    if (!file || file->pMethods->xRead(file, &counter, sizeof(counter), CHANGE_COUNTER))
+        return 0;
+    return be32toh(counter);
 }
 
 bool sb_database_has_moved(struct sqlite3 *db)
@@ -146,14 +153,6 @@ bool sb_database_has_moved(struct sqlite3 *db)
 
     sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     return moved != 0;
-}
-
-struct sqlite3_file *sb_database_file(struct sqlite3 *db)
-{
-    sqlite3_file *file = NULL;
-
-    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    return sb_index_file_real(file);
 }
 
 enum sb_code sb_database_run(struct sqlite3 *db, const char *sql)
@@ -253,8 +252,9 @@ void sb_database_bind_file(struct sqlite3_stmt *statement, int column, const str
 
 static int64_t take_known(struct sqlite3_stmt *row, int column, unsigned bit, unsigned *has)
 {
-    if (sqlite3_column_type(row, column) != SQLITE_NULL)
-        *has |= bit;
+    if (sqlite3_column_type(row, column) != SQLITE_INTEGER)
+        return 0;
+    *has |= bit;
     return sqlite3_column_int64(row, column);
 }
 
@@ -465,7 +465,7 @@ static int open_for_reading(sqlite3 **out, const char *file)
 {
     int rc = open_raw(out, file, SQLITE_OPEN_READONLY, NULL, SB_DB_READ);
 
-    if (sb_unlocked_is_cause(*out))
+    if (sb_locks_are_cause(*out))
         rc = open_again(out, file, SQLITE_OPEN_READONLY, SB_UNLOCKED_VFS);
     else if (rc == SQLITE_READONLY_ROLLBACK || rc == SQLITE_READONLY_RECOVERY)
         return open_after_rollback(out, file);
@@ -485,7 +485,7 @@ static enum sb_code fail_open(sqlite3 *db, const char *file, int rc)
         return sb_journal_fail(file);
     if (rc == SQLITE_NOTADB)
         return sb_fail(SB_FORMAT, "%s: not a Barecat archive (no SQLite index)", file);
-    if (sb_unlocked_is_cause(db))
+    if (sb_locks_are_cause(db))
         return sb_fail_without_locks(file);
     if (sb_database_is_unlocked(db) && sb_journal_is_pending(file))
         return sb_fail(
@@ -512,10 +512,8 @@ static void configure_once(void)
      * effect in a program that uses SQLite already.
      */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    sb_index_io_prepare();
-    sb_unlocked_prepare();
-    sb_journal_prepare();
     sb_index_file_prepare();
+    sb_journal_prepare();
 }
 
 /* Before the first connection. */
@@ -547,7 +545,7 @@ enum sb_code sb_database_open(struct sqlite3 **out, const char *file, enum sb_da
         TRY(sb_journal_vet(file));
     configure();
     choose_temp_directory(file);
-    sb_index_io_failure();
+    sb_index_file_failure();
     if (mode == SB_DB_READ)
         rc = open_for_reading(&db, file);
     else

@@ -31,7 +31,7 @@ struct sb_index_found;
 enum sb_database_mode {
     SB_DB_READ,   /* rolls back a hot journal if it can be written; reads a WAL-mode file in a
                      read-only directory in place, unless a WAL exists. Reads without locks where they
-                     do not work (unlocked.h), unless a journal exists. */
+                     do not work (index_file.h), unless a journal exists. */
     SB_DB_WRITE,  /* an existing file */
     SB_DB_CREATE, /* an empty file that the caller has just made and locked; no defensive mode */
 };

@@ -68,11 +68,10 @@ static enum sb_code open_children(struct sb_descent *descent, const char *after)
 enum sb_code sb_descent_open(struct sb_descent **out, struct sb_archive *archive, const char *top,
                              const struct sb_descent_options *options)
 {
-    CLEANUP(sb_descent_freep) struct sb_descent *descent = calloc(1, sizeof(*descent));
+    CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
 
     *out = NULL;
-    if (!descent)
-        return sb_fail_memory();
+    TRY(SB_NEW(&descent));
     descent->archive = archive;
     descent->options = *options;
     TRY(sb_buf_set(&descent->path, top, strlen(top)));
@@ -89,9 +88,8 @@ static enum sb_code look_ahead(struct sb_descent *descent)
     descent->ahead_code = sb_cursor_next(descent->cursor, &descent->ahead);
     if (descent->ahead_code && descent->ahead_code != SB_END)
         return descent->ahead_code;
-    if (!descent->ahead_code &&
-        sb_buf_set(&descent->ahead_path, descent->ahead.path, descent->ahead.path_size))
-        return sb_fail_memory();
+    if (!descent->ahead_code)
+        TRY(sb_buf_set(&descent->ahead_path, descent->ahead.path, descent->ahead.path_size));
     descent->ahead_known = true;
     return SB_OK;
 }

@@ -1,11 +1,121 @@
 #include "archive/index_file.h"
 
+#include "core/array.h"
+#include "core/file_lock.h"
+
+#include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* To SQLite, EIO and some others of a read mean a damaged file; this does not. */
+#define FAILED_READ EREMOTEIO
+
+static _Thread_local int failure;
+
+int sb_index_file_failure(void)
+{
+    int noted = failure;
+
+    failure = 0;
+    return noted;
+}
+
+static ssize_t read_at(int fd, void *data, size_t size, off_t offset)
+{
+    ssize_t got = pread(fd, data, size, offset);
+
+    if (got < 0 && errno == EIO)
+        got = pread(fd, data, size, offset);
+    if (got < 0 && errno != EINTR) {
+        failure = errno;
+        errno = FAILED_READ;
+    }
+    return got;
+}
+
+static ssize_t write_at(int fd, const void *data, size_t size, off_t offset)
+{
+    ssize_t done = pwrite(fd, data, size, offset);
+
+    if (done < 0 && errno != EINTR)
+        failure = errno;
+    return done;
+}
+
+void sb_index_file_failed(int error_number)
+{
+    failure = error_number;
+}
+
+/* Of syncs, lengths and files beside an index, SQLite logs errno: "os_unix.c:LINE: (ERRNO) ...". */
+static void hear(void *context, int code, const char *text)
+{
+    static const char file[] = "os_unix.c:";
+    const char *number = strncmp(text, file, strlen(file)) == 0 ? strstr(text, ": (") : NULL;
+
+    (void)context;
+    (void)code;
+    if (number && failure == 0)
+        failure = (int)strtol(number + strlen(": ("), NULL, 10);
+}
+
+void sb_index_file_replace(const char *call, void (*by)(void))
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+    /* All of SQLite's file systems for Unix share their system calls. */
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        vfs->xSetSystemCall(vfs, call, by);
+}
+
+static int fcntl_at_once(int fd, int command, ...)
+{
+    unsigned long argument;
+    va_list arguments;
+    int result;
+
+    va_start(arguments, command);
+    argument = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    result = fcntl(fd, command, argument);
+    if (result < 0 && errno == ENOLCK)
+        errno = EOPNOTSUPP;
+    return result;
+}
+
+bool sb_locks_are_cause(struct sqlite3 *db)
+{
+    if (!db || !sb_locks_are_missing(sqlite3_system_errno(db)))
+        return false;
+    switch (sqlite3_extended_errcode(db)) {
+    case SQLITE_IOERR_LOCK:
+    case SQLITE_IOERR_RDLOCK:
+    case SQLITE_IOERR_UNLOCK:
+    case SQLITE_IOERR_CHECKRESERVEDLOCK:
+    case SQLITE_IOERR_SHMLOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool sb_database_is_unlocked(struct sqlite3 *db)
+{
+    char *name = NULL;
+    bool is;
+
+    if (!db)
+        return false;
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_VFSNAME, &name);
+    is = (name && strcmp(name, SB_UNLOCKED_VFS) == 0) ||
+         sqlite3_uri_boolean(sqlite3_db_filename(db, "main"), "immutable", 0);
+    sqlite3_free(name);
+    return is;
+}
 
 /* The pages of the schema, and the roots of the tables, are the first ones of an index. */
 #define BLOCK_BYTES (64 << 10)
@@ -16,15 +126,16 @@
 /* Descriptors of standard streams are not for SQLite. */
 #define FD_LEAST (STDERR_FILENO + 1)
 
+/* After SQLite's own file, some of whose methods are replaced. */
 struct index_file {
-    sqlite3_file base;
-    sqlite3_file *real;
+    sqlite3_io_methods methods;
+    const sqlite3_io_methods *real;
     struct stat st; /* as of the opening */
-    int fd;         /* the real file's */
+    int fd;         /* SQLite's */
     unsigned char start[SB_INDEX_START_BYTES];
     bool started; /* a lock was held: `start` is no longer used */
     bool locked;
-    bool through;  /* everything goes to the real file */
+    bool through;  /* everything goes to SQLite's own methods */
     char *block;   /* valid while locked, if filled */
     size_t filled; /* bytes; 0: not yet read */
 };
@@ -40,7 +151,7 @@ static sqlite3_vfs *unix_vfs;
 
 static struct index_file *of(sqlite3_file *file)
 {
-    return (struct index_file *)file;
+    return (struct index_file *)((char *)file + unix_vfs->szOsFile);
 }
 
 static bool is_rollback_mode(const char *start)
@@ -73,7 +184,7 @@ static int close_file(sqlite3_file *base)
     free(file->block);
     /* SQLite only writes to its log what it finds. */
     known = &file->st;
-    rc = file->real->pMethods->xClose(file->real);
+    rc = file->real->xClose(base);
     known = NULL;
     return rc;
 }
@@ -91,7 +202,7 @@ static int read_file(sqlite3_file *base, void *data, int size, sqlite3_int64 off
         memcpy(data, file->block + offset, (size_t)size);
         return SQLITE_OK;
     }
-    return file->real->pMethods->xRead(file->real, data, size, offset);
+    return file->real->xRead(base, data, size, offset);
 }
 
 /* A read that ends early, where the file ended when it was opened, has shown its size. */
@@ -100,7 +211,7 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
     struct index_file *file = of(base);
 
     if (!fill(file) || file->filled == BLOCK_BYTES || (off_t)file->filled != file->st.st_size)
-        return file->real->pMethods->xFileSize(file->real, size);
+        return file->real->xFileSize(base, size);
     *size = (sqlite3_int64)file->filled;
     return SQLITE_OK;
 }
@@ -108,7 +219,7 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 static int lock(sqlite3_file *base, int level)
 {
     struct index_file *file = of(base);
-    int rc = file->real->pMethods->xLock(file->real, level);
+    int rc = file->real->xLock(base, level);
 
     file->started = true;
     if (rc == SQLITE_OK && level == SQLITE_LOCK_SHARED)
@@ -128,7 +239,7 @@ static int unlock(sqlite3_file *base, int level)
         free(file->block);
         file->block = NULL;
     }
-    return file->real->pMethods->xUnlock(file->real, level);
+    return file->real->xUnlock(base, level);
 }
 
 static int write_file(sqlite3_file *base, const void *data, int size, sqlite3_int64 offset)
@@ -136,7 +247,7 @@ static int write_file(sqlite3_file *base, const void *data, int size, sqlite3_in
     struct index_file *file = of(base);
 
     file->through = true;
-    return file->real->pMethods->xWrite(file->real, data, size, offset);
+    return file->real->xWrite(base, data, size, offset);
 }
 
 static int truncate_file(sqlite3_file *base, sqlite3_int64 size)
@@ -144,90 +255,43 @@ static int truncate_file(sqlite3_file *base, sqlite3_int64 size)
     struct index_file *file = of(base);
 
     file->through = true;
-    return file->real->pMethods->xTruncate(file->real, size);
-}
-
-static int sync_file(sqlite3_file *base, int flags)
-{
-    return of(base)->real->pMethods->xSync(of(base)->real, flags);
-}
-
-static int check_reserved(sqlite3_file *base, int *out)
-{
-    return of(base)->real->pMethods->xCheckReservedLock(of(base)->real, out);
-}
-
-static int control(sqlite3_file *base, int what, void *data)
-{
-    return of(base)->real->pMethods->xFileControl(of(base)->real, what, data);
-}
-
-static int sector_size(sqlite3_file *base)
-{
-    return of(base)->real->pMethods->xSectorSize(of(base)->real);
-}
-
-static int characteristics(sqlite3_file *base)
-{
-    return of(base)->real->pMethods->xDeviceCharacteristics(of(base)->real);
+    return file->real->xTruncate(base, size);
 }
 
 /* WAL mode */
-
 static int shm_map(sqlite3_file *base, int page, int size, int extend, void volatile **out)
 {
     struct index_file *file = of(base);
 
     file->through = true;
-    return file->real->pMethods->xShmMap(file->real, page, size, extend, out);
+    return file->real->xShmMap(base, page, size, extend, out);
 }
 
-static int shm_lock(sqlite3_file *base, int offset, int count, int flags)
+/* Replaces the methods; SQLite does not close a file whose opening has failed. */
+static int finish_opening(sqlite3_file *base)
 {
-    return of(base)->real->pMethods->xShmLock(of(base)->real, offset, count, flags);
-}
+    struct index_file *file = of(base);
 
-static void shm_barrier(sqlite3_file *base)
-{
-    of(base)->real->pMethods->xShmBarrier(of(base)->real);
-}
-
-static int shm_unmap(sqlite3_file *base, int remove)
-{
-    return of(base)->real->pMethods->xShmUnmap(of(base)->real, remove);
-}
-
-static const sqlite3_io_methods methods = {
-    .iVersion = 2,
-    .xClose = close_file,
-    .xRead = read_file,
-    .xWrite = write_file,
-    .xTruncate = truncate_file,
-    .xSync = sync_file,
-    .xFileSize = file_size,
-    .xLock = lock,
-    .xUnlock = unlock,
-    .xCheckReservedLock = check_reserved,
-    .xFileControl = control,
-    .xSectorSize = sector_size,
-    .xDeviceCharacteristics = characteristics,
-    .xShmMap = shm_map,
-    .xShmLock = shm_lock,
-    .xShmBarrier = shm_barrier,
-    .xShmUnmap = shm_unmap,
-};
-
-/* Wraps the real file; SQLite does not close one whose opening has failed. */
-static int finish_opening(struct index_file *file)
-{
+    file->fd = taken;
+    file->real = base->pMethods;
     /* SQLite may have had a descriptor of its own, which is not known here. */
-    if (taken >= 0 && file->real->pMethods->iVersion >= methods.iVersion) {
-        file->fd = taken;
-        file->base.pMethods = &methods;
-        return SQLITE_OK;
+    if (taken < 0 || file->real->iVersion < 2) {
+        file->real->xClose(base);
+        base->pMethods = NULL;
+        return SQLITE_CANTOPEN;
     }
-    file->real->pMethods->xClose(file->real);
-    return SQLITE_CANTOPEN;
+    file->methods = *file->real;
+    file->methods.iVersion = 2; /* no memory mapping */
+    file->methods.xClose = close_file;
+    file->methods.xRead = read_file;
+    file->methods.xWrite = write_file;
+    file->methods.xTruncate = truncate_file;
+    file->methods.xFileSize = file_size;
+    file->methods.xLock = lock;
+    file->methods.xUnlock = unlock;
+    file->methods.xShmMap = shm_map;
+    base->pMethods = &file->methods;
+    return SQLITE_OK;
 }
 
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *given)
@@ -239,17 +303,18 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int
     (void)vfs;
     if (!(flags & SQLITE_OPEN_MAIN_DB))
         return unix_vfs->xOpen(unix_vfs, name, base, flags, given);
-    *file = (struct index_file){.real = (sqlite3_file *)(file + 1), .fd = -1};
+    base->pMethods = NULL;
     if (!found)
         return SQLITE_CANTOPEN;
+    *file = (struct index_file){.fd = -1};
     file->st = found->file->st;
     memcpy(file->start, found->start, sizeof(file->start));
     taken = -1;
     known = &file->st;
-    rc = unix_vfs->xOpen(unix_vfs, name, file->real, flags, given);
+    rc = unix_vfs->xOpen(unix_vfs, name, base, flags, given);
     known = NULL;
     to_open = NULL;
-    return rc ? rc : finish_opening(file);
+    return rc ? rc : finish_opening(base);
 }
 
 /* The caller has resolved the path, and verifies under the lock that it leads to the descriptor. */
@@ -293,16 +358,26 @@ static void add_vfs(void)
     vfs.szOsFile += (int)sizeof(struct index_file);
     vfs.xOpen = open_file;
     vfs.xFullPathname = full_path;
-    unix_vfs->xSetSystemCall(unix_vfs, "stat", (sqlite3_syscall_ptr)stat_known);
-    unix_vfs->xSetSystemCall(unix_vfs, "fstat", (sqlite3_syscall_ptr)fstat_known);
     sqlite3_vfs_register(&vfs, 0);
 }
 
 void sb_index_file_prepare(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static const struct {
+        const char *call;
+        sqlite3_syscall_ptr by;
+    } calls[] = {
+        {"pread", (sqlite3_syscall_ptr)read_at},       {"pread64", (sqlite3_syscall_ptr)read_at},
+        {"pwrite", (sqlite3_syscall_ptr)write_at},     {"pwrite64", (sqlite3_syscall_ptr)write_at},
+        {"fcntl", (sqlite3_syscall_ptr)fcntl_at_once}, {"stat", (sqlite3_syscall_ptr)stat_known},
+        {"fstat", (sqlite3_syscall_ptr)fstat_known},
+    };
 
-    pthread_once(&once, add_vfs);
+    /* Before SQLite is initialised. Has no effect in a program that uses SQLite already. */
+    (void)sqlite3_config(SQLITE_CONFIG_LOG, hear, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        sb_index_file_replace(calls[i].call, calls[i].by);
+    add_vfs();
 }
 
 bool sb_index_file_can(const struct sb_index_found *found)
@@ -324,7 +399,8 @@ int sb_index_file_take(int flags)
     return taken;
 }
 
-struct sqlite3_file *sb_index_file_real(struct sqlite3_file *file)
+int sb_index_file_read(struct sqlite3_file *file, void *data, int size, int64_t offset)
 {
-    return file && file->pMethods == &methods ? of(file)->real : file;
+    return file->pMethods->xRead == read_file ? of(file)->real->xRead(file, data, size, offset)
+                                              : file->pMethods->xRead(file, data, size, offset);
 }

@@ -1,4 +1,11 @@
 /*
+ * How SQLite reads and writes an index.
+ *
+ * Its calls to the system: SQLite takes a read that fails for damage, so one that fails with EIO is
+ * tried once more, and one that fails again is SQLITE_IOERR, never SQLITE_CORRUPT. It reads ENOLCK
+ * as a lock of another process, and waits in vain: it gets the error of other file systems without
+ * locks, on which indexes are read without them (row.c, shardbox-archive(5)), and never written.
+ *
  * An index whose descriptor is open already, as SQLite's file: SQLite takes a duplicate instead of
  * opening the path, is given again what fstat said of it, and in its first read transaction gets
  * the first 64 KiB by one read. For file systems where each call takes its time.
@@ -13,7 +20,9 @@
 #include "core/file.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct sqlite3;
 struct sqlite3_file;
 
 #define SB_INDEX_FILE_VFS "shardbox"
@@ -28,7 +37,7 @@ struct sb_index_found {
     size_t start_size;
 };
 
-/* Before the first connection. */
+/* Once, before the first connection, and before anything else that prepares SQLite. */
 void sb_index_file_prepare(void);
 
 /* Can it be opened so? */
@@ -41,10 +50,26 @@ void sb_index_file_opens(const struct sb_index_found *found);
  */
 int sb_index_file_take(int flags);
 
+/* Reads what is in SQLite's file now, from any thread. Returns SQLite's code. */
+int sb_index_file_read(struct sqlite3_file *file, void *data, int size, int64_t offset);
+
 /*
- * SQLite's own file within one of SB_INDEX_FILE_VFS, which reads what is in the file now, from any
- * thread; else the file itself.
+ * errno of this thread's last call for SQLite that failed, which is forgotten then; 0: none has.
+ * SQLite keeps it for some of them only. The second: such a call has failed.
  */
-struct sqlite3_file *sb_index_file_real(struct sqlite3_file *file);
+int sb_index_file_failure(void);
+void sb_index_file_failed(int error_number);
+
+/* Replaces a system call of SQLite's, by its name there, if that can be done. */
+void sb_index_file_replace(const char *call, void (*by)(void));
+
+/* SQLite's own file system without locks, by which indexes are read where those do not work. */
+#define SB_UNLOCKED_VFS "unix-none"
+
+/* Did the last call on db fail because locks do not work? NULL is allowed. */
+bool sb_locks_are_cause(struct sqlite3 *db);
+
+/* Is db read without locks? NULL is allowed. */
+bool sb_database_is_unlocked(struct sqlite3 *db);
 
 #endif

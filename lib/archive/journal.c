@@ -2,7 +2,6 @@
 
 #include "archive/database.h"
 #include "archive/index_file.h"
-#include "archive/index_io.h"
 #include "archive/own/note.h"
 #include "archive/own/own_names.h"
 #include "core/array.h"
@@ -128,7 +127,7 @@ static int open_own(const char *path, int flags, int mode)
         errno = EEXIST;
     /* SQLite then tries to open it for reading, and only knows why that fails. */
     if (fd < 0 && (flags & O_CREAT))
-        sb_index_io_failed(errno);
+        sb_index_file_failed(errno);
     if (fd < 0)
         return fd;
     if (read_start(fd, start))
@@ -144,7 +143,7 @@ static int open_own(const char *path, int flags, int mode)
 
 void sb_journal_prepare(void)
 {
-    sb_index_io_replace("open", (sqlite3_syscall_ptr)open_own);
+    sb_index_file_replace("open", (sqlite3_syscall_ptr)open_own);
 }
 
 bool sb_journal_is_cause(struct sqlite3 *db)

@@ -8,7 +8,6 @@
 #ifndef SB_ARCHIVE_OWNER_NAMES_H
 #define SB_ARCHIVE_OWNER_NAMES_H
 
-#include "archive/accounts.h"
 #include "core/error.h"
 
 #include <stdbool.h>
@@ -18,6 +17,18 @@
 struct sb_archive;
 struct sb_notify;
 struct sqlite3;
+
+enum sb_owner { SB_USER, SB_GROUP };
+
+/*
+ * Users and groups of this machine, by number and by name. A statically linked libc finds them only
+ * in /etc/passwd and /etc/group: it cannot load the modules by which nsswitch.conf adds others.
+ * Thread-safe.
+ *
+ * False if there is none. A longer name is truncated.
+ */
+bool sb_account_name(enum sb_owner which, int64_t id, char *name, size_t capacity);
+bool sb_account_id(enum sb_owner which, const char *name, int64_t *id);
 
 #define SB_OWNER_NAMES_MOST 4096
 
@@ -29,9 +40,8 @@ struct sb_owner_name {
 
 struct sb_owner_names {
     struct sb_owner_name *list; /* in the order in which they were added */
-    size_t count;
-    size_t
-        last[2]; /* the last one found, of each kind: most files have the owner of the one before */
+    size_t count, capacity;
+    size_t last[2]; /* the last one found, of each kind: most files have that of the one before */
 };
 
 void sb_owner_names_release(struct sb_owner_names *names);

@@ -105,10 +105,9 @@ void sb_row_entry(sqlite3_stmt *row, bool is_dir, struct sb_entry *entry);
 /* The same for the statements that return names, or names and modes. */
 void sb_row_name(sqlite3_stmt *row, bool is_dir, bool with_mode, struct sb_entry *entry);
 
-/* Is there a row in the range? names is SB_FILE_NAMES or SB_DIR_NAMES. */
-enum sb_code sb_range_has_rows(struct sb_archive *archive, enum sb_statement names,
-                               const struct sb_buf *low, const struct sb_buf *high,
-                               bool *out) SB_CHECKED;
+/* archive.c: the first row below `name`, of one table; entry NULL: is there one? SB_NOENT. */
+enum sb_code sb_first_row_below(struct sb_archive *archive, bool dir, const char *name, size_t size,
+                                struct sb_entry *entry) SB_CHECKED;
 
 /*
  * Binds ?1 and ?2; an empty `high` means no upper end. The bytes must live until the reset. Returns

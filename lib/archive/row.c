@@ -1,12 +1,171 @@
 /*
- * Rows of an index as entries: every type and range is checked here, once.
+ * Queries on an archive's index, for each layout, their transactions, and rows as entries: every
+ * type and range is checked here, once.
  */
+#include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/reader.h"
 #include "archive/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/*
+ * Filled in are the columns, the table and the index. Indexes are named explicitly, so that neither
+ * a user's index nor stored statistics mislead the planner.
+ */
+#define BY_INDEX "SELECT %s, rowid FROM main.%s INDEXED BY \"%w\" WHERE "
+#define BY_ROW   "SELECT %s, rowid FROM main.%s NOT INDEXED WHERE "
+#define RANGE    "path >= ?1 AND path < ?2 ORDER BY path"
+#define NAMES    "SELECT %s FROM main.%s INDEXED BY \"%w\" WHERE " RANGE
+#define SAME     BY_INDEX "shard = ?1 AND offset = ?2 AND rowid > ?3 ORDER BY rowid"
+#define GREATER  BY_INDEX "(shard, offset) > (?1, ?2) ORDER BY shard, offset, rowid"
+
+static const char *const formats[SB_STATEMENT_COUNT] = {
+    [SB_BEGIN] = "BEGIN",
+    [SB_COMMIT] = "COMMIT",
+    [SB_FILE_ONE... SB_DIR_ONE] = BY_INDEX "path = ?1",
+    [SB_FILE_ROW... SB_DIR_ROW] = BY_ROW "rowid = ?1",
+    [SB_FILE_RANGE... SB_DIR_RANGE] = BY_INDEX RANGE,
+    [SB_FILE_MODES... SB_DIR_NAMES] = NAMES,
+    [SB_FILE_ODD... SB_DIR_ODD] = BY_ROW "rowid > ?1 AND typeof(path) != 'text' ORDER BY rowid",
+    [SB_ADDRESS_SAME] = SAME,
+    [SB_ADDRESS_GREATER] = GREATER,
+    [SB_EXTENT_SAME] = SAME,
+    [SB_EXTENT_GREATER] = GREATER,
+    [SB_ADDRESS_ODD] = BY_ROW "rowid > ?1 AND (typeof(shard) != 'integer'"
+                              " OR typeof(offset) != 'integer') ORDER BY rowid",
+    [SB_ADDRESS_ROWS] = BY_ROW "rowid > ?1 ORDER BY rowid",
+    [SB_ADDRESS_SORTED] = "SELECT %s, sorted.rowid FROM temp.shardbox_by_address sorted"
+                          " CROSS JOIN main.%s ON files.rowid = sorted.file"
+                          " WHERE sorted.rowid > ?1 ORDER BY sorted.rowid",
+    [SB_FILE_BESIDE] = "SELECT 1 FROM main.files INDEXED BY idx_files_parent WHERE rowid >= ?1"
+                       " AND parent = (SELECT parent FROM main.files WHERE rowid = ?1) LIMIT 1",
+};
+
+/* Those of sb_row_entry or of sb_row_name; the layout without versions lacks some. */
+static const char *columns_of(enum sb_statement which, bool dirs, bool old)
+{
+    if (which == SB_FILE_NAMES || which == SB_DIR_NAMES)
+        return "path, rowid";
+    if (which == SB_FILE_MODES || which == SB_DIR_MODES)
+        return old ? "path, rowid, NULL" : "path, rowid, mode";
+    if (dirs)
+        return old ? "path, 0, 0, total_file_count, total_size, NULL, NULL, NULL, NULL"
+                   : "path, num_subdirs, num_files, num_files_tree, size_tree, mode, uid, gid,"
+                     " mtime_ns";
+    if (old)
+        return "path, shard, offset, size, NULL, NULL, NULL, NULL, NULL";
+    return which == SB_EXTENT_SAME || which == SB_EXTENT_GREATER
+               ? "path, shard, offset, size, crc32c, NULL, NULL, NULL, NULL"
+               : "path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns";
+}
+
+static enum sb_code prepare(const struct sb_archive *archive, enum sb_statement which,
+                            sqlite3_stmt **out)
+{
+    const struct sb_layout *layout = &archive->layout;
+    bool old = layout->schema == SB_SCHEMA_OLD;
+    /* Of files and of directories in turn. */
+    bool by_path = which >= SB_FILE_ONE && which <= SB_DIR_ODD;
+    bool dirs = by_path && (which - SB_FILE_ONE) % 2;
+    const char *index = by_path ? layout->files_by_path.data : layout->files_by_address.data;
+    const char *table = "files";
+
+    if (dirs) {
+        index = layout->dirs_by_path.data;
+        table = old ? "directories" : "dirs";
+    }
+    if (which == SB_FILE_ENDS || which == SB_DIR_ENDS)
+        return sb_database_prepare_format(
+            archive->db, out,
+            "SELECT coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+            " ORDER BY path LIMIT 1), 'text') = 'text'"
+            " AND coalesce((SELECT typeof(path) FROM main.%s INDEXED BY \"%w\""
+            " ORDER BY path DESC LIMIT 1), 'text') = 'text'",
+            table, index, table, index);
+    if (which == SB_ADDRESS_ENDS)
+        return sb_database_prepare_format(
+            archive->db, out,
+            "SELECT coalesce((SELECT typeof(shard) FROM main.files INDEXED BY \"%w\""
+            " ORDER BY shard LIMIT 1), '') != 'null'",
+            index);
+    return sb_database_prepare_format(archive->db, out, formats[which],
+                                      columns_of(which, dirs, old), table, index);
+}
+
+enum sb_code sb_archive_statement(struct sb_archive *archive, enum sb_statement which,
+                                  sqlite3_stmt **out)
+{
+    *out = NULL;
+    if (!archive->statements[which])
+        TRY(prepare(archive, which, &archive->statements[which]));
+    *out = archive->statements[which];
+    return SB_OK;
+}
+
+int sb_bind_range(sqlite3_stmt *statement, const struct sb_buf *low, const struct sb_buf *high)
+{
+    int rc;
+
+    rc = sqlite3_bind_text(statement, 1, low->data ? low->data : "", (int)low->size, SQLITE_STATIC);
+    if (rc)
+        return rc;
+    if (high->size > 0)
+        return sqlite3_bind_text(statement, 2, high->data, (int)high->size, SQLITE_STATIC);
+    /* Every text sorts before every blob: an empty blob is the end of all texts. */
+    return sqlite3_bind_zeroblob(statement, 2, 0);
+}
+
+/*
+ * Read transactions. Without locks another process may write during one, and the rows may then be
+ * of two states. The end of the transaction detects that, by the change counter, which the first
+ * page has, and by the journal, which exists before any other page is written.
+ */
+static enum sb_code run(struct sb_archive *archive, enum sb_statement which)
+{
+    sqlite3_stmt *statement;
+
+    TRY(sb_archive_statement(archive, which, &statement));
+    return sb_database_step(statement);
+}
+
+enum sb_code sb_archive_begin(struct sb_archive *archive)
+{
+    if (archive->kept) {
+        archive->kept = false;
+        return SB_OK;
+    }
+    if (archive->transactions == 0 && archive->unlocked)
+        archive->begun_at = sb_archive_generation(archive);
+    if (archive->transactions == 0)
+        TRY(run(archive, SB_BEGIN));
+    if (archive->transactions++ == 0)
+        archive->noticed = false;
+    return SB_OK;
+}
+
+static bool was_written_meanwhile(const struct sb_archive *archive)
+{
+    return sb_archive_generation(archive) != archive->begun_at ||
+           sb_journal_is_pending(archive->index_path);
+}
+
+enum sb_code sb_archive_end(struct sb_archive *archive, enum sb_code code)
+{
+    if (archive->transactions == 0 || --archive->transactions > 0)
+        return code;
+    archive->noticed = false;
+    if (IGNORED(run(archive, SB_COMMIT)))
+        sqlite3_exec(archive->db, "ROLLBACK", NULL, NULL, NULL);
+    if (!archive->unlocked || !was_written_meanwhile(archive))
+        return code;
+    return sb_fail(SB_CHANGED,
+                   "%s: was changed by another process while it was read, and locks, which would "
+                   "have kept the two apart, do not work here; run again",
+                   sb_archive_path(archive));
+}
 
 #define BATCH_ROWS_FIRST 16
 #define BATCH_ROWS_MOST  1024
@@ -222,9 +381,8 @@ enum sb_code sb_rows_add(struct sb_rows *batch, const struct sb_entry *entry, bo
     row->text = batch->text.size;
     row->implied = implied;
     /* Each path is followed by a NUL of its own. */
-    if (sb_buf_add(&batch->text, entry->path, entry->path_size) ||
-        sb_buf_add_char(&batch->text, '\0'))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&batch->text, entry->path, entry->path_size));
+    TRY(sb_buf_add_char(&batch->text, '\0'));
     batch->count++;
     return SB_OK;
 }

@@ -2,13 +2,165 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "core/array.h"
+#include "core/crc32c.h"
 
+#include <ctype.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+struct token {
+    const char *text;
+    size_t size;
+    bool word; /* a bare word or number: case does not count */
+};
+
+static bool is_word_byte(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static const char *skip_blank(const char *at)
+{
+    const char *end;
+
+    for (;;) {
+        if (*at && strchr(" \t\n\f\r", *at)) {
+            at++;
+        } else if (at[0] == '-' && at[1] == '-') {
+            at += strcspn(at, "\n");
+        } else if (at[0] == '/' && at[1] == '*') {
+            end = strstr(at + 2, "*/");
+            at = end ? end + 2 : at + strlen(at);
+        } else {
+            return at;
+        }
+    }
+}
+
+/* at is the opening quote; a doubled quote is an escaped one. */
+static const char *skip_quoted(const char *at)
+{
+    char quote = *at == '[' ? ']' : *at;
+
+    for (at++; *at; at++) {
+        if (*at != quote)
+            continue;
+        if (quote == ']' || at[1] != quote)
+            return at + 1;
+        at++;
+    }
+    return at;
+}
+
+/* The token at or after *at, which moves past it; false at the end. */
+static bool next_token(const char **at, struct token *out)
+{
+    const char *start = skip_blank(*at), *end = start;
+
+    out->word = is_word_byte(*start);
+    if (out->word) {
+        while (is_word_byte(*end))
+            end++;
+    } else if (*start && strchr("'\"`[", *start)) {
+        end = skip_quoted(start);
+    } else if (*start) {
+        end++;
+    }
+    out->text = start;
+    out->size = (size_t)(end - start);
+    *at = end;
+    return out->size > 0;
+}
+
+static bool token_is(const struct token *token, const char *word)
+{
+    return token->size == strlen(word) && strncasecmp(token->text, word, token->size) == 0;
+}
+
+static bool same_token(const struct token *a, const struct token *b)
+{
+    if (a->size != b->size || a->word != b->word)
+        return false;
+    if (a->word)
+        return strncasecmp(a->text, b->text, a->size) == 0;
+    return memcmp(a->text, b->text, a->size) == 0;
+}
+
+bool sb_sql_has_word(const char *sql, const char *word)
+{
+    struct token token;
+
+    while (next_token(&sql, &token)) {
+        if (token.word && token_is(&token, word))
+            return true;
+    }
+    return false;
+}
+
+bool sb_sql_begins(const char *sql, const char *words)
+{
+    struct token token, wanted;
+
+    while (next_token(&words, &wanted)) {
+        if (!next_token(&sql, &token) || !same_token(&token, &wanted))
+            return false;
+    }
+    return true;
+}
+
+/* Moves past the parenthesis that opens the expression of `parent`. */
+static bool find_parent(const char **at)
+{
+    struct token token;
+    bool named = false, computed = false;
+
+    while (next_token(at, &token)) {
+        if (computed)
+            return token_is(&token, "(");
+        computed = named && token_is(&token, "as");
+        named = named || token_is(&token, "parent");
+    }
+    return false;
+}
+
+bool sb_sql_same_parent(const char *a, const char *b)
+{
+    struct token left, right;
+    int depth = 1;
+
+    if (!find_parent(&a) || !find_parent(&b))
+        return false;
+    while (depth > 0) {
+        if (!next_token(&a, &left) || !next_token(&b, &right) || !same_token(&left, &right))
+            return false;
+        if (token_is(&left, "("))
+            depth++;
+        else if (token_is(&left, ")"))
+            depth--;
+    }
+    return true;
+}
+
+uint32_t sb_sql_fingerprint(const char *sql)
+{
+    struct token token;
+    uint32_t crc = 0;
+    size_t i;
+    char c;
+
+    while (next_token(&sql, &token)) {
+        for (i = 0; i < token.size; i++) {
+            c = token.word ? (char)tolower((unsigned char)token.text[i]) : token.text[i];
+            crc = sb_crc32c(crc, &c, 1);
+        }
+        crc = sb_crc32c(crc, "", 1);
+    }
+    return crc;
+}
 
 /* The objects found in the schema so far. */
 struct vetting {
@@ -42,7 +194,7 @@ static const char *text_of(sqlite3_stmt *statement, int column)
 
 /*
  * Triggers that Barecat has written, by their tokens: those of 0.3.1, and those of 0.2.7 that
- * differ. Ours are compared with ddl.h.
+ * differ. Ours are compared with ddl.c.
  */
 static const struct known_trigger {
     const char *name;
@@ -101,13 +253,13 @@ static enum sb_code vet_trigger(const struct vetting *vetting, const char *name,
 /* A column's default must be a constant: an expression in parentheses would run at each insert. */
 static bool has_computed_default(const char *sql)
 {
-    struct sb_token token;
+    struct token token;
     bool after_default = false;
 
-    while (sb_next_token(&sql, &token)) {
-        if (after_default && sb_token_is(&token, "("))
+    while (next_token(&sql, &token)) {
+        if (after_default && token_is(&token, "("))
             return true;
-        after_default = token.word && sb_token_is(&token, "default");
+        after_default = token.word && token_is(&token, "default");
     }
     return false;
 }
@@ -300,9 +452,7 @@ static enum sb_code read_key(const struct vetting *vetting, const char *name, st
 
 static enum sb_code remember(struct sb_buf *place, const char *name)
 {
-    if (place->size == 0 && sb_buf_add_text(place, name))
-        return sb_fail_memory();
-    return SB_OK;
+    return place->size == 0 ? sb_buf_add_text(place, name) : SB_OK;
 }
 
 static enum sb_code take_index(const struct vetting *vetting, const char *name, bool unique,

@@ -1,5 +1,5 @@
 /*
- * Is an SQLite file an archive that may be read, or written?
+ * The schema of an archive, and whether an SQLite file is an archive that may be read, or written.
  *
  * sqlite_schema is checked against an allow-list before any table is queried: the tables, indexes
  * and triggers of the known layouts, SQLite's own statistics, and plain indexes that a user added.
@@ -8,11 +8,12 @@
 #define SB_ARCHIVE_SCHEMA_H
 
 #include "archive/archive.h"
-#include "archive/sqltext.h"
 #include "core/buf.h"
 #include "core/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct sqlite3;
 
@@ -40,5 +41,58 @@ void sb_layout_release(struct sb_layout *layout);
 /* The same for callers that need only the version. */
 enum sb_code sb_schema_vet(struct sqlite3 *db, enum sb_schema *schema, int *major, int *minor,
                            bool for_writing) SB_CHECKED;
+
+/*
+ * SQL text, in just enough detail to recognise known text: comments and white space are dropped;
+ * words are compared without regard to case; each other character is a token of its own. Pure
+ * functions, thread-safe.
+ *
+ * Does the SQL contain this as a bare word, outside strings, quoted names and comments?
+ */
+bool sb_sql_has_word(const char *sql, const char *word);
+
+/* Does it begin with these words, given in one string with single spaces? */
+bool sb_sql_begins(const char *sql, const char *words);
+
+/*
+ * Whether the SQL of two tables computes `parent` by the same expression: the tokens within the
+ * parentheses after the first AS that follows the word parent. False where one of them has none.
+ */
+bool sb_sql_same_parent(const char *a, const char *b);
+
+/*
+ * CRC32C over the tokens. It distinguishes texts that differ by accident, but does not resist
+ * somebody who constructs two texts to match.
+ */
+uint32_t sb_sql_fingerprint(const char *sql);
+
+/*
+ * ddl.c: the tables, indexes and triggers of schema 0.3, as SQL. Their names, columns and effects
+ * are the contract with Barecat (shardbox-archive(5)); any SQLite client must see exactly these.
+ */
+#define SB_SCHEMA_MAJOR 0
+#define SB_SCHEMA_MINOR 3
+
+/* Tables files, dirs and config, with the rows of config; no root row in dirs. */
+extern const char sb_ddl_tables[];
+
+struct sb_ddl_object {
+    const char *name;
+    const char *sql; /* one CREATE statement */
+};
+
+/* Each ends with a row of NULLs. */
+extern const struct sb_ddl_object sb_ddl_indexes[];
+extern const struct sb_ddl_object sb_ddl_triggers[];
+
+/*
+ * Registers SQLite's rtrim() and replace(), fast for the set of bytes in a path, on this
+ * connection, for its lifetime.
+ *
+ * The schema computes `parent` with them at every insert and again for the parent's index, and the
+ * built-in ones take more than half of the time of a bulk load. These return the same results for
+ * every input, including broken UTF-8; a unit test compares them with the built-in ones.
+ */
+enum sb_code sb_register_parent_functions(struct sqlite3 *db) SB_CHECKED;
 
 #endif

@@ -108,13 +108,11 @@ static enum sb_code add_literal(struct sb_select *select, const struct argument 
     const struct sb_buf *name = &argument->name;
     struct span *below;
 
-    if (add_span(select, SPAN_NAME, name->data, name->size, false))
-        return SB_NOMEM;
+    TRY(add_span(select, SPAN_NAME, name->data, name->size, false));
     if (select->reach == SB_REACH_ITSELF)
         return SB_OK;
     below = &select->spans[select->span_count];
-    if (add_span(select, range_below(select), name->data, name->size, false))
-        return SB_NOMEM;
+    TRY(add_span(select, range_below(select), name->data, name->size, false));
     return sb_buf_add_char(&below->text, '/');
 }
 
@@ -199,18 +197,17 @@ static enum sb_code look_up(struct sb_select *select, struct argument *argument)
     if (!code) {
         argument->matched = true;
         select->literals[select->literal_count++] = argument;
-        code = add_literal(select, argument);
-    } else if (sb_is_glob(name->data)) {
+        return add_literal(select, argument);
+    }
+    if (sb_is_glob(name->data)) {
         argument->pattern = true;
         select->patterns[select->pattern_count++] = argument;
-        code = add_pattern(select, argument);
-    } else {
-        /* sb_select_takes may still be called with it, for names from elsewhere. */
-        select->literals[select->literal_count++] = argument;
-        select->absent = true;
-        code = SB_OK;
+        return add_pattern(select, argument);
     }
-    return code ? sb_fail_memory() : SB_OK;
+    /* sb_select_takes may still be called with it, for names from elsewhere. */
+    select->literals[select->literal_count++] = argument;
+    select->absent = true;
+    return SB_OK;
 }
 
 static enum sb_code take_arguments(struct sb_select *select, char *const *args, size_t count)
@@ -227,9 +224,8 @@ static enum sb_code take_arguments(struct sb_select *select, char *const *args, 
         if (!*args[i])
             continue;
         select->arguments[i].only_dirs = args[i][strlen(args[i]) - 1] == '/';
-        if (sb_name_normalize(args[i], &select->arguments[i].name, &stripped))
-            code = sb_fail_memory();
-        else
+        code = sb_name_normalize(args[i], &select->arguments[i].name, &stripped);
+        if (!code)
             code = look_up(select, &select->arguments[i]);
     }
     return sb_archive_end(select->archive, code);
@@ -244,20 +240,16 @@ static enum sb_code select_everything(struct sb_select *select)
     for (size_t i = 0; i < select->span_count; i++)
         sb_buf_release(&select->spans[i].text);
     select->span_count = 0;
-    if (add_span(select, alone ? range_below(select) : SPAN_PREFIX, "", 0,
-                 select->pattern_count > 0))
-        return sb_fail_memory();
-    return SB_OK;
+    return add_span(select, alone ? range_below(select) : SPAN_PREFIX, "", 0,
+                    select->pattern_count > 0);
 }
 
 static enum sb_code fill(struct sb_select *select, char *const *args, size_t count)
 {
-    select->arguments = calloc(count + 1, sizeof(*select->arguments));
-    select->literals = calloc(count + 1, sizeof(struct argument *));
-    select->patterns = calloc(count + 1, sizeof(struct argument *));
-    select->spans = calloc(2 * count + 1, sizeof(*select->spans));
-    if (!select->arguments || !select->literals || !select->patterns || !select->spans)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&select->arguments, count + 1));
+    TRY(SB_NEW_ARRAY(&select->literals, count + 1));
+    TRY(SB_NEW_ARRAY(&select->patterns, count + 1));
+    TRY(SB_NEW_ARRAY(&select->spans, 2 * count + 1));
     select->argument_count = count;
     TRY(take_arguments(select, args, count));
     qsort(select->literals, select->literal_count, sizeof(struct argument *), compare_literals);
@@ -270,11 +262,10 @@ static enum sb_code fill(struct sb_select *select, char *const *args, size_t cou
 enum sb_code sb_select_new(struct sb_select **out, struct sb_archive *archive, char *const *args,
                            size_t count, enum sb_reach reach)
 {
-    CLEANUP(sb_select_freep) struct sb_select *select = calloc(1, sizeof(*select));
+    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
 
     *out = NULL;
-    if (!select)
-        return sb_fail_memory();
+    TRY(SB_NEW(&select));
     select->archive = archive;
     select->reach = reach;
     TRY(fill(select, args, count));
@@ -366,8 +357,8 @@ static enum sb_code open_span(struct sb_select *select, const struct span *span)
     query.columns = select->columns;
     if (span->kind == SPAN_CHILDREN) {
         query.shallow = true;
-        if (span->text.size && sb_buf_set(&under, span->text.data, span->text.size - 1))
-            return sb_fail_memory();
+        if (span->text.size)
+            TRY(sb_buf_set(&under, span->text.data, span->text.size - 1));
         query.under = under.data;
     } else if (span->text.size) {
         query.prefix = span->text.data;

@@ -1,7 +1,6 @@
 #include "archive/shards.h"
 
 #include "archive/archive.h"
-#include "archive/bytes.h"
 #include "archive/database.h"
 #include "archive/reader.h"
 #include "core/context.h"
@@ -40,13 +39,9 @@ struct sb_places {
 
 enum sb_code sb_places_new(struct sb_places **out)
 {
-    struct sb_places *places = calloc(1, sizeof(*places));
-
-    *out = places;
-    if (!places)
-        return sb_fail_memory();
-    places->holders = 1;
-    pthread_mutex_init(&places->lock, NULL);
+    TRY(SB_NEW(out));
+    (*out)->holders = 1;
+    pthread_mutex_init(&(*out)->lock, NULL);
     return SB_OK;
 }
 
@@ -129,25 +124,24 @@ static char *absolute(const char *path)
     return whole;
 }
 
-static struct sb_shards *new_shards(void)
+static enum sb_code new_shards(struct sb_shards **out)
 {
-    struct sb_shards *shards = calloc(1, sizeof(*shards));
+    struct sb_shards *shards;
 
-    if (!shards)
-        return NULL;
+    TRY(SB_NEW(&shards));
     sb_open_files_begin(&shards->files, SB_OPEN_FILES_FEW);
     for (size_t i = 0; i < OPENINGS; i++)
         pthread_mutex_init(&shards->opening[i], NULL);
-    return shards;
+    *out = shards;
+    return SB_OK;
 }
 
 enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive)
 {
-    CLEANUP(sb_shards_freep) struct sb_shards *shards = new_shards();
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
 
     *out = NULL;
-    if (!shards)
-        return sb_fail_memory();
+    TRY(new_shards(&shards));
     shards->bytes = archive->bytes;
     if (!shards->bytes) {
         /*
@@ -165,11 +159,10 @@ enum sb_code sb_shards_open(struct sb_shards **out, struct sb_archive *archive)
 
 enum sb_code sb_shards_open_at(struct sb_shards **out, const char *base)
 {
-    CLEANUP(sb_shards_freep) struct sb_shards *shards = new_shards();
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
 
     *out = NULL;
-    if (!shards)
-        return sb_fail_memory();
+    TRY(new_shards(&shards));
     TRY(add_base(shards, absolute(base)));
     *out = TAKE(shards);
     return SB_OK;

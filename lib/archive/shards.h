@@ -10,6 +10,8 @@
 #ifndef SB_ARCHIVE_SHARDS_H
 #define SB_ARCHIVE_SHARDS_H
 
+#include "archive/shards.h"
+
 #include "archive/own/own_names.h"
 #include "core/buf.h"
 #include "core/error.h"
@@ -20,6 +22,7 @@
 #include <sys/stat.h>
 
 struct sb_archive;
+struct sb_bytes;
 struct sb_shards;
 
 /* SB_LOCKED for the path of a shard that its writer has not yet renamed to its final name. */
@@ -54,7 +57,7 @@ void sb_shards_reopen(struct sb_shards *shards, uint32_t shard);
 
 /*
  * Are offsets in this shard positions in a file? True for an archive's own shards; for an adopted
- * archive see bytes.h.
+ * archive see below.
  */
 bool sb_shards_hold(const struct sb_shards *shards, uint32_t shard);
 
@@ -71,5 +74,32 @@ enum sb_code sb_shards_path(struct sb_shards *shards, uint32_t shard,
 enum sb_code sb_shards_stream(struct sb_shards *shards, uint32_t shard, int64_t offset,
                               int64_t size, const uint32_t *crc32c, sb_each_block *each,
                               void *context) SB_CHECKED;
+
+/*
+ * The bytes of an archive whose index was made over something else than shard files: a tar, a zip
+ * (store/catalog.h).
+ *
+ * Rows refer to them by shard and offset, as always. Shard 0 is the other file, with its offsets.
+ * Content that is not a plain range of that file (compressed, or in pieces) has the number
+ * SB_SHARD_APART, and an offset with a meaning only here.
+ */
+
+#define SB_SHARD_APART SB_SHARD_MAX
+
+/* As the functions of the same names above; all but free may be called from any thread. */
+struct sb_bytes_ops {
+    void (*free)(struct sb_bytes *bytes);
+    enum sb_code (*read)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, void *data,
+                         size_t size);
+    enum sb_code (*stream)(struct sb_bytes *bytes, uint32_t shard, int64_t offset, int64_t size,
+                           sb_each_block *each, void *context);
+    enum sb_code (*stat)(struct sb_bytes *bytes, uint32_t shard, struct stat *out);
+    enum sb_code (*path)(struct sb_bytes *bytes, uint32_t shard, struct sb_buf *out);
+};
+
+/* The first member of each implementation. */
+struct sb_bytes {
+    const struct sb_bytes_ops *ops;
+};
 
 #endif

@@ -29,8 +29,7 @@ void sb_stream_release(struct sb_stream *stream)
 static enum sb_code go_past(struct sb_stream *stream, const char *path, size_t size)
 {
     TRY(sb_buf_set(&stream->low, path, size));
-    TRY(sb_buf_add_char(&stream->low, '\0'));
-    return SB_OK;
+    return sb_buf_add_char(&stream->low, '\0');
 }
 
 static enum sb_code fail_order(const struct sb_stream *stream)
@@ -191,34 +190,24 @@ static enum sb_code take_child(struct sb_stream *stream, sqlite3_stmt *statement
     return go_past(stream, entry->path, entry->path_size);
 }
 
-static enum sb_code look_below(struct sb_stream *stream, const struct sb_buf *child)
-{
-    CLEANUP(sb_buf_release) struct sb_buf low = {0};
-    CLEANUP(sb_buf_release) struct sb_buf high = {0};
-    bool there = false;
-
-    TRY(sb_buf_set(&low, child->data, child->size));
-    TRY(sb_buf_add_char(&low, '/'));
-    TRY(sb_buf_set(&high, child->data, child->size));
-    TRY(sb_buf_add_char(&high, '/' + 1));
-    TRY(sb_range_has_rows(stream->archive, stream->is_dir ? SB_DIR_NAMES : SB_FILE_NAMES, &low,
-                          &high, &there));
-    return there ? add_implied(stream, child->data, child->size) : SB_OK;
-}
-
 /* Directories that come after the scan's position, but before it in order of name. */
 static enum sb_code add_overtaken(struct sb_stream *stream)
 {
     const char *name = stream->position.data;
     size_t size = stream->position.size;
     CLEANUP(sb_buf_release) struct sb_buf child = {0};
+    enum sb_code code;
 
     for (size_t i = 1; i <= size; i++) {
         if ((i < size && (unsigned char)name[i] >= '/') || was_delivered(stream, name, i))
             continue;
         TRY(sb_buf_set(&child, stream->prefix.data, stream->prefix.size));
         TRY(sb_buf_add(&child, name, i));
-        TRY(look_below(stream, &child));
+        code = sb_first_row_below(stream->archive, stream->is_dir, child.data, child.size, NULL);
+        if (!code)
+            code = add_implied(stream, child.data, child.size);
+        if (code && code != SB_NOENT)
+            return code;
     }
     return SB_OK;
 }
@@ -272,9 +261,8 @@ static enum sb_code remember_delivered(struct sb_stream *stream)
     if (!last)
         return SB_OK;
     stream->any_delivered = true;
-    TRY(sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
-                   last->entry.path_size - stream->prefix.size));
-    return SB_OK;
+    return sb_buf_set(&stream->delivered, sb_row_path(batch, last) + stream->prefix.size,
+                      last->entry.path_size - stream->prefix.size);
 }
 
 enum sb_code sb_stream_fill_children(struct sb_stream *stream)

@@ -380,7 +380,7 @@ static enum sb_code settle_conflicts(struct catalog *catalog)
 static enum sb_code finish_tables(struct catalog *catalog)
 {
     TRY(index_files(catalog));
-    TRY(sb_tally_apply(catalog->tally, catalog->db, true));
+    TRY(sb_tally_apply(catalog->tally, catalog->db, true, NULL));
     TRY(sb_database_run(catalog->db, "CREATE UNIQUE INDEX " SB_ADOPTED_DIRS " ON dirs (path)"));
     TRY(settle_conflicts(catalog));
     return sb_database_run(catalog->db, "COMMIT");

@@ -5,7 +5,7 @@
  * Members that are located are read from where they lie; others that have loaders (members of a
  * zip) are read by the loaders. A container that can only be read in sequence (a pipe, a compressed
  * tar) has names, metadata, targets of links and, if requested, checksums; reading other bytes of
- * it is SB_INVALID. archive/bytes.h defines shards and offsets.
+ * it is SB_INVALID. archive/shards.h defines shards and offsets.
  *
  * If several members have the same name, the last one counts. If a name belongs to a directory and
  * to a file, the file is left out: SB_PROBLEM ("conflict"). A hard link has the bytes of the last

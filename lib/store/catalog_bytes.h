@@ -1,5 +1,5 @@
 /*
- * Reads the bytes of a catalog's rows (archive/bytes.h). Only for catalog.c.
+ * Reads the bytes of a catalog's rows (archive/shards.h). Only for catalog.c.
  *
  * Members that lie in the container's file are read from there. Each other member gets an extent of
  * the shard SB_SHARD_APART: a temporary table maps it to a member of the loaders, or to kept bytes.
@@ -8,7 +8,7 @@
 #ifndef SB_STORE_CATALOG_BYTES_H
 #define SB_STORE_CATALOG_BYTES_H
 
-#include "archive/bytes.h"
+#include "archive/shards.h"
 #include "store/source.h"
 
 struct sb_catalog_bytes;

@@ -88,7 +88,7 @@ static enum sb_code begin_reading(struct sb_input *input)
     if (input->file) {
         /* Not sb_file_read_at: the file may be an index, which --bwlimit does not count. */
         got = pread(input->file->fd, input->first, sizeof(input->first), 0);
-        /* Once more, as SQLite does it (index_io.h). */
+        /* Once more, as SQLite does it (index_file.h). */
         if (got < 0 && errno == EIO)
             got = pread(input->file->fd, input->first, sizeof(input->first), 0);
         if (got < 0)

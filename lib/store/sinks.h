@@ -78,20 +78,8 @@ struct sb_archive_sink_options {
 enum sb_code sb_sink_open_archive(struct sb_sink **out,
                                   const struct sb_archive_sink_options *options) SB_CHECKED;
 
-/* Between the transfer and the commit, with `unmet`: sb_unmet_remove. */
-enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts) SB_CHECKED;
-
-/* As sb_writer_set_progress, for the next commit. Not in a dry run. */
-void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress);
-
-/* As sb_writer_change_counter. */
-uint32_t sb_sink_change_counter(const struct sb_sink *sink);
-
-/* As sb_writer_address, between two transfers. */
-struct sb_address sb_sink_address(const struct sb_sink *sink);
-
-/* How many shards the existing archive has: it owns just those. */
-uint32_t sb_sink_shards(const struct sb_sink *sink);
+/* Its writer, to be used between two transfers, or before the commit; NULL: a dry run. */
+struct sb_writer *sb_sink_writer(struct sb_sink *sink);
 
 /*
  * tree/sink.c: a directory. Files appear one by one, each complete; the commit sets the metadata of
@@ -204,9 +192,9 @@ enum sb_code sb_sink_open_cache(struct sb_sink **out,
                                 const struct sb_cache_sink_options *options) SB_CHECKED;
 
 /*
- * sink_index.c: an archive whose shards are other files: makes only its index, and a symbolic link
- * for each shard. Takes only members that are `located`, or have no bytes; others are SB_INVALID,
- * and the text says which member, why, and what to do.
+ * archive/index_rows.c: an archive whose shards are other files: makes only its index, and a
+ * symbolic link for each shard. Takes only members that are `located`, or have no bytes; others are
+ * SB_INVALID, and the text says which member, why, and what to do.
  */
 struct sb_index_sink_options {
     struct sb_writer_options writer;

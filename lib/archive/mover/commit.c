@@ -1,9 +1,9 @@
 /*
- * The commits of a mover: moves, and shards that are made or removed.
+ * The shards that a mover writes to, and its commits: moves, and shards that are shortened, made or
+ * removed.
  */
-#include "archive/mover/private.h"
-
 #include "archive/database.h"
+#include "archive/mover/private.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
 #include "archive/parity/note.h"
@@ -15,10 +15,63 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static enum sb_code open_target(struct sb_mover *mover, uint32_t shard, struct sb_file **out)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (mover->options.follow ? 0 : O_NOFOLLOW);
+    const struct mover_shard *known = &mover->shards[shard];
+    CLEANUP(sb_file_freep) struct sb_file *file = NULL;
+    CLEANUP(sb_freep) char *path = NULL;
+    int fd;
+
+    TRY(sb_mover_may_write(mover, shard));
+    TRY(sb_mover_shard_path(mover, shard, &path));
+    fd = open(path, flags);
+    if (fd < 0)
+        return sb_fail_errno(errno, "%s", path);
+    TRY(sb_file_take(&file, fd, path));
+    if (!S_ISREG(file->st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: a shard must be a regular file", path);
+    if (file->st.st_dev != known->device || file->st.st_ino != known->inode)
+        return sb_fail(SB_LOCKED, "%s: was replaced by another file meanwhile", path);
+    *out = TAKE(file);
+    return SB_OK;
+}
+
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, struct sb_file **out)
+{
+    *out = sb_open_files_find(&mover->targets, shard, 0);
+    if (*out)
+        return SB_OK;
+    TRY(open_target(mover, shard, out));
+    sb_open_files_keep(&mover->targets, shard, 0, *out);
+    return SB_OK;
+}
+
+void sb_mover_close_targets(struct sb_mover *mover)
+{
+    sb_open_files_end(&mover->targets);
+    sb_open_files_begin(&mover->targets, TARGETS_MOST);
+}
+
+/* Syncs every shard that was written to. */
+static enum sb_code sync_targets(struct sb_mover *mover)
+{
+    for (uint32_t i = 0; i < mover->shard_count; i++) {
+        CLEANUP(sb_file_freep) struct sb_file *target = NULL;
+
+        if (!mover->shards[i].dirty)
+            continue;
+        TRY(sb_mover_target(mover, i, &target));
+        TRY(sb_fsync(target->fd, target->name));
+    }
+    return SB_OK;
+}
 
 /* A range of bytes that moves of the queue fill. */
 struct range {
@@ -34,14 +87,12 @@ enum sb_code sb_mover_move(struct sb_mover *mover, const struct sb_mover_file *f
     return SB_OK;
 }
 
-/* The ranges that the queue fills, in its order; *count of them. The caller frees it. */
-static struct range *find_ranges(const struct sb_mover *mover, size_t *count)
+/* The ranges that the queue fills, in its order; *count of them. There is space for all. */
+static void find_ranges(const struct sb_mover *mover, struct range *ranges, size_t *count)
 {
-    struct range *ranges = calloc(mover->queued, sizeof(*ranges)), *last = ranges;
+    struct range *last = ranges;
 
     *count = 0;
-    if (!ranges)
-        return NULL;
     for (size_t i = 0; i < mover->queued; i++) {
         const struct move *move = &mover->queue[i];
 
@@ -53,7 +104,6 @@ static struct range *find_ranges(const struct sb_mover *mover, size_t *count)
         }
         last->end = move->offset + move->from.size;
     }
-    return ranges;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -68,12 +118,12 @@ static int compare_ranges(const void *a, const void *b)
 /* A mistake in a caller's plan must not cost data. */
 static enum sb_code refuse_taken(struct sb_mover *mover)
 {
-    size_t count;
-    CLEANUP(sb_freep) struct range *ranges = find_ranges(mover, &count);
+    CLEANUP(sb_freep) struct range *ranges = NULL;
     int64_t end = 0;
+    size_t count;
 
-    if (!ranges)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&ranges, mover->queued));
+    find_ranges(mover, ranges, &count);
     qsort(ranges, count, sizeof(*ranges), compare_ranges);
     for (size_t i = 0; i < count; i++) {
         TRY(sb_mover_end_before(mover, ranges[i].shard, ranges[i].end, &end));
@@ -165,7 +215,7 @@ enum sb_code sb_mover_commit(struct sb_mover *mover)
     stopped = mover->stop < mover->queued;
     mover->queued = mover->stop;
     TRY(code);
-    TRY(sb_mover_sync(mover));
+    TRY(sync_targets(mover));
     TRY(sb_exclude_readers(mover->db, mover->hold.file));
     TRY(update_rows(mover));
     /* The records of linked files no longer hold. */
@@ -184,6 +234,95 @@ enum sb_code sb_mover_commit(struct sb_mover *mover)
                    mover->hold.path);
 }
 
+/* Is it not a regular file of one name? Then its bytes may belong to others. */
+static bool is_shared(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1;
+}
+
+enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path, struct stat *file)
+{
+    CLEANUP(sb_freep) char *made = sb_shard_name(hold->note.path, 0);
+    int fd = -1;
+
+    if (!made)
+        return sb_error()->code;
+    TRY(sb_note_confirm(&hold->note));
+    TRY(sb_hold_make_file(made, &fd));
+    if (fstat(fd, file) || close(fd))
+        return sb_fail_errno(errno, "%s", made);
+    TRY(sb_protect_drop(path));
+    return sb_rename(made, path);
+}
+
+/* Puts an empty file in place of a link, whose target is unchanged. */
+static enum sb_code replace_by_empty(struct sb_mover *mover, uint32_t shard, const char *path)
+{
+    struct stat file = {0};
+
+    TRY(sb_mover_put_empty(&mover->hold, path, &file));
+    TRY(sb_sync_directory_of(path));
+    mover->shards[shard].device = file.st_dev;
+    mover->shards[shard].inode = file.st_ino;
+    sb_mover_close_targets(mover);
+    return sb_mover_reopen_shards(mover);
+}
+
+/* The record of a linked file will no longer hold. */
+static enum sb_code unwatch(struct sb_mover *mover, uint32_t shard)
+{
+    struct sb_linked linked;
+
+    TRY(sb_linked_get(mover->db, shard, &linked));
+    if (!linked.watched)
+        return SB_OK;
+    TRY(sb_exclude_readers(mover->db, mover->hold.file));
+    TRY(sb_linked_unwatch(mover->db, shard));
+    return sb_mover_commit_index(mover);
+}
+
+static enum sb_code cut(struct sb_mover *mover, uint32_t shard, int64_t size, const char *path)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
+    CLEANUP(sb_file_freep) struct sb_file *target = NULL;
+    struct stat index;
+
+    if (size == 0 && is_shared(path))
+        return replace_by_empty(mover, shard, path);
+    TRY(sb_mover_target(mover, shard, &target));
+    if (ftruncate(target->fd, size))
+        return sb_fail_errno(errno, "%s", path);
+    /*
+     * It gets the time of the index, where it can, so that it is not newer than that, which knows
+     * of all that it has.
+     */
+    if (fstat(mover->hold.fd, &index) == 0) {
+        times[1] = index.st_mtim;
+        (void)!futimens(target->fd, times);
+    }
+    return sb_fsync(target->fd, path);
+}
+
+enum sb_code sb_mover_shorten(struct sb_mover *mover, uint32_t shard, int64_t size)
+{
+    CLEANUP(sb_freep) char *path = NULL;
+    int64_t end;
+
+    TRY(sb_mover_end_before(mover, shard, INT64_MAX, &end));
+    if (mover->queued > 0 || end > size)
+        return sb_fail(SB_INVALID, "%s: shard %05u has files after byte %lld", mover->hold.path,
+                       shard, (long long)size);
+    if (size >= mover->shards[shard].size)
+        return SB_OK;
+    TRY(sb_mover_shard_path(mover, shard, &path));
+    TRY(unwatch(mover, shard));
+    TRY(cut(mover, shard, size, path));
+    mover->shards[shard].size = size;
+    return SB_OK;
+}
+
 /* Records the number of the archive's shards, in a transaction of its own. */
 static enum sb_code commit_count(struct sb_mover *mover, uint32_t count)
 {
@@ -196,11 +335,10 @@ static enum sb_code commit_count(struct sb_mover *mover, uint32_t count)
 /* Users of the first shard may use the others too: its files are moved into them. */
 static enum sb_code find_mode(struct sb_mover *mover, mode_t *mode)
 {
-    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, 0);
+    CLEANUP(sb_freep) char *path = NULL;
     struct stat st;
 
-    if (!path)
-        return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, 0, &path));
     if (stat(path, &st))
         return sb_fail_errno(errno, "%s", path);
     *mode = (st.st_mode & 0777) | S_IRUSR | S_IWUSR;
@@ -230,12 +368,13 @@ static enum sb_code make_empty(struct sb_mover *mover, uint32_t number, mode_t m
 
 static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t mode)
 {
-    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, number);
-    CLEANUP(sb_freep) char *made = path ? sb_shard_name(mover->hold.note.path, 0) : NULL;
+    CLEANUP(sb_freep) char *made = sb_shard_name(mover->hold.note.path, 0);
+    CLEANUP(sb_freep) char *path = NULL;
     struct sb_look look;
 
     if (!made)
         return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, number, &path));
     TRY(make_empty(mover, number, mode, made));
     TRY(sb_look_at(path, &look));
     return sb_is_empty_file(&look) ? sb_rename(made, path) : sb_rename_new(made, path);
@@ -248,11 +387,10 @@ static enum sb_code make_shard(struct sb_mover *mover, uint32_t number, mode_t m
 static enum sb_code remove_shard(struct sb_mover *mover, uint32_t number)
 {
     const struct mover_shard *known = &mover->shards[number];
-    CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, number);
+    CLEANUP(sb_freep) char *path = NULL;
     struct stat st;
 
-    if (!path)
-        return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, number, &path));
     TRY(sb_note_confirm(&mover->hold.note));
     if (lstat(path, &st) == 0 && st.st_dev == known->device && st.st_ino == known->inode &&
         st.st_size == 0) {

@@ -26,7 +26,7 @@
 /* The smallest hole that is worth the block after it, which is written to extend the file. */
 #define HOLE_BYTES ((int64_t)64 << 10)
 
-/* Blocks in flight; see TARGETS_MOST. */
+/* Blocks in flight. */
 #define SLOTS   4
 #define THREADS 2
 
@@ -39,7 +39,7 @@ struct block {
     int64_t at;          /* where the part begins in its file; 0 for whole files */
     int64_t size;
     bool hole; /* a part that is a hole */
-    int fd;    /* of the target */
+    struct sb_file *target;
     char *data;
     uint32_t crc32c; /* of a part */
     bool *damaged;   /* of each file */
@@ -117,7 +117,8 @@ static enum sb_code fill(void *context, void *slot)
     else
         take_files(copying, block);
     mover->shards[first->shard].dirty = true;
-    return sb_mover_target(mover, first->shard, &block->fd);
+    sb_file_free(TAKE(block->target));
+    return sb_mover_target(mover, first->shard, &block->target);
 }
 
 /* Adjacent files are read at once. */
@@ -144,18 +145,9 @@ static enum sb_code read_files(struct sb_mover *mover, struct block *block)
 
 static enum sb_code make_space(struct block *block)
 {
-    bool *grown;
-
     if (!block->data)
-        block->data = malloc((size_t)BLOCK_BYTES);
-    if (block->count > block->capacity) {
-        grown = reallocarray(block->damaged, block->count, sizeof(*grown));
-        if (!grown)
-            return sb_fail_memory();
-        block->damaged = grown;
-        block->capacity = block->count;
-    }
-    return block->data ? SB_OK : sb_fail_memory();
+        TRY(sb_alloc(&block->data, (size_t)BLOCK_BYTES));
+    return sb_grow(&block->damaged, &block->capacity, block->count, sizeof(*block->damaged));
 }
 
 static void check_files(const struct sb_mover *mover, struct block *block)
@@ -182,7 +174,7 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns)
     TRY(make_space(block));
     if (block->hole) {
         block->crc32c = sb_crc32c_zeros(0, block->size);
-        return sb_pwrite_hole(block->fd, offset, block->size, mover->hold.path);
+        return sb_pwrite_hole(block->target->fd, offset, block->size, mover->hold.path);
     }
     if (comes_in_parts(first)) {
         TRY(sb_shards_read(mover->reading, first->from.shard, first->from.offset + block->at,
@@ -192,10 +184,11 @@ static enum sb_code copy(void *context, void *slot, struct sb_pipeline *turns)
         TRY(read_files(mover, block));
         check_files(mover, block);
     }
-    TRY(sb_pwrite_full(block->fd, block->data, (size_t)block->size, offset, mover->hold.path));
+    TRY(sb_pwrite_full(block->target->fd, block->data, (size_t)block->size, offset,
+                       mover->hold.path));
     /* So that the sync before the commit has little left to do. */
     if (block->size >= WRITE_BEHIND_BYTES)
-        sync_file_range(block->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);
+        sync_file_range(block->target->fd, offset, block->size, SYNC_FILE_RANGE_WRITE);
     return SB_OK;
 }
 
@@ -228,10 +221,9 @@ static enum sb_code mend(struct sb_mover *mover, size_t number, int fd)
 
     if (number >= mover->stop)
         return SB_OK;
-    shard = sb_mover_shard_path(mover, move->from.shard);
-    TRY(shard ? sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c, &made,
-                               &right)
-              : sb_error()->code);
+    TRY(sb_mover_shard_path(mover, move->from.shard, &shard));
+    TRY(sb_pieces_make(shard, move->from.offset, move->from.size, move->from.crc32c, &made,
+                       &right));
     if (right)
         TRY(sb_spool_feed_sparse(&made, write_block, &place));
     else
@@ -260,11 +252,11 @@ static enum sb_code drain(void *context, void *slot)
         /* After the last part of a file its checksum can be compared. */
         if (block->at + block->size == file->size && file->has_crc &&
             copying->crc32c != file->crc32c)
-            code = mend(mover, block->first, block->fd);
+            code = mend(mover, block->first, block->target->fd);
     } else {
         for (size_t i = 0; code == SB_OK && i < block->count; i++) {
             if (block->damaged[i])
-                code = mend(mover, block->first + i, block->fd);
+                code = mend(mover, block->first + i, block->target->fd);
         }
     }
     sb_count_up(&mover->moved, block->size);
@@ -294,6 +286,7 @@ enum sb_code sb_mover_copy(struct sb_mover *mover)
 
     code = sb_pipeline_run(&ops, &copying, blocks, sizeof(blocks[0]), SLOTS, choose_threads(mover));
     for (size_t i = 0; i < SLOTS; i++) {
+        sb_file_free(blocks[i].target);
         free(blocks[i].data);
         free(blocks[i].damaged);
     }

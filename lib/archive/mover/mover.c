@@ -1,13 +1,12 @@
-#include "archive/mover/private.h"
-
 #include "archive/database.h"
+#include "archive/mover/private.h"
 #include "archive/own/linked_by.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
-#include "archive/parent.h"
 #include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/array.h"
+#include "core/interrupt.h"
 #include "core/io.h"
 
 #include <errno.h>
@@ -23,11 +22,9 @@
  */
 static enum sb_code sync_index(struct sb_mover *mover)
 {
-    sqlite3_file *handle = NULL;
-    int rc;
+    sqlite3_file *file = sb_database_file(mover->db);
+    int rc = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 
-    sqlite3_file_control(mover->db, "main", SQLITE_FCNTL_FILE_POINTER, &handle);
-    rc = handle->pMethods->xSync(handle, SQLITE_SYNC_NORMAL);
     if (rc != SQLITE_OK)
         return sb_fail(SB_SYSTEM, "%s: %s", mover->hold.file, sqlite3_errstr(rc));
     return sb_sync_directory_of(mover->hold.file);
@@ -105,21 +102,21 @@ static enum sb_code prepare(struct sb_mover *mover)
                                "UPDATE main.files SET shard = ?2, offset = ?3 WHERE rowid = ?1");
 }
 
-char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard)
+enum sb_code sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard, char **out)
 {
-    return sb_shard_name(mover->hold.path, shard);
+    *out = sb_shard_name(mover->hold.path, shard);
+    return *out ? SB_OK : sb_error()->code;
 }
 
 /* Counts the existing shards, from 0 without a gap, with their sizes. */
 static enum sb_code count_shards(struct sb_mover *mover)
 {
     for (; mover->shard_count <= SB_SHARD_MAX; mover->shard_count++) {
-        CLEANUP(sb_freep) char *path = sb_mover_shard_path(mover, mover->shard_count);
+        CLEANUP(sb_freep) char *path = NULL;
         struct mover_shard *grown;
         struct stat st;
 
-        if (!path)
-            return sb_error()->code;
+        TRY(sb_mover_shard_path(mover, mover->shard_count, &path));
         if (stat(path, &st))
             break;
         if (!S_ISREG(st.st_mode))
@@ -152,6 +149,164 @@ static enum sb_code look_at_shards(struct sb_mover *mover)
     return sb_mover_reopen_shards(mover);
 }
 
+/*
+ * Can every file be moved without harm to another? Checked once, before any move.
+ *
+ * Two passes: over the table, for types and ranges; and by the index on addresses, for extents that
+ * overlap. A sum over both shows that the index has the same rows and addresses as the table: a
+ * file that is missing in it would be overwritten.
+ */
+
+/* The state of a pass. */
+struct pass {
+    struct sb_mover *mover;
+    sqlite3_stmt *rows;
+    uint64_t sum; /* over all rows' numbers and addresses, in any order */
+    int64_t count;
+
+    /* By address: the extent that ends last in this shard, and the previous address. */
+    struct sb_mover_file held;
+    bool any;
+    int64_t shard, offset;
+};
+
+/* Spreads the bits of a number over all of it (the finalizer of MurmurHash3). */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+    x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+    return x ^ (x >> 33);
+}
+
+/* Of a row: its number, shard, offset, size and crc32c. */
+static struct sb_mover_file file_of(sqlite3_stmt *row)
+{
+    return (struct sb_mover_file){
+        .row = sqlite3_column_int64(row, 0),
+        .shard = (uint32_t)sqlite3_column_int64(row, 1),
+        .offset = sqlite3_column_int64(row, 2),
+        .size = sqlite3_column_int64(row, 3),
+        .has_crc = sqlite3_column_type(row, 4) == SQLITE_INTEGER,
+        .crc32c = (uint32_t)sqlite3_column_int64(row, 4),
+    };
+}
+
+/* NULL, or what is wrong with the address in columns 1 to 4. */
+static const char *defect_of(const struct pass *pass)
+{
+    sqlite3_stmt *row = pass->rows;
+    int64_t shard = sqlite3_column_int64(row, 1), offset = sqlite3_column_int64(row, 2);
+    int64_t size = sqlite3_column_int64(row, 3), crc = sqlite3_column_int64(row, 4), end;
+
+    for (int i = 1; i <= 3; i++) {
+        if (sqlite3_column_type(row, i) != SQLITE_INTEGER)
+            return "shard, offset or size is not an integer";
+    }
+    if (sqlite3_column_type(row, 4) != SQLITE_NULL &&
+        (sqlite3_column_type(row, 4) != SQLITE_INTEGER || crc < 0 || crc > UINT32_MAX))
+        return "crc32c is not a 32-bit number";
+    if (shard < 0 || shard >= pass->mover->shard_count)
+        return "is in a missing shard";
+    if (offset < 0 || size < 0 || __builtin_add_overflow(offset, size, &end))
+        return "offset or size is out of range";
+    if (size > 0 && end > pass->mover->shards[shard].size)
+        return "is past the end of its shard";
+    return NULL;
+}
+
+static enum sb_code check_row(struct pass *pass)
+{
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    const char *defect = defect_of(pass);
+
+    if (!defect)
+        return SB_OK;
+    TRY(sb_mover_name(pass->mover, sqlite3_column_int64(pass->rows, 0), &name));
+    return sb_fail(SB_DAMAGED,
+                   "%s: %s: %s, so nothing is moved; 'shardbox verify' names all such files",
+                   pass->mover->hold.path, name.data ? name.data : "", defect);
+}
+
+static enum sb_code fail_shared(struct pass *pass, const struct sb_mover_file *extent)
+{
+    const struct sb_mover_file *held = &pass->held;
+    CLEANUP(sb_buf_release) struct sb_buf first = {0};
+    CLEANUP(sb_buf_release) struct sb_buf second = {0};
+
+    TRY(sb_mover_name(pass->mover, held->row, &first));
+    TRY(sb_mover_name(pass->mover, extent->row, &second));
+    if (held->offset == extent->offset && held->size == extent->size)
+        return sb_fail(SB_INVALID,
+                       "%s: %s and %s are the same bytes of shard %05u, as hard links of a wrapped "
+                       "tar are, so nothing is moved; 'shardbox convert' makes an archive that has "
+                       "bytes for each",
+                       pass->mover->hold.path, first.data, second.data, extent->shard);
+    return sb_fail(SB_DAMAGED,
+                   "%s: %s and %s share bytes of shard %05u from %lld on, so nothing is moved; "
+                   "'shardbox verify' names all such files",
+                   pass->mover->hold.path, first.data, second.data, extent->shard,
+                   (long long)extent->offset);
+}
+
+static enum sb_code check_extent(struct pass *pass)
+{
+    struct sb_mover_file extent = file_of(pass->rows);
+    const struct sb_mover_file *held = &pass->held;
+
+    if (extent.shard < pass->shard || (extent.shard == pass->shard && extent.offset < pass->offset))
+        return sb_fail(SB_DAMAGED, "%s: index '%s' is damaged, it is not in order",
+                       pass->mover->hold.file, pass->mover->by_address.data);
+    pass->shard = extent.shard;
+    pass->offset = extent.offset;
+    if (extent.size == 0)
+        return SB_OK;
+    if (pass->any && held->shard == extent.shard && held->offset + held->size > extent.offset)
+        return fail_shared(pass, &extent);
+    pass->mover->shards[extent.shard].used += extent.size;
+    pass->held = extent;
+    pass->any = true;
+    return SB_OK;
+}
+
+/* Over the rows of the format with the name of the index on addresses. */
+static enum sb_code run_pass(struct pass *pass, const char *format,
+                             enum sb_code (*each)(struct pass *pass))
+{
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
+    enum sb_code code = SB_OK;
+
+    TRY(sb_database_prepare_format(pass->mover->db, &rows, format, pass->mover->by_address.data));
+    pass->rows = rows;
+    while (sb_database_row(rows, &code)) {
+        uint64_t row = mix((uint64_t)sqlite3_column_int64(rows, 0) + 1);
+
+        row = mix(row + (uint64_t)sqlite3_column_int64(rows, 1));
+        pass->sum += mix(row + (uint64_t)sqlite3_column_int64(rows, 2));
+        pass->count++;
+        TRY(each(pass));
+        TRY(sb_heed_interrupt());
+    }
+    return code;
+}
+
+static enum sb_code check(struct sb_mover *mover)
+{
+    struct pass table = {.mover = mover}, index = {.mover = mover};
+
+    TRY(run_pass(&table, "SELECT rowid, shard, offset, size, crc32c FROM main.files NOT INDEXED",
+                 check_row));
+    TRY(run_pass(&index,
+                 "SELECT rowid, shard, offset, size, crc32c FROM main.files INDEXED BY \"%w\""
+                 " ORDER BY shard, offset",
+                 check_extent));
+    if (table.count != index.count || table.sum != index.sum)
+        return sb_fail(SB_DAMAGED,
+                       "%s: index '%s' is damaged, it does not fit the table; run 'shardbox "
+                       "verify'",
+                       mover->hold.file, mover->by_address.data);
+    return SB_OK;
+}
+
 enum sb_code sb_mover_reopen_shards(struct sb_mover *mover)
 {
     sb_shards_free(mover->reading);
@@ -162,14 +317,12 @@ enum sb_code sb_mover_reopen_shards(struct sb_mover *mover)
 enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
                            const struct sb_mover_options *options)
 {
-    CLEANUP(sb_mover_freep) struct sb_mover *mover = calloc(1, sizeof(*mover));
+    CLEANUP(sb_mover_freep) struct sb_mover *mover = NULL;
 
     *out = NULL;
-    if (!mover)
-        return sb_fail_memory();
+    TRY(SB_NEW(&mover));
     mover->hold = SB_HOLD_NONE;
-    for (size_t i = 0; i < TARGETS_MOST; i++)
-        mover->targets[i].fd = -1;
+    sb_open_files_begin(&mover->targets, TARGETS_MOST);
     mover->options = *options;
     TRY(sb_hold_find(&mover->hold, archive, options->follow));
     if (!mover->hold.file)
@@ -179,7 +332,7 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
     TRY(sb_database_integer(mover->db, "PRAGMA data_version", 0, &mover->version));
     TRY(look_at_shards(mover));
     TRY(prepare(mover));
-    TRY(sb_mover_check(mover));
+    TRY(check(mover));
     *out = TAKE(mover);
     return SB_OK;
 }
@@ -190,14 +343,13 @@ enum sb_code sb_mover_open(struct sb_mover **out, const char *archive,
  */
 static void cut_back(struct sb_mover *mover)
 {
-    int fd;
-
     for (uint32_t i = 0; i < mover->shard_count; i++) {
-        if (!mover->shards[i].dirty || IGNORED(sb_mover_target(mover, i, &fd)))
+        CLEANUP(sb_file_freep) struct sb_file *target = NULL;
+
+        if (!mover->shards[i].dirty || IGNORED(sb_mover_target(mover, i, &target)))
             continue;
         /* Best effort: after the last file they do no harm. */
-        if (ftruncate(fd, mover->shards[i].size))
-            continue;
+        (void)!ftruncate(target->fd, mover->shards[i].size);
     }
 }
 
@@ -229,7 +381,7 @@ void sb_mover_free(struct sb_mover *mover)
     if (!mover)
         return;
     done = undo(mover);
-    sb_mover_close_targets(mover);
+    sb_open_files_end(&mover->targets);
     sb_shards_free(mover->reading);
     sb_database_finish(mover->db);
     sb_hold_drop(&mover->hold, !done);
@@ -273,9 +425,7 @@ enum sb_code sb_mover_may_write(struct sb_mover *mover, uint32_t shard)
     struct stat st;
 
     TRY(sb_mover_may_free(mover));
-    path = sb_mover_shard_path(mover, shard);
-    if (!path)
-        return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, shard, &path));
     if (lstat(path, &st))
         return sb_fail_errno(errno, "%s", path);
     if (S_ISLNK(st.st_mode) && !mover->options.follow)
@@ -304,14 +454,7 @@ static enum sb_code fetch_some(struct sb_mover *mover, sqlite3_stmt *rows,
     if (sqlite3_bind_parameter_count(rows) > 2)
         sqlite3_bind_int64(rows, 3, key->row);
     while (*count < capacity && (rc = sqlite3_step(rows)) == SQLITE_ROW)
-        extents[(*count)++] = (struct sb_mover_file){
-            .row = sqlite3_column_int64(rows, 0),
-            .shard = (uint32_t)sqlite3_column_int64(rows, 1),
-            .offset = sqlite3_column_int64(rows, 2),
-            .size = sqlite3_column_int64(rows, 3),
-            .has_crc = sqlite3_column_type(rows, 4) == SQLITE_INTEGER,
-            .crc32c = (uint32_t)sqlite3_column_int64(rows, 4),
-        };
+        extents[(*count)++] = file_of(rows);
     sqlite3_reset(rows);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? SB_OK : sb_database_fail(mover->db);
 }
@@ -348,9 +491,9 @@ enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *o
 
     sqlite3_bind_int64(mover->path_of, 1, row);
     (void)sb_database_row(mover->path_of, &code);
-    if (!code && sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
-                            (size_t)sqlite3_column_bytes(mover->path_of, 0)))
-        code = sb_fail_memory();
+    if (!code)
+        code = sb_buf_set(out, sqlite3_column_text(mover->path_of, 0),
+                          (size_t)sqlite3_column_bytes(mover->path_of, 0));
     sqlite3_reset(mover->path_of);
     return code;
 }

@@ -8,6 +8,7 @@
 #include "archive/own/hold.h"
 #include "archive/own/state.h"
 #include "core/buf.h"
+#include "core/open_files.h"
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -30,17 +31,8 @@ struct mover_shard {
     bool dirty;   /* written to since the last commit */
 };
 
-/*
- * Shards that are open for writing at once. More than sb_mover_copy has blocks in flight: so none
- * of them uses the least recently used one.
- */
+/* Shards that are open for writing at once. */
 #define TARGETS_MOST 8
-
-struct target {
-    int fd; /* -1: free */
-    uint32_t shard;
-    uint64_t last_use;
-};
 
 struct sb_mover {
     struct sb_mover_options options;
@@ -57,8 +49,7 @@ struct sb_mover {
     uint32_t shard_count;
     uint32_t counted; /* how many of these the committed index counts */
     struct sb_shards *reading;
-    struct target targets[TARGETS_MOST];
-    uint64_t uses; /* clock for last_use */
+    struct sb_open_files targets; /* open for writing; there is only one generation */
 
     struct move *queue;
     size_t queued, queue_capacity;
@@ -72,8 +63,9 @@ struct sb_mover {
     sqlite3_stmt *update;
 };
 
-/* mover.c: the file name of a shard; NULL: it failed. The caller frees it. */
-char *sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard);
+/* mover.c: the file name of a shard; the caller frees it. */
+enum sb_code sb_mover_shard_path(const struct sb_mover *mover, uint32_t shard,
+                                 char **out) SB_CHECKED;
 
 /* Forgets what is known of the shards' files; called when they have changed. */
 enum sb_code sb_mover_reopen_shards(struct sb_mover *mover) SB_CHECKED;
@@ -88,11 +80,9 @@ enum sb_code sb_mover_end_before(struct sb_mover *mover, uint32_t shard, int64_t
 /* The path of a row, for messages. */
 enum sb_code sb_mover_name(struct sb_mover *mover, int64_t row, struct sb_buf *out) SB_CHECKED;
 
-/* mover/check.c: see sb_mover_open. */
-enum sb_code sb_mover_check(struct sb_mover *mover) SB_CHECKED;
-
-/* mover/target.c: a descriptor to write to the shard; the mover owns it. */
-enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard, int *fd) SB_CHECKED;
+/* mover/commit.c: the shard, open for writing; the caller frees it. */
+enum sb_code sb_mover_target(struct sb_mover *mover, uint32_t shard,
+                             struct sb_file **out) SB_CHECKED;
 void sb_mover_close_targets(struct sb_mover *mover);
 
 /* Replaces a shard by an empty file; *file is its stat. Not synced. */
@@ -105,14 +95,11 @@ enum sb_code sb_mover_put_empty(const struct sb_hold *hold, const char *path,
  */
 enum sb_code sb_mover_note_surplus(struct sb_mover *mover, uint32_t count) SB_CHECKED;
 
-/* Syncs every shard that was written to. */
-enum sb_code sb_mover_sync(struct sb_mover *mover) SB_CHECKED;
-
 /* mover/copy.c: copies the bytes of the queue. */
 enum sb_code sb_mover_copy(struct sb_mover *mover) SB_CHECKED;
 
 /*
- * mover/commit.c: commits the write transaction and starts the next. SB_CHANGED if another
+ * Commits the write transaction and starts the next. SB_CHANGED if another
  * connection committed in between.
  */
 enum sb_code sb_mover_commit_index(struct sb_mover *mover) SB_CHECKED;

@@ -34,29 +34,6 @@ enum sb_code sb_renumbering_read(struct sqlite3 *db, struct sb_renumbering *renu
     return code;
 }
 
-/* The file names of a shard under its first and its second number. */
-struct names {
-    char *first;
-    char *second;
-};
-
-static void release_names(struct names *names)
-{
-    free(names->first);
-    free(names->second);
-}
-
-/* The caller releases the names, also after an error. */
-static enum sb_code make_names(struct names *names, const char *archive, uint32_t first,
-                               uint32_t second)
-{
-    *names = (struct names){
-        .first = sb_shard_name(archive, first),
-        .second = sb_shard_name(archive, second),
-    };
-    return names->first && names->second ? SB_OK : sb_fail_memory();
-}
-
 /* A temporary name under which a second name is prepared; the next writer removes it. */
 static char *name_through(const struct sb_mover *mover)
 {
@@ -73,10 +50,11 @@ static enum sb_code note_links(struct sb_mover *mover)
 static enum sb_code need_hard_links(struct sb_mover *mover)
 {
     CLEANUP(sb_freep) char *through = name_through(mover);
-    CLEANUP(sb_freep) char *shard = through ? sb_mover_shard_path(mover, 0) : NULL;
+    CLEANUP(sb_freep) char *shard = NULL;
 
-    if (!shard)
+    if (!through)
         return sb_error()->code;
+    TRY(sb_mover_shard_path(mover, 0, &shard));
     TRY(note_links(mover));
     if (linkat(AT_FDCWD, shard, AT_FDCWD, through, 0))
         return sb_fail_errno(errno,
@@ -122,16 +100,16 @@ static enum sb_code refuse_lost(struct sb_mover *mover, const struct sb_renumber
 static enum sb_code link_shard(const struct sb_mover *mover, uint32_t shard, uint32_t number)
 {
     CLEANUP(sb_freep) char *through = name_through(mover);
-    CLEANUP(release_names) struct names names = {0};
+    CLEANUP(sb_freep) char *first = sb_shard_name(mover->hold.path, shard);
+    CLEANUP(sb_freep) char *second = sb_shard_name(mover->hold.path, number);
 
-    if (!through)
-        return sb_error()->code;
-    TRY(make_names(&names, mover->hold.path, shard, number));
+    if (!through || !first || !second)
+        return sb_fail_memory();
     TRY(sb_note_confirm(&mover->hold.note));
-    if (link(names.first, through))
-        return sb_fail_errno(errno, "%s", names.second);
-    TRY(sb_protect_drop(names.second));
-    return sb_rename(through, names.second);
+    if (link(first, through))
+        return sb_fail_errno(errno, "%s", second);
+    TRY(sb_protect_drop(second));
+    return sb_rename(through, second);
 }
 
 /* Changes the numbers of rows, in transactions short enough not to delay readers. */
@@ -236,12 +214,14 @@ static bool is_same_file(const char *a, const char *b)
 static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                   uint32_t number)
 {
-    CLEANUP(release_names) struct names names = {0};
+    CLEANUP(sb_freep) char *first = sb_shard_name(hold->path, shard);
+    CLEANUP(sb_freep) char *second = sb_shard_name(hold->path, number);
     bool begun = false;
     char sql[80];
 
-    TRY(make_names(&names, hold->path, shard, number));
-    if (is_same_file(names.first, names.second))
+    if (!first || !second)
+        return sb_fail_memory();
+    if (is_same_file(first, second))
         TRY(has_files(db, number, &begun));
     if (!begun)
         return SB_OK;
@@ -253,18 +233,20 @@ static enum sb_code complete_rows(const struct sb_hold *hold, struct sqlite3 *db
 static enum sb_code part_names(const struct sb_hold *hold, struct sqlite3 *db, uint32_t shard,
                                uint32_t number)
 {
-    CLEANUP(release_names) struct names names = {0};
+    CLEANUP(sb_freep) char *first = sb_shard_name(hold->path, shard);
+    CLEANUP(sb_freep) char *second = sb_shard_name(hold->path, number);
     bool first_used = true, second_used = true;
     struct stat file;
 
-    TRY(make_names(&names, hold->path, shard, number));
-    if (!is_same_file(names.first, names.second))
+    if (!first || !second)
+        return sb_fail_memory();
+    if (!is_same_file(first, second))
         return SB_OK;
     TRY(has_files(db, shard, &first_used));
     TRY(has_files(db, number, &second_used));
     if (first_used && second_used)
         return SB_OK;
-    return sb_mover_put_empty(hold, second_used ? names.first : names.second, &file);
+    return sb_mover_put_empty(hold, second_used ? first : second, &file);
 }
 
 /* Rows are committed before a name that they had is removed. */

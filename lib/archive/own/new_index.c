@@ -1,10 +1,9 @@
 #include "archive/own/new_index.h"
 
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/parent.h"
+#include "archive/schema.h"
 #include "core/file_lock.h"
 #include "core/io.h"
 #include "core/kept_open.h"

@@ -4,11 +4,11 @@
 #include "archive/writer/private.h"
 
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "archive/own/part.h"
 #include "archive/own/settle.h"
+#include "archive/schema.h"
 #include "core/io.h"
 #include "core/thread.h"
 
@@ -25,9 +25,10 @@ static enum sb_code clear_the_way(struct sb_writer *writer)
     /* Only an archive is replaced: --force must not cost another program's database. */
     if (hold->file) {
         TRY(sb_hold_open(hold, &writer->replaced, &(struct sb_hold_options){.to_change = false}));
-        return writer->in_place ? SB_OK : sb_writer_refuse_foreign(writer, writer->replaced);
+        return writer->options.in_place ? SB_OK
+                                        : sb_writer_refuse_foreign(writer, writer->replaced);
     }
-    if (writer->in_place && hold->note.text.whole &&
+    if (writer->options.in_place && hold->note.text.whole &&
         hold->note.text.claims[SB_CLAIM_MADE].count > 0)
         return sb_fail(SB_EXISTS,
                        "%s" SB_NEW_INDEX ": an interrupted run left this index, which may be that "
@@ -35,7 +36,7 @@ static enum sb_code clear_the_way(struct sb_writer *writer)
                        hold->path);
     TRY(sb_journal_refuse(hold->path));
     TRY(sb_settle_missing(hold));
-    return writer->in_place ? SB_OK : sb_pending_refuse_shards(hold->path, 0);
+    return writer->options.in_place ? SB_OK : sb_pending_refuse_shards(hold->path, 0);
 }
 
 /*
@@ -55,11 +56,30 @@ static enum sb_code make_index(struct sb_writer *writer)
     return code ? code : sb_writer_prepare_rows(writer, writer->db);
 }
 
+/* The number of existing shards; SB_NOENT for none. */
+static enum sb_code count_shards(struct sb_writer *writer, uint32_t *count)
+{
+    struct stat st;
+
+    for (*count = 0; *count <= SB_SHARD_MAX; (*count)++) {
+        CLEANUP(sb_freep) char *path = sb_shard_name(writer->hold.path, *count);
+
+        if (!path)
+            return sb_error()->code;
+        if (lstat(path, &st))
+            break;
+    }
+    if (*count == 0)
+        return sb_fail(SB_NOENT, "%s-shard-00000: not there; shards are numbered from 0",
+                       writer->hold.path);
+    return SB_OK;
+}
+
 enum sb_code sb_writer_open_new(struct sb_writer *writer)
 {
     uint32_t existing = 0;
 
-    if (writer->hold.file && writer->mode == SB_CREATE)
+    if (writer->hold.file && writer->options.mode == SB_CREATE)
         return sb_fail(SB_EXISTS,
                        "%s: there is an archive already; use --append to add to it, or --force to "
                        "replace it",
@@ -68,8 +88,8 @@ enum sb_code sb_writer_open_new(struct sb_writer *writer)
         writer->limit = INT64_MAX;
     TRY(sb_hold_take(&writer->hold));
     TRY(clear_the_way(writer));
-    if (writer->in_place)
-        TRY(sb_writer_count_shards(writer, &existing));
+    if (writer->options.in_place)
+        TRY(count_shards(writer, &existing));
     TRY(make_index(writer));
     return sb_shard_out_new(&writer->shards, &writer->hold, existing, writer->limit);
 }
@@ -93,7 +113,7 @@ static enum sb_code build_indexes(struct sb_writer *writer)
     TRY(sb_writer_index_names(writer));
     for (const struct sb_ddl_object *index = sb_ddl_indexes + 1; index->sql; index++)
         TRY(sb_database_run(writer->db, index->sql));
-    TRY(sb_tally_apply(writer->tally, writer->db, true));
+    TRY(sb_tally_apply(writer->tally, writer->db, true, NULL));
     for (const struct sb_ddl_object *t = sb_ddl_triggers; t->sql; t++)
         TRY(sb_database_run(writer->db, t->sql));
     return SB_OK;
@@ -120,10 +140,9 @@ static enum sb_code finish_files(struct sb_writer *writer)
         *sb_error() = job.error;
         return job.code;
     }
-    writer->has_row = writer->replaced && !writer->in_place;
-    TRY(sb_writer_put_progress(writer));
-    TRY(sb_writer_put_config(writer, writer->in_place ? 0 : sb_shard_out_count(writer->shards),
-                             writer->has_row));
+    writer->has_row = writer->replaced && !writer->options.in_place;
+    TRY(sb_writer_put_config(writer,
+                             writer->options.in_place ? 0 : sb_shard_out_count(writer->shards)));
     /* Synced after all that it refers to. */
     return sb_new_index_complete(&writer->made, &writer->hold);
 }
@@ -188,30 +207,10 @@ enum sb_code sb_writer_commit_new(struct sb_writer *writer)
      * Shards of a new archive get their names before the index has its own; those of one that
      * replaces another get them afterwards, because until then the names are the other's.
      */
-    if (!writer->in_place)
+    if (!writer->options.in_place)
         TRY(writer->replaced ? note_gone(writer, sb_shard_out_count(writer->shards))
                              : sb_settle_name_shards(&writer->hold));
     return put_in_place(writer, writer->made.path, &writer->made.fd, &writer->made.identity);
-}
-
-enum sb_code sb_writer_roll_forward(struct sb_writer *writer)
-{
-    struct sb_hold *hold = &writer->hold;
-    bool done;
-
-    TRY(sb_settle_forward(hold, &done));
-    if (!done && hold->note.text.aim == SB_AIM_NONE)
-        return sb_fail(SB_NOENT, "%s: no such archive", hold->path);
-    if (!done && hold->note.text.aim == SB_AIM_CHANGE)
-        return sb_fail(SB_NOENT,
-                       "%s: the index is missing, and an interrupted change left %s; bring the "
-                       "index back from a copy, or with 'shardbox verify --repair' by its "
-                       "parity file",
-                       hold->path, hold->note.path);
-    if (!done)
-        return sb_fail(SB_NOENT, "%s: no such archive; an interrupted pack left %s, pack it again",
-                       hold->path, hold->note.path);
-    return sb_hold_take_index(hold, &hold->note.text.index);
 }
 
 /*
@@ -258,18 +257,6 @@ static enum sb_code drop_index(struct sb_writer *writer, const struct becoming *
     return sb_note_index(&writer->hold.note, &part->hold.index);
 }
 
-static enum sb_code place(struct sb_writer *writer, struct becoming *part)
-{
-    TRY(sb_journal_refuse(part->hold.path));
-    if (!writer->replaced)
-        TRY(sb_pending_refuse_shards(writer->hold.path, 0));
-    TRY(drop_index(writer, part));
-    TRY(note_gone(writer, part->count));
-    sb_database_close(TAKE(part->db));
-    writer->has_row = true;
-    return put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index);
-}
-
 /* Under the locks of the run that wrote it, if that has them. */
 static enum sb_code hold_part(struct becoming *part, const char *path, struct sb_hold *kept)
 {
@@ -283,25 +270,32 @@ static enum sb_code hold_part(struct becoming *part, const char *path, struct sb
     return sb_hold_take(&part->hold);
 }
 
+static enum sb_code put_part(struct sb_writer *writer, struct becoming *part, const char *path,
+                             struct sb_hold *kept)
+{
+    TRY(hold_part(part, path, kept));
+    TRY(sb_hold_open(&part->hold, &part->db, &(struct sb_hold_options){.to_change = true}));
+    TRY(sb_note_begin(&part->hold.note, SB_AIM_CHANGE, &part->hold.index));
+    TRY(call_whole(part));
+    TRY(sb_hold_begin(&part->hold, part->db));
+    /* Before the rename, or a kill could leave it beside an archive without a part. */
+    sb_note_drop(&part->hold.note, false);
+    TRY(sb_journal_refuse(part->hold.path));
+    if (!writer->replaced)
+        TRY(sb_pending_refuse_shards(writer->hold.path, 0));
+    TRY(drop_index(writer, part));
+    TRY(note_gone(writer, part->count));
+    sb_database_close(TAKE(part->db));
+    writer->has_row = true;
+    return put_in_place(writer, part->hold.path, &part->hold.fd, &part->hold.index);
+}
+
 enum sb_code sb_writer_commit_part(struct sb_writer *writer, const char *part_path,
                                    struct sb_hold *kept)
 {
     struct becoming part = {.hold = SB_HOLD_NONE};
-    enum sb_code code = hold_part(&part, part_path, kept);
+    enum sb_code code = put_part(writer, &part, part_path, kept);
 
-    if (code == SB_OK)
-        code = sb_hold_open(&part.hold, &part.db, &(struct sb_hold_options){.to_change = true});
-    if (code == SB_OK)
-        code = sb_note_begin(&part.hold.note, SB_AIM_CHANGE, &part.hold.index);
-    if (code == SB_OK)
-        code = call_whole(&part);
-    if (code == SB_OK)
-        code = sb_hold_begin(&part.hold, part.db);
-    /* Before the rename, or a kill could leave it beside an archive without a part. */
-    if (code == SB_OK)
-        sb_note_drop(&part.hold.note, false);
-    if (code == SB_OK)
-        code = place(writer, &part);
     sb_database_close(part.db);
     sb_hold_drop(&part.hold, code != SB_OK);
     return code;

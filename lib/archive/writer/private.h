@@ -65,7 +65,7 @@ enum sb_code sb_shard_out_finish(struct sb_shard_out *out) SB_CHECKED;
 void sb_shard_out_undo(struct sb_shard_out *out);
 
 /*
- * lookup.c: names of an index that is about to be changed, looked up on the connection of its
+ * writer.c: names of an index that is about to be changed, looked up on the connection of its
  * writer. Where the names come in order, the rows of files that come next are read ahead: one step
  * in the index for each, no search.
  */
@@ -77,25 +77,8 @@ struct sb_lookups { /* {0}: there is no index */
     bool ahead_to_the_end; /* there are some, and no file of the index comes after them */
 };
 
-/*
- * renames: rows get other names between look-ups, and a directory without a row is found, too, if
- * something is below it.
- */
-enum sb_code sb_lookups_prepare(struct sb_lookups *lookups, sqlite3 *db, bool renames) SB_CHECKED;
-void sb_lookups_release(struct sb_lookups *lookups);
-
-/* A file, or else a directory. SB_NOENT without text. The entry has the path that is given. */
-enum sb_code sb_lookups_find(struct sb_lookups *lookups, const char *path, size_t size,
-                             struct sb_entry *entry) SB_CHECKED;
-
 struct sb_writer {
-    enum sb_writer_mode mode;
-    bool seal;
-    bool in_place;
-    bool index_only;
-    bool removes;
-    bool names_repeat;
-    bool strict;
+    struct sb_writer_options options;
     bool continues; /* SB_APPEND: bytes are added to the last existing shard */
     bool left_out;  /* the commit left out files that were added */
     bool committed; /* or perhaps so: nothing may be undone */
@@ -105,7 +88,6 @@ struct sb_writer {
     int64_t limit;  /* bytes in a shard */
 
     struct sb_hold hold;
-    struct sb_hold *kept;     /* see the options */
     struct sb_new_index made; /* not for SB_APPEND */
 
     sqlite3 *db;       /* made.db, or for SB_APPEND the archive's */
@@ -118,7 +100,6 @@ struct sb_writer {
 
     struct sb_shard_out *shards;
     struct sb_tally *tally;
-    const struct sb_notify *notify;
     struct sb_writer_counts counts;
     const struct sb_progress *progress;
     struct sb_owner_names
@@ -135,14 +116,11 @@ struct sb_writer {
 enum sb_code sb_writer_open_new(struct sb_writer *writer) SB_CHECKED;
 enum sb_code sb_writer_commit_new(struct sb_writer *writer) SB_CHECKED;
 
-/* Completes an interrupted run that had only its renames left. */
-enum sb_code sb_writer_roll_forward(struct sb_writer *writer) SB_CHECKED;
-
 /* writer/copies.c: gives the added copies their bytes. Before the shards are finished. */
 enum sb_code sb_writer_make_copies(struct sb_writer *writer) SB_CHECKED;
 
 /*
- * writer/repeats.c: makes the unique index on the names in writer->rows. Before that, with
+ * Makes the unique index on the names in writer->rows. Before that, with
  * names_repeat, removes all but the last file of each name, and the files that have a directory's
  * name.
  */
@@ -155,13 +133,6 @@ enum sb_code sb_writer_uncount(struct sb_writer *writer, const char *path, size_
 /* After both: SB_INVALID if something was left out that may not be. */
 enum sb_code sb_writer_heed_strict(const struct sb_writer *writer) SB_CHECKED;
 
-/* writer/links.c: the number of existing shards; SB_NOENT for none. */
-enum sb_code sb_writer_count_shards(struct sb_writer *writer, uint32_t *count) SB_CHECKED;
-
-/* writer/append.c */
-enum sb_code sb_writer_open_append(struct sb_writer *writer) SB_CHECKED;
-enum sb_code sb_writer_commit_append(struct sb_writer *writer) SB_CHECKED;
-
 /* writer.c */
 
 /* Rows go to this connection's table `files` from now on. */
@@ -173,14 +144,11 @@ enum sb_code sb_writer_refuse_bytes(const struct sb_writer *writer) SB_CHECKED;
 /* Sets shards_in_use; SB_EXISTS for nonempty shards after those, whose owner is unknown. */
 enum sb_code sb_writer_refuse_foreign(struct sb_writer *writer, sqlite3 *db) SB_CHECKED;
 
-/* Inside the transaction that adds the rows. */
-enum sb_code sb_writer_put_progress(struct sb_writer *writer) SB_CHECKED;
-
 /*
- * Stores the limit, the number of shards if the files do not show it, and, with `pending`, the row
- * that names the prefix of shards not yet renamed.
+ * Stores, inside the transaction that adds the rows, the progress, the limit, the names of owners,
+ * the number of shards if the files do not show it, and, with has_row, the row that names the
+ * prefix of shards not yet renamed.
  */
-enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count,
-                                  bool pending) SB_CHECKED;
+enum sb_code sb_writer_put_config(struct sb_writer *writer, uint32_t shard_count) SB_CHECKED;
 
 #endif

@@ -36,8 +36,8 @@ enum sb_code sb_rowset_add(struct sb_rowset *set, int64_t row)
         set->partial = true;
         return SB_OK;
     }
-    if (word >= set->capacity && make_space(set, word))
-        return sb_error()->code;
+    if (word >= set->capacity)
+        TRY(make_space(set, word));
     set->count += !sb_rowset_has(set, row);
     set->words[word] |= UINT64_C(1) << (row % WORD_BITS);
     return SB_OK;

@@ -2,6 +2,7 @@
 
 #include "archive/own/hold.h"
 #include "archive/own/own_names.h"
+#include "archive/own/part.h"
 #include "archive/own/settle.h"
 #include "core/io.h"
 
@@ -60,11 +61,12 @@ enum sb_code sb_shard_out_new(struct sb_shard_out **out, struct sb_hold *hold, u
                               int64_t limit)
 {
     CLEANUP(sb_freep) char *prefix = sb_own_name(hold->path, SB_NEW_SUFFIX);
-    struct sb_shard_out *made = prefix ? calloc(1, sizeof(*made)) : NULL;
+    struct sb_shard_out *made;
 
     *out = NULL;
-    if (!made)
-        return sb_fail_memory();
+    if (!prefix)
+        return sb_error()->code;
+    TRY(SB_NEW(&made));
     made->hold = hold;
     made->prefix = TAKE(prefix);
     pthread_mutex_init(&made->mutex, NULL);
@@ -430,12 +432,13 @@ enum sb_code sb_shard_out_reach(struct sb_shard_out *out, uint32_t shard)
     return code;
 }
 
-void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset)
+struct sb_address sb_writer_address(const struct sb_writer *writer)
 {
     const struct sb_shard_out *out = writer->shards;
 
-    *shard = out->current ? out->current->number : out->next;
-    *offset = out->current ? out->current->end : 0;
+    if (!out->current)
+        return (struct sb_address){.shard = out->next};
+    return (struct sb_address){.shard = out->current->number, .offset = out->current->end};
 }
 
 uint32_t sb_shard_out_count(const struct sb_shard_out *out)

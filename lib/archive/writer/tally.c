@@ -39,7 +39,6 @@ struct sb_tally {
     struct frame *frames;
     size_t depth;
     size_t capacity;
-    int64_t removed; /* directories, while applying */
 };
 
 /*
@@ -53,11 +52,10 @@ static const char make_table[] =
 
 enum sb_code sb_tally_new(struct sb_tally **out, struct sqlite3 *db)
 {
-    CLEANUP(sb_tally_freep) struct sb_tally *tally = calloc(1, sizeof(*tally));
+    CLEANUP(sb_tally_freep) struct sb_tally *tally = NULL;
 
     *out = NULL;
-    if (!tally)
-        return sb_fail_memory();
+    TRY(SB_NEW(&tally));
     tally->db = db;
     TRY(sb_database_run(db, make_table));
     TRY(sb_database_prepare(db, &tally->save,
@@ -136,8 +134,8 @@ static enum sb_code descend(struct sb_tally *tally, const char *key, size_t key_
             slash = memchr(key + end, '/', key_size - end);
             end = (size_t)(slash - key) + 1;
         }
-        if (end > 0 && sb_buf_set(&tally->key, key, end))
-            return sb_fail_memory();
+        if (end > 0)
+            TRY(sb_buf_set(&tally->key, key, end));
         if (tally->depth > SB_DEPTH_MAX + 1)
             return sb_fail(SB_LIMIT, "%s: more than %d directories deep", tally->key.data,
                            SB_DEPTH_MAX);
@@ -177,8 +175,9 @@ static enum sb_code enter_directory(struct sb_tally *tally, const char *path, si
 {
     CLEANUP(sb_buf_release) struct sb_buf key = {0};
 
-    if (sb_buf_add(&key, path, size) || (size && sb_buf_add_char(&key, '/')))
-        return sb_fail_memory();
+    TRY(sb_buf_add(&key, path, size));
+    if (size)
+        TRY(sb_buf_add_char(&key, '/'));
     return enter(tally, key.data, key.size);
 }
 
@@ -242,6 +241,7 @@ struct target {
     sqlite3_stmt *update;
     sqlite3_stmt *insert;
     sqlite3_stmt *remove; /* if nothing is below it */
+    int64_t removed;      /* directories */
 };
 
 static enum sb_code prepare_target(struct target *target)
@@ -317,7 +317,7 @@ static enum sb_code remove_innermost(struct sb_tally *tally, struct target *targ
     bind_path(tally, target->remove);
     TRY(sb_database_step(target->remove));
     *removed = sqlite3_changes(target->db) > 0;
-    tally->removed += *removed;
+    target->removed += *removed;
     return SB_OK;
 }
 
@@ -386,7 +386,8 @@ static enum sb_code apply_row(struct sb_tally *tally, struct target *target, sql
     return add(&frame->counts.size_tree, sqlite3_column_int64(row, 2));
 }
 
-enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh)
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
+                            int64_t *removed)
 {
     CLEANUP(release_target) struct target target = {.db = index, .fresh = fresh};
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *rows = NULL;
@@ -399,10 +400,7 @@ enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool 
         code = apply_row(tally, &target, rows);
     while (code == SB_OK && tally->depth > 0)
         code = write_innermost(tally, &target);
+    if (removed)
+        *removed = target.removed;
     return code;
-}
-
-int64_t sb_tally_removed(const struct sb_tally *tally)
-{
-    return tally->removed;
 }

@@ -48,12 +48,10 @@ enum sb_code sb_tally_each_dir(struct sb_tally *tally, sb_tally_each *each,
 /*
  * Writes all of it to `dirs` of index (which may be the tally's own db): existing rows are added to
  * (and take over metadata that was given), missing ones are made, and counted by their parents.
- * fresh: `dirs` has only the tally's rows, so that nothing need be looked up. Inside the caller's
- * transaction.
+ * fresh: `dirs` has only the tally's rows, so that nothing need be looked up. *removed (NULL is
+ * allowed) is the number of removed directories. Inside the caller's transaction.
  */
-enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh) SB_CHECKED;
-
-/* Afterwards: the number of removed directories. */
-int64_t sb_tally_removed(const struct sb_tally *tally);
+enum sb_code sb_tally_apply(struct sb_tally *tally, struct sqlite3 *index, bool fresh,
+                            int64_t *removed) SB_CHECKED;
 
 #endif

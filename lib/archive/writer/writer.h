@@ -13,9 +13,10 @@
 
 #include "archive/entry.h"
 #include "archive/owner_names.h"
-#include "archive/writer/linker.h"
+#include "archive/writer/linked.h"
 #include "core/error.h"
 
+struct sb_address;
 struct sb_progress;
 struct sb_shards;
 struct sb_hold;
@@ -123,7 +124,7 @@ enum sb_code sb_writer_link_shard(struct sb_writer *writer, enum sb_link_kind ki
 /* Before the commit: the current shards, linked or in place, for reading. The caller frees them. */
 enum sb_code sb_writer_open_shards(struct sb_writer *writer, struct sb_shards **out) SB_CHECKED;
 
-/* How many shards the archive has that is appended to or replaced. */
+/* How many shards the archive has that is appended to or replaced: it owns just those. NULL: 0. */
 uint32_t sb_writer_shards_before(const struct sb_writer *writer);
 
 /* For in_place: the number of shards. */
@@ -198,7 +199,7 @@ void sb_writer_set_progress(struct sb_writer *writer, const struct sb_progress *
 uint32_t sb_writer_change_counter(const struct sb_writer *writer);
 
 /* The position of the next bytes, or of the next shard. */
-void sb_writer_address(const struct sb_writer *writer, uint32_t *shard, int64_t *offset);
+struct sb_address sb_writer_address(const struct sb_writer *writer);
 
 /* Complete after the commit only. */
 struct sb_writer_counts sb_writer_counts(const struct sb_writer *writer);

@@ -27,11 +27,10 @@ struct sb_depth_first {
 enum sb_code sb_depth_first_open(struct sb_depth_first **out, struct sb_archive *archive)
 {
     static const struct sb_query everything = {.order = SB_BY_PATH, .files = true, .dirs = true};
-    CLEANUP(sb_depth_first_freep) struct sb_depth_first *walk = calloc(1, sizeof(*walk));
+    CLEANUP(sb_depth_first_freep) struct sb_depth_first *walk = NULL;
 
     *out = NULL;
-    if (!walk)
-        return sb_fail_memory();
+    TRY(SB_NEW(&walk));
     TRY(sb_cursor_open(&walk->cursor, archive, &everything));
     *out = TAKE(walk);
     return SB_OK;

@@ -33,13 +33,14 @@ static void free_hierarchy(struct sb_hierarchy *hierarchy)
 static enum sb_code list(struct sb_hierarchy *hierarchy, const char *dir, size_t size,
                          struct sb_listing **out)
 {
-    CLEANUP(sb_freep) struct sb_listing *listing = malloc(sizeof(*listing));
+    CLEANUP(sb_freep) struct sb_listing *listing = NULL;
     CLEANUP(sb_freep) char *under = strndup(dir, size);
     const struct sb_query query = {
         .order = SB_BY_PATH, .files = true, .dirs = true, .shallow = true, .under = under};
 
-    if (!listing || !under)
+    if (!under)
         return sb_fail_memory();
+    TRY(SB_NEW(&listing));
     TRY(sb_cursor_open(&listing->cursor, ((struct archive_hierarchy *)hierarchy)->archive, &query));
     *out = TAKE(listing);
     return SB_OK;
@@ -61,9 +62,7 @@ static void close_listing(struct sb_listing *listing)
 
 static enum sb_code open_reader(struct sb_hierarchy *hierarchy, struct sb_reader **out)
 {
-    *out = malloc(sizeof(**out));
-    if (!*out)
-        return sb_fail_memory();
+    TRY(sb_alloc(out, sizeof(**out)));
     (*out)->content = ((struct archive_hierarchy *)hierarchy)->content;
     return SB_OK;
 }
@@ -101,11 +100,10 @@ static const struct sb_hierarchy_ops archive_ops = {
 enum sb_code sb_hierarchy_open_archive(struct sb_hierarchy **out, struct sb_archive *archive,
                                        struct sb_shards *shards)
 {
-    CLEANUP(sb_freep) struct archive_hierarchy *own = malloc(sizeof(*own));
+    CLEANUP(sb_freep) struct archive_hierarchy *own = NULL;
 
     *out = NULL;
-    if (!own)
-        return sb_fail_memory();
+    TRY(SB_NEW(&own));
     *own = (struct archive_hierarchy){.hierarchy.ops = &archive_ops, .archive = archive};
     TRY(sb_content_open(&own->content, archive, shards));
     *out = &TAKE(own)->hierarchy;

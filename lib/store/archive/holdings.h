@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 
-struct sb_address;
 struct sb_member;
 struct sb_archive;
 struct sb_progress;
@@ -43,10 +42,6 @@ struct sb_holdings {
 
 void sb_holdings_release(struct sb_holdings *holdings);
 
-/* Whatever has the name. SB_NOENT. */
-enum sb_code sb_holdings_look_up(const struct sb_holdings *holdings, const char *name, size_t size,
-                                 struct sb_entry *entry) SB_CHECKED;
-
 /*
  * SB_OK: *old has the name of `wanted`, and its type (both are files or links, or both
  * directories). SB_NOENT without text: no entry has the name, or none has it any more. SB_END: it
@@ -55,11 +50,6 @@ enum sb_code sb_holdings_look_up(const struct sb_holdings *holdings, const char 
  */
 enum sb_code sb_holdings_meet(struct sb_holdings *holdings, const struct sb_entry *wanted,
                               struct sb_entry *old) SB_CHECKED;
-
-/* Is the file at this address, or after it? */
-bool sb_holdings_is_from(const struct sb_entry *old, const struct sb_address *begin);
-
-bool sb_holdings_is_own(const struct sb_holdings *holdings, const struct sb_entry *old);
 
 /* sb_writer_drop_file of one of the run's own. *dropped: it is the first call for this one. */
 enum sb_code sb_holdings_drop_own(struct sb_holdings *holdings, const struct sb_entry *old,

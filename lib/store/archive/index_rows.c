@@ -2,13 +2,18 @@
 
 #include "archive/checksum.h"
 #include "archive/database.h"
+#include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
+#include "store/archive/holdings.h"
+#include "store/sinks.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct sb_index_rows {
     sqlite3 *db;
@@ -19,9 +24,13 @@ struct sb_index_rows {
     bool any_parent;
     bool any_link;
     bool summed;
+    /*
+     * Files that share an offset, which are empty but for one, are to keep the order of their ids:
+     * all are written in that order, not in the one of their names, which is faster.
+     */
     bool keeps_order;
-    int64_t bytes; /* of all extents */
-    int64_t left_out;
+    int64_t bytes;    /* of all extents */
+    int64_t left_out; /* rows, which were reported */
 };
 
 static const char tables[] =
@@ -34,11 +43,10 @@ static const char tables[] =
 
 enum sb_code sb_index_rows_new(struct sb_index_rows **out, const char *beside)
 {
-    CLEANUP(sb_index_rows_freep) struct sb_index_rows *rows = calloc(1, sizeof(*rows));
+    CLEANUP(sb_index_rows_freep) struct sb_index_rows *rows = NULL;
 
     *out = NULL;
-    if (!rows)
-        return sb_fail_memory();
+    TRY(SB_NEW(&rows));
     TRY(SB_TABLES(&rows->db, beside, tables,
                   {&rows->add_file,
                    "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"},
@@ -57,19 +65,9 @@ void sb_index_rows_free(struct sb_index_rows *rows)
     free(rows);
 }
 
-void sb_index_rows_keep_order(struct sb_index_rows *rows)
-{
-    rows->keeps_order = true;
-}
-
 struct sqlite3 *sb_index_rows_database(struct sb_index_rows *rows)
 {
     return rows->db;
-}
-
-int64_t sb_index_rows_left_out(const struct sb_index_rows *rows)
-{
-    return rows->left_out;
 }
 
 /* Notes the directories above a name. Those of one that is there already are there as well. */
@@ -119,7 +117,8 @@ static const char take_extent[] =
     " mode = t.mode, link = NULL FROM (SELECT shard, offset, size, crc32c, mode FROM files"
     " WHERE path = ?2 AND id < ?1 ORDER BY id DESC LIMIT 1) AS t WHERE id = ?1";
 
-enum sb_code sb_index_rows_link(struct sb_index_rows *rows, const struct sb_notify *notify)
+/* Gives hard links their extents; one without its file is reported as SB_PROBLEM ("missing"). */
+static enum sb_code link_rows(struct sb_index_rows *rows, const struct sb_notify *notify)
 {
     CLEANUP(sqlite3_finalizep) sqlite3_stmt *links = NULL, *take = NULL, *drop = NULL;
     enum sb_code code = SB_OK;
@@ -264,7 +263,6 @@ static enum sb_code check_row(struct sb_index_rows *rows, struct writing *writin
 /* Files that a later one of the same name replaced come after it, or not at all. */
 static enum sb_code select_files(struct sb_index_rows *rows, struct writing *writing)
 {
-    CLEANUP(sb_buf_release) struct sb_buf query = {0};
     const char *columns = rows->summed
                               ? "SELECT path, shard, offset, size,"
                                 " coalesce(files.crc32c, sums.crc32c, iif(size = 0, 0, NULL)),"
@@ -275,9 +273,7 @@ static enum sb_code select_files(struct sb_index_rows *rows, struct writing *wri
                             ? " WHERE id IN (SELECT max(id) FROM files GROUP BY path) ORDER BY id"
                             : " ORDER BY path, id DESC";
 
-    TRY(sb_buf_add_text(&query, columns));
-    TRY(sb_buf_add_text(&query, order));
-    return sb_database_prepare(rows->db, &writing->files, query.data);
+    return sb_database_prepare_format(rows->db, &writing->files, "%s%s", columns, order);
 }
 
 static enum sb_code write_files(struct sb_index_rows *rows, struct sb_writer *writer,
@@ -336,4 +332,139 @@ enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *w
                                 &superseded));
     counts->superseded += superseded;
     return write_files(rows, writer, notify, counts);
+}
+
+struct index_sink {
+    struct sb_sink base;
+    struct sb_index_sink_options options;
+    struct sb_writer *writer;
+    struct sb_index_rows *rows;
+    uint32_t shard; /* that the members lie in, */
+    int64_t size;   /* and how long it is */
+    int64_t last;   /* where the last of them begins; -1: none has begun */
+    int64_t count;  /* members so far */
+};
+
+static void free_sink(struct sb_sink *base)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+
+    sb_index_rows_free(sink->rows);
+    sb_writer_free(sink->writer);
+    free(sink);
+}
+
+/* Has it a place among the others? An empty one, too, where the source knows it. */
+static bool has_place(const struct index_sink *sink, const struct sb_member *member)
+{
+    return member->located && !member->hard_link && member->entry.type != SB_DIR &&
+           member->at >= 0 && member->at <= sink->size;
+}
+
+/* The bytes are where they are: the member needs a row, and nothing else. */
+static enum sb_code accept(struct sb_sink *base, const struct sb_member *member,
+                           struct sb_item *item)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+    struct sb_entry entry = member->entry;
+    bool has_bytes = entry.type != SB_DIR && !member->hard_link && entry.size > 0;
+
+    if (has_bytes && !member->located)
+        return sb_fail(SB_INVALID,
+                       "%s: is stored %s, so that no index can point at its bytes; convert without "
+                       "--wrap, or leave it out with --exclude",
+                       entry.path,
+                       member->has & SB_KEEPS_SPARSE
+                           ? "with holes"
+                           : "compressed, in pieces, as bits or with a sum of its own");
+    if (has_bytes && (member->at < 0 || member->at > sink->size - entry.size))
+        return sb_fail(SB_DAMAGED, "%s: its bytes end after the end of the file", entry.path);
+    entry.shard = sink->shard;
+    if (member->hard_link)
+        entry.size = 0;
+    entry.offset = 0;
+    if (has_place(sink, member)) {
+        entry.offset = member->at;
+        if (member->at == sink->last)
+            sink->rows->keeps_order = true;
+        sink->last = member->at;
+    }
+    item->member = *member;
+    TRY(sb_holdings_name_owners(sink->writer, &item->member));
+    return sb_index_rows_add(sink->rows, sink->count++, &entry, member->hard_link);
+}
+
+/* Nothing comes here: accept has taken it all. */
+static enum sb_code store(struct sb_sink *base, struct sb_batch *batch, struct sb_pipeline *turns)
+{
+    (void)base, (void)batch, (void)turns;
+    return SB_OK;
+}
+
+static enum sb_code drain(struct sb_sink *base, struct sb_batch *batch)
+{
+    (void)base, (void)batch;
+    return SB_OK;
+}
+
+static enum sb_code read_checksums(struct index_sink *sink)
+{
+    CLEANUP(sb_shards_freep) struct sb_shards *shards = NULL;
+
+    TRY(sb_writer_open_shards(sink->writer, &shards));
+    return sb_index_rows_checksum(sink->rows, &(struct sb_index_sums){
+                                                  .shards = shards,
+                                                  .threads = sink->options.threads,
+                                                  .notify = sink->options.notify,
+                                                  .progress = sink->options.progress,
+                                                  .context = sink->options.context,
+                                              });
+}
+
+static enum sb_code commit(struct sb_sink *base)
+{
+    struct index_sink *sink = (struct index_sink *)base;
+    const struct sb_notify *notify = sink->options.notify;
+
+    TRY(link_rows(sink->rows, notify));
+    if (sink->options.checksums)
+        TRY(read_checksums(sink));
+    TRY(sb_index_rows_write(sink->rows, sink->writer, notify, &base->counts));
+    if (sink->options.writer.strict && sink->rows->left_out > 0)
+        return sb_fail(SB_INVALID, "%s: not everything can be held; stopped because of --strict",
+                       base->name);
+    return sb_writer_commit(sink->writer);
+}
+
+enum sb_code sb_sink_open_index(struct sb_sink **out, const struct sb_index_sink_options *options)
+{
+    static const struct sb_sink_ops ops = {
+        .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
+    struct index_sink *sink;
+    CLEANUP(sb_sink_freep) struct sb_sink *base = NULL;
+
+    *out = NULL;
+    TRY(SB_NEW(&sink));
+    base = &sink->base;
+    *base = (struct sb_sink){
+        .ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS, .unread = true};
+    sink->options = *options;
+    TRY(sb_writer_open(&sink->writer, options->path, &options->writer));
+    TRY(sb_index_rows_new(&sink->rows, options->path));
+    *out = TAKE(base);
+    return SB_OK;
+}
+
+enum sb_code sb_sink_index_file(struct sb_sink *sink, const char *path)
+{
+    struct index_sink *self = (struct index_sink *)sink;
+    struct stat st;
+    enum sb_link_kind kind = *path == '/' ? SB_LINK_ABSOLUTE : SB_LINK_RELATIVE;
+
+    TRY(sb_writer_link_shard(self->writer, kind, path, &self->shard));
+    if (stat(path, &st))
+        return sb_fail_errno(errno, "%s", path);
+    self->size = st.st_size;
+    self->last = -1;
+    return SB_OK;
 }

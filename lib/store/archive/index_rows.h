@@ -3,8 +3,8 @@
  * list of extents.
  *
  * They wait in a private temporary database (archive/database.h), so that names may repeat, and
- * memory does not grow with their number. Order of calls: add; link and checksum where there is
- * something to link, to read; then write. Belongs to one thread.
+ * memory does not grow with their number. Order of calls: add; checksum where there is something to
+ * read; then write. Belongs to one thread.
  */
 #ifndef SB_STORE_ARCHIVE_INDEX_ROWS_H
 #define SB_STORE_ARCHIVE_INDEX_ROWS_H
@@ -29,10 +29,6 @@ FREEP(sb_index_rows_free, struct sb_index_rows)
 enum sb_code sb_index_rows_add(struct sb_index_rows *rows, int64_t id, const struct sb_entry *entry,
                                const char *hard_link) SB_CHECKED;
 
-/* Gives hard links their extents; one without its file is reported as SB_PROBLEM ("missing"). */
-enum sb_code sb_index_rows_link(struct sb_index_rows *rows,
-                                const struct sb_notify *notify) SB_CHECKED;
-
 struct sb_index_sums {
     struct sb_shards *shards;
     unsigned threads;
@@ -48,10 +44,6 @@ struct sb_index_sums {
 enum sb_code sb_index_rows_checksum(struct sb_index_rows *rows,
                                     const struct sb_index_sums *sums) SB_CHECKED;
 
-/* Files that share an offset, which are empty but for one, are to keep the order of their ids: all
- * are written in that order, not in the one of their names, which is faster. */
-void sb_index_rows_keep_order(struct sb_index_rows *rows);
-
 /*
  * Hands the rows to the writer. A file whose name is a directory's too is left out, which is
  * reported as SB_PROBLEM ("clash"). Adds to files, dirs, bytes and superseded of counts.
@@ -59,9 +51,6 @@ void sb_index_rows_keep_order(struct sb_index_rows *rows);
 enum sb_code sb_index_rows_write(struct sb_index_rows *rows, struct sb_writer *writer,
                                  const struct sb_notify *notify,
                                  struct sb_sink_counts *counts) SB_CHECKED;
-
-/* Rows that were left out so far, and reported. */
-int64_t sb_index_rows_left_out(const struct sb_index_rows *rows);
 
 /*
  * For queries: files(id, path, shard, offset, size, crc32c, mode, uid, gid, mtime_ns, link), where

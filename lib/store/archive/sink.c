@@ -446,12 +446,11 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     static const struct sb_sink_ops ops = {
         .free = free_sink, .accept = accept, .store = store, .drain = drain, .commit = commit};
     struct sb_writer_options writer = options->writer;
-    struct archive_sink *self = calloc(1, sizeof(*self));
+    struct archive_sink *self;
     CLEANUP(sb_sink_freep) struct sb_sink *sink = NULL;
 
     *out = NULL;
-    if (!self)
-        return sb_fail_memory();
+    TRY(SB_NEW(&self));
     sink = &self->sink;
     *sink = (struct sb_sink){.ops = &ops, .name = options->path, .holds = SB_ARCHIVE_HOLDS};
     self->options = *options;
@@ -477,36 +476,7 @@ enum sb_code sb_sink_open_archive(struct sb_sink **out,
     return SB_OK;
 }
 
-void sb_sink_set_progress(struct sb_sink *sink, const struct sb_progress *progress)
+struct sb_writer *sb_sink_writer(struct sb_sink *sink)
 {
-    sb_writer_set_progress(self_of(sink)->writer, progress);
-}
-
-struct sb_address sb_sink_address(const struct sb_sink *sink)
-{
-    const struct archive_sink *self = (const struct archive_sink *)sink;
-    uint32_t shard;
-    int64_t offset;
-
-    sb_writer_address(self->writer, &shard, &offset);
-    return (struct sb_address){.shard = shard, .offset = offset};
-}
-
-enum sb_code sb_sink_remove_unmet(struct sb_sink *sink, struct sb_unmet_counts *counts)
-{
-    struct archive_sink *self = self_of(sink);
-
-    return sb_unmet_remove(self->options.unmet, self->writer, &self->options.changes, counts);
-}
-
-uint32_t sb_sink_change_counter(const struct sb_sink *sink)
-{
-    return sb_writer_change_counter(((const struct archive_sink *)sink)->writer);
-}
-
-uint32_t sb_sink_shards(const struct sb_sink *sink)
-{
-    const struct archive_sink *self = (const struct archive_sink *)sink;
-
-    return self->writer ? sb_writer_shards_before(self->writer) : 0;
+    return self_of(sink)->writer;
 }

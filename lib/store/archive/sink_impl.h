@@ -1,6 +1,6 @@
 /*
  * An archive as a sink, and what becomes of members whose names it holds already. Shared by sink.c
- * and meeting.c only.
+ * and holdings.c only.
  *
  * Of the functions here sb_meet_compare is for workers; the others belong to the sink's thread.
  */

@@ -293,11 +293,10 @@ static enum sb_code holds(struct sb_source *base, const char *name, size_t size,
 
 static enum sb_code open_loader(struct sb_source *source, struct sb_loader **out)
 {
-    struct archive_loader *loader = calloc(1, sizeof(*loader));
+    struct archive_loader *loader;
 
     (void)source;
-    if (!loader)
-        return sb_fail_memory();
+    TRY(SB_NEW(&loader));
     loader->next = INT64_MAX;
     *out = &loader->base;
     return SB_OK;
@@ -478,8 +477,6 @@ static enum sb_code mend(const struct archive_source *source, const struct sb_en
     enum sb_code code =
         row->has & SB_HAS_CRC ? sb_shards_path(source->shards, row->shard, &shard) : SB_END;
 
-    if (code == SB_NOMEM)
-        return sb_fail_memory();
     TRY(code);
     TRY(sb_pieces_make(shard.data, row->offset, row->size, row->crc32c, made, &right));
     if (!right)
@@ -630,22 +627,19 @@ enum sb_code sb_source_open_archive(struct sb_source **out, struct sb_archive *a
         .load = load,
         .stream = stream,
     };
-    struct archive_source *source = calloc(1, sizeof(*source));
+    struct archive_source *source;
     CLEANUP(sb_source_freep) struct sb_source *base = NULL;
     struct sb_entry root;
     enum sb_code code;
 
     *out = NULL;
-    if (!source)
-        return sb_fail_memory();
+    TRY(SB_NEW(&source));
     base = &source->base;
     *base = (struct sb_source){
         .ops = &ops, .name = sb_archive_path(archive), .loads = true, .unique = true};
     source->archive = archive;
     source->options = *options;
-    source->parity = calloc(SB_SHARD_MAX + 1, 1);
-    if (!source->parity)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&source->parity, SB_SHARD_MAX + 1));
     TRY(sb_shards_open(&source->shards, archive));
     TRY(sb_content_open(&source->content, archive, source->shards));
     TRY(choose_walk(source));

@@ -44,11 +44,10 @@ struct sb_unmet {
 
 enum sb_code sb_unmet_new(struct sb_unmet **out, const struct sb_unmet_options *options)
 {
-    CLEANUP(sb_unmet_freep) struct sb_unmet *unmet = calloc(1, sizeof(*unmet));
+    CLEANUP(sb_unmet_freep) struct sb_unmet *unmet = NULL;
 
     *out = NULL;
-    if (!unmet)
-        return sb_fail_memory();
+    TRY(SB_NEW(&unmet));
     unmet->options = *options;
     unmet->under_size = strlen(options->under);
     TRY(SB_TABLES(&unmet->db, options->archive,
@@ -124,12 +123,15 @@ static enum sb_code add_moved(struct sb_unmet *unmet, const struct sb_entry *ent
     return sb_database_step(unmet->add_moved);
 }
 
-/* All files that may go. */
-static enum sb_code each_file(struct sb_unmet *unmet,
-                              enum sb_code (*each)(struct sb_unmet *, const struct sb_entry *))
+/* All directories, or all files, that may go. */
+static enum sb_code each_row(struct sb_unmet *unmet, bool dirs, enum sb_columns columns,
+                             enum sb_code (*each)(struct sb_unmet *, const struct sb_entry *))
 {
-    const struct sb_query query = {
-        .order = SB_BY_PATH, .files = true, .under = unmet->options.under};
+    const struct sb_query query = {.order = SB_BY_PATH,
+                                   .files = !dirs,
+                                   .dirs = dirs,
+                                   .under = unmet->options.under,
+                                   .columns = columns};
     CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code;
@@ -157,7 +159,7 @@ static enum sb_code know_moved(struct sb_unmet *unmet)
         {&unmet->take_moved, "UPDATE moved SET taken = 1 WHERE row = ?1"},
         {&unmet->get_moved, "SELECT name FROM moved WHERE row = ?1"}));
     TRY(sb_shards_open(&unmet->shards, unmet->archive));
-    return each_file(unmet, add_moved);
+    return each_row(unmet, false, SB_WHOLE_ROWS, add_moved);
 }
 
 /* Are a size and time noted among the bits? Notes them, if `note`. */
@@ -193,7 +195,7 @@ static enum sb_code foresee_for(struct sb_unmet *unmet, const struct sb_entry *e
     if (!unmet->times) {
         TRY(SB_NEW_ARRAY(&unmet->times, TIMES_BITS / 64));
         TRY(open_archive(unmet));
-        TRY(each_file(unmet, note_time));
+        TRY(each_row(unmet, false, SB_WHOLE_ROWS, note_time));
     }
     if (!has_time(unmet, entry, false))
         return SB_NOENT;
@@ -284,16 +286,6 @@ static enum sb_code may_go(const struct sb_unmet *unmet, const struct sb_entry *
     return code;
 }
 
-static enum sb_code open_names(struct sb_unmet *unmet, struct sb_cursor **cursor, const char *under,
-                               bool dirs, bool files)
-{
-    const struct sb_query query = {
-        .order = SB_BY_PATH, .files = files, .dirs = dirs, .under = under, .columns = SB_NAMES};
-
-    TRY(open_archive(unmet));
-    return sb_cursor_open(cursor, unmet->archive, &query);
-}
-
 bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t size)
 {
     return size > unmet->under_size &&
@@ -302,6 +294,8 @@ bool sb_unmet_concerns(const struct sb_unmet *unmet, const char *name, size_t si
 
 enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *dir, bool *may)
 {
+    const struct sb_query below = {
+        .order = SB_BY_PATH, .files = true, .dirs = true, .under = dir->path, .columns = SB_NAMES};
     CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
     struct sb_entry entry;
     enum sb_code code = SB_OK;
@@ -309,7 +303,8 @@ enum sb_code sb_unmet_may_clear(struct sb_unmet *unmet, const struct sb_entry *d
     *may = unmet->options.removes;
     if (!*may || (!unmet->options.filter && !unmet->protected))
         return SB_OK;
-    TRY(open_names(unmet, &cursor, dir->path, true, true));
+    TRY(open_archive(unmet));
+    TRY(sb_cursor_open(&cursor, unmet->archive, &below));
     while (*may && !(code = sb_cursor_next(cursor, &entry)))
         TRY(may_go(unmet, &entry, may));
     return code == SB_END ? SB_OK : code;
@@ -360,26 +355,15 @@ static enum sb_code consider(struct sb_unmet *unmet, const struct sb_entry *entr
     return may ? add_going(unmet, entry) : keep_parents(unmet, entry);
 }
 
-/* Directories first, so that all are there which something that stays may keep. */
-static enum sb_code find(struct sb_unmet *unmet, bool dirs)
-{
-    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
-    struct sb_entry entry;
-    enum sb_code code;
-
-    unmet->kept_any = false;
-    TRY(open_names(unmet, &cursor, unmet->options.under, dirs, !dirs));
-    while (!(code = sb_cursor_next(cursor, &entry)))
-        TRY(consider(unmet, &entry));
-    return code == SB_END ? SB_OK : code;
-}
-
-/* Files are looked for unless no directory goes, and every file of the index was met. */
+/*
+ * Directories first, so that all are there which something that stays may keep. Files are looked
+ * for unless no directory goes, and every file of the index was met.
+ */
 static enum sb_code find_going(struct sb_unmet *unmet)
 {
     int64_t dirs, files;
 
-    TRY(find(unmet, true));
+    TRY(each_row(unmet, true, SB_NAMES, consider));
     TRY(sb_database_integer(unmet->db, "SELECT count(*) FROM going", 0, &dirs));
     if (dirs == 0) {
         TRY(sb_database_integer(sb_archive_database(unmet->archive),
@@ -387,7 +371,8 @@ static enum sb_code find_going(struct sb_unmet *unmet)
         if (files == unmet->files.count)
             return SB_OK;
     }
-    return find(unmet, false);
+    unmet->kept_any = false;
+    return each_row(unmet, false, SB_NAMES, consider);
 }
 
 static enum sb_code drop(const struct sb_entry *entry, struct sb_writer *writer,

@@ -1,7 +1,7 @@
 #include "task/change/remove.h"
 
 #include "archive/archive.h"
-#include "archive/listed.h"
+#include "archive/many.h"
 #include "archive/select.h"
 #include "archive/writer/writer.h"
 #include "core/glob.h"

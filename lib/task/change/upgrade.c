@@ -4,7 +4,6 @@
 #include "archive/database.h"
 #include "archive/journal.h"
 #include "archive/own/own_names.h"
-#include "archive/parent.h"
 #include "archive/schema.h"
 #include "core/file_lock.h"
 #include "core/io.h"

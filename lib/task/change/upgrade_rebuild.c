@@ -1,9 +1,9 @@
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/own/new_index.h"
 #include "archive/own/own_names.h"
 #include "archive/own/settle.h"
+#include "archive/schema.h"
 #include "core/interrupt.h"
 #include "task/change/impl.h"
 

@@ -1,7 +1,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
 #include "archive/own/state.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "task/change/impl.h"

@@ -1,13 +1,13 @@
 /*
  * Several archives under one index, over their own shards: no file's bytes are copied, or read.
  *
- * Rows come in order of name; only shards that one of them uses are linked (archive/linker.h).
+ * Rows come in order of name; only shards that one of them uses are linked (archive/linked.h).
  * Directories of the same name become one. Memory is bounded, also for thousands of archives.
  */
 #ifndef SB_TASK_MERGE_MERGE_SYMLINK_H
 #define SB_TASK_MERGE_MERGE_SYMLINK_H
 
-#include "archive/writer/linker.h"
+#include "archive/writer/linked.h"
 #include "archive/writer/writer.h"
 #include "task/transfer/transfer.h"
 

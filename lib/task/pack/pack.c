@@ -132,7 +132,7 @@ static enum sb_code open_archive(struct packer *packer, bool *done)
         return SB_OK;
     }
     TRY(sb_sink_open_archive(&packer->sink, &sink));
-    packer->own_shards = sb_sink_shards(packer->sink);
+    packer->own_shards = sb_writer_shards_before(sb_sink_writer(packer->sink));
     return SB_OK;
 }
 

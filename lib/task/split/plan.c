@@ -143,7 +143,7 @@ enum sb_code sb_split_plan_new(struct sb_split_plan **out, struct sb_archive *ar
         TRY(sb_database_integer(plan->db, "SELECT sum(size) FROM files", 0, &plan->totals.bytes));
     }
     TRY(sb_split_rules_finish(rules, notify));
-    sb_archive_shrink(archive);
+    sb_database_shrink(sb_archive_database(archive));
     TRY(sb_database_run(plan->db, indexes));
     sb_database_shrink(plan->db);
     *out = TAKE(plan);

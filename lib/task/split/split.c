@@ -81,7 +81,7 @@ static enum sb_code open_view(struct sb_archive **out, struct split *split, int6
         {&view.add_file, "INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"}));
     TRY(sb_tally_new(&view.tally, view.db));
     TRY(sb_split_plan_walk(split->plan, part, SB_BY_ADDRESS, add_to_view, &view));
-    TRY(sb_tally_apply(view.tally, view.db, true));
+    TRY(sb_tally_apply(view.tally, view.db, true, NULL));
     TRY(sb_database_run(view.db, indexes));
     sqlite3_finalize(TAKE(view.add_file));
     sb_tally_free(TAKE(view.tally));

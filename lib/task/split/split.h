@@ -9,7 +9,7 @@
 #ifndef SB_TASK_SPLIT_SPLIT_H
 #define SB_TASK_SPLIT_SPLIT_H
 
-#include "archive/writer/linker.h"
+#include "archive/writer/linked.h"
 #include "task/convert/convert.h"
 #include "task/split/rules.h"
 

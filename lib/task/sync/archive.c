@@ -266,7 +266,7 @@ static enum sb_code open_sink(struct syncing *syncing)
         TRY(sb_unmet_new(&syncing->unmet, &unmet));
     sink.unmet = syncing->unmet;
     TRY(sb_sink_open_archive(&syncing->sink, &sink));
-    syncing->own_shards = sb_sink_shards(syncing->sink);
+    syncing->own_shards = sb_writer_shards_before(sb_sink_writer(syncing->sink));
     return SB_OK;
 }
 
@@ -302,13 +302,14 @@ static enum sb_code transfer(struct syncing *syncing)
 
 static enum sb_code remove_unmet(struct syncing *syncing, struct sb_sync_counts *counts)
 {
+    const struct sb_change_report report = {.call = pass_change, .context = syncing};
     struct sb_unmet_counts removed;
 
     if (!syncing->options->remove || !syncing->unmet)
         return SB_OK;
     if (!sb_unmet_has_members(syncing->unmet) && !syncing->options->from_empty)
         return sb_sync_fail_empty(syncing->from->store);
-    TRY(sb_sink_remove_unmet(syncing->sink, &removed));
+    TRY(sb_unmet_remove(syncing->unmet, sb_sink_writer(syncing->sink), &report, &removed));
     counts->removed = removed.files + removed.dirs;
     counts->removed_bytes = removed.bytes;
     return SB_OK;

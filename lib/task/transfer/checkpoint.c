@@ -247,11 +247,12 @@ static void heed_changes(struct sb_checkpoint *run)
 {
     struct sb_progress *progress = &run->progress;
 
-    if (progress->commit == 0 || progress->commit == sb_sink_change_counter(run->sink))
+    if (progress->commit == 0 ||
+        progress->commit == sb_writer_change_counter(sb_sink_writer(run->sink)))
         return;
     sb_report(run->archive.notify, SB_NOTE, "changed", run->path,
               "was changed by another command since; what it has is taken as that of another");
-    progress->begin = sb_sink_address(run->sink);
+    progress->begin = sb_writer_address(sb_sink_writer(run->sink));
     progress->input_begin = progress->begin;
 }
 
@@ -265,11 +266,11 @@ static enum sb_code open_stretch(struct sb_checkpoint *run)
     options.same = &run->same;
     TRY(sb_sink_open_archive(&run->sink, &options));
     if (!run->begun)
-        run->progress.begin = sb_sink_address(run->sink);
+        run->progress.begin = sb_writer_address(sb_sink_writer(run->sink));
     if (run->goes_on)
         heed_changes(run);
     if (run->appends && run->shards)
-        *run->shards = sb_sink_shards(run->sink);
+        *run->shards = sb_writer_shards_before(sb_sink_writer(run->sink));
     run->left = run->progress.checkpoint;
     return SB_OK;
 }
@@ -289,7 +290,7 @@ static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
 {
     const struct sb_transfer_place *place = &run->place;
     const struct sb_buf *name = place->until.size > 0 ? &place->until : &place->last;
-    uint32_t counter = sb_sink_change_counter(run->sink);
+    uint32_t counter = sb_writer_change_counter(sb_sink_writer(run->sink));
     enum sb_code code;
 
     run->progress.members = place->members;
@@ -298,7 +299,7 @@ static enum sb_code close_stretch(struct sb_checkpoint *run, bool last)
     run->progress.commit = counter > 0 ? (int64_t)counter + 1 : 0;
     run->progress.problems += *run->problems - run->problems_before;
     run->problems_before = *run->problems;
-    sb_sink_set_progress(run->sink, last && run->appends ? NULL : &run->progress);
+    sb_writer_set_progress(sb_sink_writer(run->sink), last && run->appends ? NULL : &run->progress);
     code = sb_sink_commit(run->sink);
     add_counts(&run->counts, &run->sink->counts);
     sb_sink_free(run->sink);
@@ -366,7 +367,7 @@ static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_
     run->place.members = 0;
     run->place.bytes = 0;
     run->progress.input = (int64_t)input;
-    run->progress.input_begin = sb_sink_address(run->sink);
+    run->progress.input_begin = sb_writer_address(sb_sink_writer(run->sink));
     return SB_OK;
 }
 

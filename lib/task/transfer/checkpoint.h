@@ -54,8 +54,8 @@ enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool b
                                  struct sb_source *source) SB_CHECKED;
 
 /*
- * From now on *shards is the current value of sb_sink_shards, updated for each sink; any thread may
- * read it.
+ * From now on *shards is the current value of sb_writer_shards_before, updated for each sink; any
+ * thread may read it.
  */
 void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards);
 

@@ -1,6 +1,6 @@
 #include "task/transfer/local_owners.h"
 
-#include "archive/accounts.h"
+#include "archive/owner_names.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
 #include "task/verify/agreement.h"
 
 #include "archive/database.h"
-#include "archive/ddl.h"
-#include "archive/sqltext.h"
+#include "archive/schema.h"
 #include "core/buf.h"
 #include "core/hash64.h"
 #include "core/name.h"

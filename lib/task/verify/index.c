@@ -1,8 +1,7 @@
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/ddl.h"
-#include "archive/index_io.h"
-#include "archive/parent.h"
+#include "archive/index_file.h"
+#include "archive/schema.h"
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/thread.h"
@@ -79,7 +78,7 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     sqlite3_stmt *statement = NULL;
     int failure;
 
-    sb_index_io_failure();
+    sb_index_file_failure();
     check->code = sb_database_prepare(check->db, &statement, pragma);
     while (sb_database_row(statement, &check->code)) {
         const char *line = (const char *)sqlite3_column_text(statement, 0);
@@ -91,7 +90,7 @@ static enum sb_code read_lines(struct integrity *check, const char *pragma)
     }
     sqlite3_finalize(statement);
     /* Of a page that cannot be read it says that it is damaged, and goes on. */
-    failure = sb_index_io_failure();
+    failure = sb_index_file_failure();
     if (failure && check->code == SB_OK)
         check->code = sb_database_fail_errno(check->db, failure);
     if (check->code == SB_SYSTEM)

@@ -1,6 +1,7 @@
 #include "archive/database.h"
 #include "core/buf.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 #include "task/verify/impl.h"
 
 #include <limits.h>
@@ -246,7 +247,7 @@ static enum sb_code compare(struct verify *verify, uint32_t shard, const struct 
         sb_report(verify->notify, SB_WARNING, "source", path,
                   "has grown from %lld to %lld bytes since it was linked", (long long)linked->size,
                   (long long)status->st_size);
-    else if (!sb_linked_same_time(linked, status))
+    else if (linked->mtime_ns != sb_time_ns(status->st_mtim))
         sb_report(verify->notify, SB_WARNING, "source", path,
                   "was changed since it was linked, as its time says");
     return SB_OK;

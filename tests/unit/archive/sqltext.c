@@ -1,5 +1,5 @@
-/* lib/archive/sqltext.h: telling known SQL from other */
-#include "archive/sqltext.h"
+/* lib/archive/schema.h: telling known SQL from other */
+#include "archive/schema.h"
 #include "check.h"
 
 static bool same(const char *a, const char *b)

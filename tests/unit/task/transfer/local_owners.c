@@ -1,6 +1,6 @@
 /* lib/task/transfer/local_owners.h: names that this machine knows, and others */
 #include "task/transfer/local_owners.h"
-#include "archive/accounts.h"
+#include "archive/owner_names.h"
 #include "check.h"
 
 #include <stdio.h>

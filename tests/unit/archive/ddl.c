@@ -1,5 +1,5 @@
-/* lib/archive/parent.h: the fast functions give what SQLite's own give */
-#include "archive/parent.h"
+/* lib/archive/ddl.c: the fast functions give what SQLite's own give */
+#include "archive/schema.h"
 #include "check.h"
 
 #include <sqlite3.h>
