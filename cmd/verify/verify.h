@@ -17,8 +17,6 @@
 #include "task/protect/protect.h"
 #include "task/restore/restore.h"
 #include "task/verify/bag.h"
-#include "task/verify/cache.h"
-#include "task/verify/choice.h"
 #include "task/verify/verify.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "task/verify/agreement.h"
+#include "task/verify/impl.h"
 
 #include "archive/database.h"
 #include "archive/ddl.h"

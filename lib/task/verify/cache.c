@@ -1,4 +1,4 @@
-#include "task/verify/cache.h"
+#include "task/verify/verify.h"
 
 #include "core/interrupt.h"
 #include "core/name.h"

@@ -5,7 +5,7 @@
 #define SB_TASK_VERIFY_CACHE_IMPL_H
 
 #include "store/cache/cache.h"
-#include "task/verify/cache.h"
+#include "task/verify/verify.h"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "task/verify/container.h"
+#include "task/verify/verify.h"
 
 #include "core/choice.h"
 #include "core/interrupt.h"
@@ -7,6 +7,7 @@
 #include "store/batch.h"
 #include "store/names.h"
 #include "store/naming.h"
+#include "store/store.h"
 #include "store/unmatched.h"
 
 #include <inttypes.h>

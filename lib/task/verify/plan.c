@@ -1,4 +1,4 @@
-#include "task/verify/plan.h"
+#include "task/verify/impl.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
@@ -39,7 +39,7 @@ struct sb_verify_plan {
                            units, temp.chosen those to read */
     struct sqlite3 *own;
     sqlite3_stmt *statements[STATEMENTS];
-    int64_t started; /* by sb_verify_plan_clock */
+    int64_t started; /* by sb_verify_clock */
     int64_t committed;
     int64_t began; /* seconds since the epoch */
     bool out_of_time;
@@ -71,12 +71,6 @@ static const char *const statement_texts[STATEMENTS] = {
     [DROP_DEFECTS] = "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found <> ?3",
 };
 
-bool sb_verify_chooses(const struct sb_verify_choice *choice)
-{
-    return choice->has_shards || choice->share.count > 0 || choice->state || choice->percent > 0 ||
-           choice->bytes > 0 || choice->max_seconds > 0;
-}
-
 bool sb_verify_counts(const struct sb_entry *entry)
 {
     return !entry->defect && entry->type != SB_DIR && entry->size > 0 && (entry->has & SB_HAS_CRC);
@@ -93,11 +87,6 @@ uint64_t sb_verify_row_digest(const struct sb_entry *entry)
     return sb_hash64(&digest_key, row, sizeof(row));
 }
 
-int64_t sb_verify_plan_clock(void)
-{
-    return sb_clock_ns() / 1000000;
-}
-
 /* Prepared on first use, and kept; the caller that steps one resets it. */
 static enum sb_code get_statement(struct sb_verify_plan *plan, enum statement which,
                                   sqlite3_stmt **out)
@@ -111,14 +100,13 @@ static enum sb_code get_statement(struct sb_verify_plan *plan, enum statement wh
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
                                  struct sb_archive *archive)
 {
-    struct sb_verify_plan *plan = calloc(1, sizeof(*plan));
+    struct sb_verify_plan *plan;
 
-    *out = plan;
-    if (!plan)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    plan = *out;
     plan->choice = choice;
     plan->state.fd = -1;
-    plan->started = sb_verify_plan_clock();
+    plan->started = sb_verify_clock();
     plan->began = (int64_t)time(NULL);
     plan->turn = -1;
     if (!sb_archive_is_addressed(archive))
@@ -145,27 +133,6 @@ void sb_verify_plan_free(struct sb_verify_plan *plan)
     sb_database_close(plan->own);
     sb_verify_state_close(&plan->state);
     free(plan);
-}
-
-int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan)
-{
-    return plan->chosen_bytes;
-}
-
-int64_t sb_verify_plan_files(const struct sb_verify_plan *plan)
-{
-    return plan->files;
-}
-
-bool sb_verify_plan_is_unknown(const struct sb_verify_plan *plan)
-{
-    return plan->unknown;
-}
-
-static bool is_over(const struct sb_verify_plan *plan)
-{
-    return plan->choice->max_seconds > 0 &&
-           (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
 }
 
 /* The pass over the index */
@@ -266,7 +233,8 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
         code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK)
             code = add_file(pass, &entry);
-        pass->plan->unknown = ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && is_over(pass->plan);
+        pass->plan->unknown =
+            ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_is_over(choice, pass->plan->started);
         if (pass->plan->unknown)
             break;
     }
@@ -408,13 +376,14 @@ static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *
 }
 
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
-                                 struct sb_shards *shards)
+                                 struct sb_shards *shards, struct sb_verify_planned *planned)
 {
     enum sb_code index_code = SB_OK;
     struct sb_error index_err;
     enum sb_code code = make_tables(plan, archive, shards, &index_code, &index_err);
 
-    plan->committed = sb_verify_plan_clock();
+    plan->committed = sb_verify_clock();
+    *planned = (struct sb_verify_planned){plan->files, plan->chosen_bytes, plan->unknown};
     if (code != SB_OK)
         return sb_verify_state_failed(&plan->state);
     if (index_code != SB_OK)
@@ -438,7 +407,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
             .number = plan->number,
             .was_bad = sqlite3_column_int(next, 3) != 0,
         };
-        plan->out_of_time = is_over(plan);
+        plan->out_of_time = sb_verify_is_over(plan->choice, plan->started);
         code = plan->out_of_time ? SB_END : SB_OK;
     } else if (!code) {
         code = SB_END;
@@ -462,7 +431,7 @@ static enum sb_code commit(struct sb_verify_plan *plan)
     if (!plan->open)
         return SB_OK;
     plan->open = false;
-    plan->committed = sb_verify_plan_clock();
+    plan->committed = sb_verify_clock();
     return sb_database_run(plan->db, "COMMIT");
 }
 
@@ -484,7 +453,7 @@ enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_ve
         TRY(get_statement(plan, DROP_DEFECTS, &drop));
         TRY(SB_RUN(drop, unit->shard, unit->number, bad ? plan->began : INT64_MAX));
     }
-    if (sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
+    if (sb_verify_clock() - plan->committed >= COMMIT_MILLISECONDS)
         TRY(commit(plan));
     return SB_OK;
 }

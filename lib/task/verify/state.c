@@ -1,4 +1,4 @@
-#include "task/verify/plan.h"
+#include "task/verify/impl.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
