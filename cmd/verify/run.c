@@ -129,6 +129,7 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
                    .found = verify_run_found,
                    .progress = message_progress_call},
         .notify = {.context = run, .call = hear},
+        .named = {"", ""},
         .input = VERIFY_ARCHIVE,
         .result = SB_VERIFY_NOTHING,
         .began = time(NULL),
@@ -137,38 +138,11 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
     code = verify_outputs_check(settings, run->path);
     if (!code && settings->metrics)
         code = verify_metrics_check(settings->metrics, run->path);
-    return code || !settings->report ? code : verify_report_open(&run->report, run);
-}
-
-static void print_defect(const struct verify_run *run, const struct sb_defect *defect)
-{
-    struct sb_buf text = {0};
-    struct json line = {0};
-
-    if (!run->settings->json && !(defect->follows ? message_another("files of missing shards", 0)
-                                                  : message_another(defect->kind, -1)))
-        return;
-    if (run->settings->json) {
-        verify_defect_json(&line, defect);
-        json_print(&line);
-    } else {
-        output_need(verify_defect_text(&text, defect));
-        output_need(sb_buf_add_char(&text, '\n'));
-        output_bytes(text.data, text.size);
-    }
-    json_release(&line);
-    sb_buf_release(&text);
-}
-
-void verify_run_found(void *context, const struct sb_defect *defect)
-{
-    struct verify_run *run = context;
-    run->errors[verify_kind(defect->kind)]++;
-    if (run->report.file)
-        verify_report_defect(&run->report, defect);
-    /* Printing after a signal would end the program here. A dry run prints what it would change. */
-    else if (!sb_interrupted() && (run->settings->json || !run->settings->repair.dry_run))
-        print_defect(run, defect);
+    if (code || !settings->report)
+        return code;
+    run->named[0] = ", named in ";
+    run->named[1] = strcmp(settings->report, "-") == 0 ? "standard output" : settings->report;
+    return verify_report_open(&run->report, run);
 }
 
 void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
@@ -194,31 +168,12 @@ void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, cons
     free(text);
 }
 
-const char *verify_run_named(const struct verify_run *run)
-{
-    return run->report.file ? ", named in " : "";
-}
-
-const char *verify_run_report(const struct verify_run *run)
-{
-    if (!run->report.file)
-        return "";
-    return strcmp(run->settings->report, "-") == 0 ? "standard output" : run->settings->report;
-}
-
-void verify_run_flush(void)
-{
-    if (!sb_interrupted())
-        output_flush();
-}
-
 /* If there are problems that only the report names, one line says so. */
 static void sum_up_problems(const struct verify_run *run)
 {
     if (run->report.file && run->problems > 0 && run->result.defects == 0)
         message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
-                        run->problems == 1 ? "problem" : "problems", verify_run_named(run),
-                        verify_run_report(run));
+                        run->problems == 1 ? "problem" : "problems", run->named[0], run->named[1]);
 }
 
 static void finish_outputs(struct verify_run *run)
