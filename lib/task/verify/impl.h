@@ -45,7 +45,7 @@ struct verify {
     const struct sb_notify *notify;
     struct sb_verify_result *result;
     struct shard_info *shard_info; /* of shards 0 to shard_count - 1 */
-    size_t shard_count;
+    size_t shard_count, shard_capacity;
     int64_t data_version;          /* of the index when it began */
     bool by_shard;                 /* incomplete shards are reported, not each file in them */
     struct sb_verify_units *units; /* NULL: everything is read */
