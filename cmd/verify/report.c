@@ -325,7 +325,7 @@ static enum sb_code add_label(struct sb_buf *out, const char *archive)
     CLEANUP(sb_freep) char *name = name_archive(archive);
 
     if (!name)
-        return SB_NOMEM;
+        return sb_fail_memory();
     TRY(sb_is_utf8(name, strlen(name)) ? sb_buf_add_text(&shown, name)
                                        : sb_quote(&shown, name, strlen(name), SB_ESCAPE));
     TRY(sb_buf_add_text(out, "archive=\""));
@@ -369,9 +369,9 @@ static enum sb_code find_success(const char *text, const char *archive, const ch
     CLEANUP(sb_buf_release) struct sb_buf sample = {0};
 
     *value = NULL;
-    if (sb_buf_add_text(&sample, "\n" PREFIX SUCCESS "{") || add_label(&sample, archive) ||
-        sb_buf_add_text(&sample, "} "))
-        return sb_fail_memory();
+    TRY(sb_buf_add_text(&sample, "\n" PREFIX SUCCESS "{"));
+    TRY(add_label(&sample, archive));
+    TRY(sb_buf_add_text(&sample, "} "));
     *value = strstr(text, sample.data);
     if (*value)
         *value += sample.size;
@@ -522,7 +522,6 @@ enum sb_code verify_metrics_write(const char *file, const struct verify_run *run
 
     if (run->status != STATUS_CLEAN)
         TRY(last_success(file, run->path, &success));
-    if (compose(&metrics, run, success))
-        return sb_fail_memory();
+    TRY(compose(&metrics, run, success));
     return sb_outfile_put(&options, metrics.text.data, metrics.text.size);
 }

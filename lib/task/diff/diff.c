@@ -259,8 +259,8 @@ static enum sb_code compare_pair(struct pairs *pairs, struct pair *pair, struct 
     if (sum_side(ours, our_reader, &our_entry, &our_sum))
         return our_failure(pairs, pair);
     our_size = pairs->text.size - pair->our_target_at;
-    if (is_link && sb_buf_add_char(&pairs->text, '\0'))
-        return sb_fail_memory();
+    if (is_link)
+        TRY(sb_buf_add_char(&pairs->text, '\0'));
     pair->their_target_at = pairs->text.size;
     pair->theirs.entry.path = pairs->text.data + pair->path_at;
     if (sum_side(theirs, their_reader, &pair->theirs.entry, &their_sum))
@@ -392,9 +392,8 @@ static enum sb_code find_reaches(struct diff *diff)
 
         if (!*options->paths[i])
             continue;
-        if (sb_name_normalize(options->paths[i], &name, &stripped) ||
-            !(reach->name = strdup(name.data ? name.data : "")))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(options->paths[i], &name, &stripped));
+        TRY(sb_copy_text(&reach->name, name.data ? name.data : ""));
         reach->size = sb_is_glob(reach->name) ? sb_glob_prefix(reach->name) : strlen(reach->name);
         diff->reach_count++;
     }
@@ -658,7 +657,7 @@ static enum sb_code find_prefix(struct diff *diff)
     if (code == SB_NOENT || (!code && entry.type != SB_DIR))
         return sb_fail(SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
                        diff->options->prefix);
-    return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory() : SB_OK;
+    return code ? code : sb_buf_add_char(&diff->prefix, '/');
 }
 
 static void release(struct diff *diff)

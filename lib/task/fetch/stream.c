@@ -153,9 +153,8 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
         sqlite3_bind_int(fetch->add, 4, SB_ANY_FORM);
         TRY(sb_database_step(fetch->add));
         TRY(add_forms(fetch));
-        if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
-            sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
-            return sb_fail_memory();
+        if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested))
+            TRY(sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size));
     }
     return code == SB_END ? SB_OK : code;
 }
