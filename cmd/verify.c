@@ -448,18 +448,6 @@ static enum sb_code verify_items(struct verify_run *run, struct sb_store *store,
     return SB_OK;
 }
 
-/* An error that keeps the index, or the rest of it, from being read is a defect too. */
-static void add_damage(struct verify_run *run, const struct sb_error *err)
-{
-    struct sb_defect defect = {.kind = "integrity", .shard = -1, .offset = -1, .text = err->text};
-
-    verify_run_found(run, &defect);
-    run->result.defects++;
-    run->restored.left++;
-    run->result.remedies |= SB_REMEDY_INDEX;
-    message_raise(STATUS_PARTIAL);
-}
-
 static struct sb_verify_options options_of(const struct verify_run *run)
 {
     struct sb_verify_options wanted = run->settings->wanted;
@@ -593,7 +581,11 @@ static enum sb_code end(struct verify_run *run, enum sb_code code)
 {
     message_progress_end();
     if (code == SB_DAMAGED && run->input == VERIFY_ARCHIVE) {
-        add_damage(run, sb_error());
+        /* An error that keeps the index, or the rest of it, from being read is a defect too. */
+        sb_verify_defect(&run->events, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
+                         sb_error()->text);
+        run->restored.left++;
+        message_raise(STATUS_PARTIAL);
         code = SB_OK;
     }
     if (!code && run->settings->json && run->input != VERIFY_ARCHIVE)
