@@ -30,16 +30,6 @@ const char *const verify_kinds[VERIFY_KINDS] = {
     "size",      "value",      "key",        "stale",   "trailing",  "other",
 };
 
-/* The place of a kind among them. */
-static size_t kind_of(const char *word)
-{
-    size_t i = 0;
-
-    while (i < VERIFY_KINDS - 1 && strcmp(verify_kinds[i], word) != 0)
-        i++;
-    return i;
-}
-
 /* "kind: path: text", escaped, without a newline. */
 static enum sb_code defect_text(struct sb_buf *line, const struct sb_defect *defect)
 {
@@ -92,7 +82,11 @@ static void print_defect(const struct verify_run *run, const struct sb_defect *d
 void verify_run_found(void *context, const struct sb_defect *defect)
 {
     struct verify_run *run = context;
-    run->errors[kind_of(defect->kind)]++;
+    size_t kind = 0;
+
+    while (kind < VERIFY_KINDS - 1 && strcmp(verify_kinds[kind], defect->kind) != 0)
+        kind++;
+    run->errors[kind]++;
     if (run->report.file) {
         defect_json(&run->report.line, defect);
         report_file_line(&run->report);
@@ -256,21 +250,6 @@ static void add_outcome(struct json *line, const struct verify_run *run)
     add_counts(line, run);
 }
 
-static void add_restored(struct json *line, const struct sb_restore_result *restored)
-{
-    json_number(line, "damaged", restored->damaged);
-    json_number(line, "restored", restored->restored);
-    json_number(line, "restored_bytes", restored->bytes);
-}
-
-static void add_protected(struct json *line, const struct sb_protect_result *found)
-{
-    json_number(line, "protected_files", found->files);
-    json_number(line, "unprotected_files", found->changed + found->without);
-    json_number(line, "repaired_pieces", found->repaired);
-    json_number(line, "lost_pieces", found->lost);
-}
-
 static void write_summary(struct report_file *report, const struct verify_run *run)
 {
     const struct sb_verify_result *result = &run->result;
@@ -278,10 +257,17 @@ static void write_summary(struct report_file *report, const struct verify_run *r
 
     json_begin(line);
     add_outcome(line, run);
-    if (verify_repairs(run))
-        add_restored(line, &run->restored);
-    if (run->settings->repair.repair)
-        add_protected(line, &run->protect);
+    if (verify_repairs(run)) {
+        json_number(line, "damaged", run->restored.damaged);
+        json_number(line, "restored", run->restored.restored);
+        json_number(line, "restored_bytes", run->restored.bytes);
+    }
+    if (run->settings->repair.repair) {
+        json_number(line, "protected_files", run->protect.files);
+        json_number(line, "unprotected_files", run->protect.changed + run->protect.without);
+        json_number(line, "repaired_pieces", run->protect.repaired);
+        json_number(line, "lost_pieces", run->protect.lost);
+    }
     add_reading(line, result);
     if (run->settings->choice.state && result->progress.oldest >= 0)
         json_number(line, "oldest_read", result->progress.oldest);
@@ -498,15 +484,6 @@ static void add_metrics(struct metrics *metrics, const struct verify_run *run)
             "When the unit that was not read for longest was read; 0: one never was.");
 }
 
-static enum sb_code compose(struct metrics *metrics, const struct verify_run *run, int64_t success)
-{
-    metrics->code = add_label(&metrics->label, run->path);
-    add_times(metrics, run, success);
-    add_kinds(metrics, run);
-    add_metrics(metrics, run);
-    return metrics->code;
-}
-
 static void release(struct metrics *metrics)
 {
     sb_buf_release(&metrics->text);
@@ -522,6 +499,10 @@ enum sb_code verify_metrics_write(const char *file, const struct verify_run *run
 
     if (run->status != STATUS_CLEAN)
         TRY(last_success(file, run->path, &success));
-    TRY(compose(&metrics, run, success));
+    TRY(add_label(&metrics.label, run->path));
+    add_times(&metrics, run, success);
+    add_kinds(&metrics, run);
+    add_metrics(&metrics, run);
+    TRY(metrics.code);
     return sb_outfile_put(&options, metrics.text.data, metrics.text.size);
 }

@@ -3,6 +3,7 @@
 #include "core/array.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 #include "task/convert/paths.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -83,14 +84,6 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
     return SB_OK;
 }
 
-static double monotonic(void)
-{
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Prints the event, or adds it to the report: an sb_notify. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
@@ -133,7 +126,7 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
         .input = VERIFY_ARCHIVE,
         .result = SB_VERIFY_NOTHING,
         .began = time(NULL),
-        .seconds = monotonic(),
+        .seconds = (double)sb_clock_ns() / 1e9,
     };
     code = verify_outputs_check(settings, run->path);
     if (!code && settings->metrics)
@@ -168,14 +161,6 @@ void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, cons
     free(text);
 }
 
-/* If there are problems that only the report names, one line says so. */
-static void sum_up_problems(const struct verify_run *run)
-{
-    if (run->report.file && run->problems > 0 && run->result.defects == 0)
-        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
-                        run->problems == 1 ? "problem" : "problems", run->named[0], run->named[1]);
-}
-
 static void finish_outputs(struct verify_run *run)
 {
     if (verify_report_finish(&run->report, run)) {
@@ -196,11 +181,13 @@ int verify_run_end(struct verify_run *run, enum sb_code code)
     if (code) {
         message_failure();
         run->failure = sb_error();
-    } else {
-        sum_up_problems(run);
+    } else if (run->report.file && run->problems > 0 && run->result.defects == 0) {
+        /* Problems that only the report names. */
+        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
+                        run->problems == 1 ? "problem" : "problems", run->named[0], run->named[1]);
     }
     run->ended = time(NULL);
-    run->seconds = monotonic() - run->seconds;
+    run->seconds = (double)sb_clock_ns() / 1e9 - run->seconds;
     run->status = caught ? 128 + caught : message_status();
     finish_outputs(run);
     report_file_release(&run->report);

@@ -49,21 +49,6 @@ struct pairs {
     bool damaged; /* some bytes of the archive */
 };
 
-static void release_pairs(struct pairs *pairs)
-{
-    sb_buf_release(&pairs->text);
-    sb_events_release(&pairs->events);
-}
-
-static void clear_pairs(struct pairs *pairs)
-{
-    pairs->count = 0;
-    pairs->bytes = 0;
-    pairs->files = 0;
-    pairs->damaged = false;
-    sb_buf_clear(&pairs->text);
-}
-
 static bool is_full(const struct pairs *pairs)
 {
     return pairs->count == PAIRS_MAX || pairs->bytes >= PAIRS_BYTES_MAX ||
@@ -576,7 +561,10 @@ static enum sb_code fill(void *context, void *slot)
     const struct sb_child *ours, *theirs;
     const struct sb_entry *entry;
 
-    clear_pairs(pairs);
+    pairs->count = 0;
+    pairs->bytes = pairs->files = 0;
+    pairs->damaged = false;
+    sb_buf_clear(&pairs->text);
     while (!is_full(pairs)) {
         enum sb_code code = next_pair(diff, &ours, &theirs);
 
@@ -636,8 +624,10 @@ static enum sb_code run(struct diff *diff)
     code = enter(diff, "", 0, true, true);
     if (!code)
         code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads);
-    for (unsigned i = 0; i < slots; i++)
-        release_pairs(&pairs[i]);
+    for (unsigned i = 0; i < slots; i++) {
+        sb_buf_release(&pairs[i].text);
+        sb_events_release(&pairs[i].events);
+    }
     free(pairs);
     return code;
 }

@@ -196,38 +196,25 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
     return fetch->output_code;
 }
 
-static enum sb_code give(struct fetch_stream *fetch)
+/*
+ * Through a recoder, if it is not NULL. *bad: the source is undamaged, but its bytes are not of the
+ * format of the name.
+ */
+static enum sb_code give(struct fetch_stream *fetch, struct sb_recoder *recoder, bool *bad)
 {
     const void *data;
     size_t size;
     enum sb_code code;
 
-    while ((code = sb_source_block(fetch->source, &data, &size)) == SB_OK)
-        TRY(write_block(fetch, data, size));
-    return code == SB_END ? SB_OK : code;
-}
-
-/* *bad: the source is undamaged, but its bytes are not of the format of the name. */
-static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
-                                 int64_t file_size, bool *bad)
-{
-    const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
-    const void *data;
-    size_t size;
-    enum sb_code code;
-
-    if (!fetch->recoder)
-        TRY(sb_recoder_new(&fetch->recoder));
-    TRY(sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block, fetch));
     while (!(code = sb_source_block(fetch->source, &data, &size))) {
-        code = sb_recoder_feed(fetch->recoder, data, size);
-        *bad = code == SB_DAMAGED && !fetch->output_code;
+        code = recoder ? sb_recoder_feed(recoder, data, size) : write_block(fetch, data, size);
+        *bad = recoder && code == SB_DAMAGED && !fetch->output_code;
         if (code)
             return code;
     }
-    if (code != SB_END)
-        return code;
-    code = sb_recoder_finish(fetch->recoder);
+    if (code != SB_END || !recoder)
+        return code == SB_END ? SB_OK : code;
+    code = sb_recoder_finish(recoder);
     *bad = code == SB_DAMAGED && !fetch->output_code;
     return code;
 }
@@ -235,7 +222,8 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
                               const char *name, size_t size)
 {
-    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
+    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE,
+                                     .all_layers = fetch->decompress_all};
     unsigned layers = 0;
     bool bad = false;
     enum sb_code code;
@@ -245,7 +233,11 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
         TRY(sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry));
     if (recode.decompress)
         TRY(sb_recode_name(&recode, name, size, &fetch->name, &layers));
-    code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
+    if (layers > 0 && !fetch->recoder)
+        TRY(sb_recoder_new(&fetch->recoder));
+    if (layers > 0)
+        TRY(sb_recoder_begin(fetch->recoder, &recode, name, size, entry->size, write_block, fetch));
+    code = give(fetch, layers > 0 ? fetch->recoder : NULL, &bad);
     bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
         return sb_fail(sb_error()->code, "%s: %s; the output ends within this file", name,

@@ -38,7 +38,6 @@ struct schema {
     char *structure; /* NULL: missing */
     char **tensors;  /* names in tensor_keys, sorted */
     size_t tensor_count, tensor_capacity;
-    bool names_tensors;
 };
 
 static void release_schema(struct schema *schema)
@@ -166,26 +165,17 @@ static enum sb_code take_tensor(struct schema *schema, sqlite3_stmt *row)
     return sb_copy_text(&schema->tensors[schema->tensor_count++], name ? name : "");
 }
 
-static enum sb_code take_presence(struct schema *schema, sqlite3_stmt *row)
-{
-    schema->names_tensors = sqlite3_column_int(row, 0) != 0;
-    return SB_OK;
-}
-
 static enum sb_code parse(sqlite3 *db, const struct sb_buf *text, struct schema *schema)
 {
     static const char fields[] = "SELECT json_extract(value, '$.name'), json_extract(value, "
                                  "'$.type') FROM json_each(?1, '$.fields')";
     static const char structure[] = "SELECT json_extract(?1, '$.output_structure')";
-    static const char presence[] = "SELECT json_type(?1, '$.metadata.tensor_keys') IS NOT NULL";
     static const char tensors[] =
         "SELECT value FROM json_each(json_extract(?1, '$.metadata.tensor_keys'))";
 
     TRY(query(db, fields, text, take_field, schema));
     TRY(query(db, structure, text, take_structure, schema));
-    TRY(query(db, presence, text, take_presence, schema));
-    if (schema->names_tensors)
-        TRY(query(db, tensors, text, take_tensor, schema));
+    TRY(query(db, tensors, text, take_tensor, schema));
     if (schema->count > 0)
         qsort(schema->fields, schema->count, sizeof(*schema->fields), by_name);
     if (schema->tensor_count > 0)
