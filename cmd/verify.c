@@ -82,7 +82,7 @@ static const struct option options[] = {
     OPTION_FLAG('f', "force", struct verify_settings, records.force,
                 "replace BAG; --repair: however young the cache is"),
     OPTION_MORE("Caches"),
-    OPTION_TEXT(0, "min-age", struct verify_settings, cache.min_age, "TIME",
+    OPTION_TEXT(0, "min-age", struct verify_settings, min_age, "TIME",
                 "no --repair where a file was written since (default: 10m)", OPERAND_NONE),
     OPTION_END,
 };
@@ -205,9 +205,9 @@ static enum sb_code read_cache_options(const struct verify_run *run, unsigned th
         .force = settings->records.force,
         .min_age = MIN_AGE,
     };
-    if (settings->cache.min_age && !sb_parse_duration(settings->cache.min_age, &out->min_age))
+    if (settings->min_age && !sb_parse_duration(settings->min_age, &out->min_age))
         return sb_fail(SB_INVALID, "--min-age: '%s' is no time, such as 10m or 2h",
-                       settings->cache.min_age);
+                       settings->min_age);
     return SB_OK;
 }
 
@@ -535,7 +535,7 @@ static enum verify_input input_of(const struct sb_store *store)
 
 static enum sb_code refuse_of_caches(const struct verify_run *run)
 {
-    if (!run->settings->cache.min_age)
+    if (!run->settings->min_age)
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: --min-age is for caches", run->path);
 }

@@ -23,10 +23,6 @@
 
 /* What the options of verify say: a struct for each part of it. */
 
-struct verify_cache_settings {
-    const char *min_age;
-};
-
 /* As they were given; NULL: not. */
 struct verify_choice_settings {
     const char *subset;
@@ -64,7 +60,7 @@ struct verify_settings {
     struct verify_choice_settings choice;
     struct verify_records_settings records; /* of bags alone */
     struct verify_repair_settings repair;   /* of archives, but for dry_run */
-    struct verify_cache_settings cache;     /* of caches alone */
+    const char *min_age;                    /* of caches alone */
 };
 
 /*

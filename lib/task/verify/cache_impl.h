@@ -1,5 +1,5 @@
 /*
- * Shared by the parts of verify/cache.h.
+ * Shared by the parts of verify that are about caches.
  */
 #ifndef SB_TASK_VERIFY_CACHE_IMPL_H
 #define SB_TASK_VERIFY_CACHE_IMPL_H

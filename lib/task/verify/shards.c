@@ -70,9 +70,11 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
     *out = NULL;
     if (shard > SB_SHARD_MAX)
         return SB_OK;
-    TRY(sb_grow(&verify->shard_info, &verify->shard_capacity, shard, sizeof(*info)));
-    for (; verify->shard_count <= shard; verify->shard_count++)
-        verify->shard_info[verify->shard_count] = (struct shard_info){0};
+    while (verify->shard_count <= shard) {
+        TRY(sb_grow(&verify->shard_info, &verify->shard_capacity, verify->shard_count,
+                    sizeof(*info)));
+        verify->shard_info[verify->shard_count++] = (struct shard_info){0};
+    }
     *out = info = &verify->shard_info[shard];
     return info->state == SHARD_UNSEEN ? look(verify, shard, info) : SB_OK;
 }
