@@ -231,9 +231,9 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
  * of hard links.
  *
  * The store is the caller's, just opened. Options: quick (structure only), strict, threads, and
- * paths, which select the members whose names and bytes are checked. Kinds of defects beside those
- * of verify.h: "damaged" (structure), "truncated", "encrypted" and "method" (cannot be checked),
- * "link" (a hard link to nothing). SB_FORMAT if it is not such a container at all.
+ * paths, which select the members whose names and bytes are checked. Further kinds of defects:
+ * "damaged" (structure), "truncated", "encrypted" and "method" (cannot be checked), "link" (a hard
+ * link to nothing). SB_FORMAT if it is not such a container at all.
  */
 enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_options *options,
                                  const struct sb_verify_events *events) SB_CHECKED;
@@ -243,7 +243,7 @@ enum sb_code sb_verify_container(struct sb_store *store, const struct sb_verify_
  * another, each a multiple of its type, all of equal count; and, unless quick, that all bytes can
  * be read.
  *
- * Kinds of defects, as in verify.h: "damaged" (the metadata as a whole), "bounds", "overlap",
+ * Kinds of defects: "damaged" (the metadata as a whole), "bounds", "overlap",
  * "unreadable", "unchecked" (strict: there are no checksums), and "size" (not a multiple of its
  * type). Their path is ITEM/ARRAY, their record the item. Memory does not grow with the number of
  * items: extents that do not follow each other are sorted on disk.
@@ -284,8 +284,8 @@ struct sb_verify_cache_options {
  * files, relative to the cache's directory.
  *
  * Memory is some bytes for each segment and left-over, two bits for each row, and at most 64 MiB
- * for keys that have a wrong position in index.pkl. The
- * cache's segments, rows, keys and bytes are counted, and what was repaired.
+ * for keys that have a wrong position in index.pkl. The cache's segments, rows, keys and bytes are
+ * counted, and what was repaired.
  */
 enum sb_code sb_verify_cache(const char *dir, const struct sb_verify_cache_options *options,
                              const struct sb_verify_events *events) SB_CHECKED;
