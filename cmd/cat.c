@@ -22,7 +22,6 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "task/fetch/fetch.h"
-#include "task/fetch/stream.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "core/array.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/time.h"
 #include "task/convert/paths.h"
 #include "ui/message.h"
 #include "ui/output.h"
@@ -83,14 +84,6 @@ static enum sb_code verify_outputs_check(const struct verify_settings *settings,
     return SB_OK;
 }
 
-static double monotonic(void)
-{
-    struct timespec time = {0};
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 /* Prints the event, or adds it to the report: an sb_notify. */
 static void hear(void *context, enum sb_level level, const char *kind, const char *subject,
                  const char *text)
@@ -129,46 +122,20 @@ enum sb_code verify_run_begin(struct verify_run *run, const struct verify_settin
                    .found = verify_run_found,
                    .progress = message_progress_call},
         .notify = {.context = run, .call = hear},
+        .named = {"", ""},
         .input = VERIFY_ARCHIVE,
         .result = SB_VERIFY_NOTHING,
         .began = time(NULL),
-        .seconds = monotonic(),
+        .seconds = (double)sb_clock_ns() / 1e9,
     };
     code = verify_outputs_check(settings, run->path);
     if (!code && settings->metrics)
         code = verify_metrics_check(settings->metrics, run->path);
-    return code || !settings->report ? code : verify_report_open(&run->report, run);
-}
-
-static void print_defect(const struct verify_run *run, const struct sb_defect *defect)
-{
-    struct sb_buf text = {0};
-    struct json line = {0};
-
-    if (!run->settings->json && !(defect->follows ? message_another("files of missing shards", 0)
-                                                  : message_another(defect->kind, -1)))
-        return;
-    if (run->settings->json) {
-        verify_defect_json(&line, defect);
-        json_print(&line);
-    } else {
-        output_need(verify_defect_text(&text, defect));
-        output_need(sb_buf_add_char(&text, '\n'));
-        output_bytes(text.data, text.size);
-    }
-    json_release(&line);
-    sb_buf_release(&text);
-}
-
-void verify_run_found(void *context, const struct sb_defect *defect)
-{
-    struct verify_run *run = context;
-    run->errors[verify_kind(defect->kind)]++;
-    if (run->report.file)
-        verify_report_defect(&run->report, defect);
-    /* Printing after a signal would end the program here. A dry run prints what it would change. */
-    else if (!sb_interrupted() && (run->settings->json || !run->settings->repair.dry_run))
-        print_defect(run, defect);
+    if (code || !settings->report)
+        return code;
+    run->named[0] = ", named in ";
+    run->named[1] = strcmp(settings->report, "-") == 0 ? "standard output" : settings->report;
+    return verify_report_open(&run->report, run);
 }
 
 void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
@@ -194,33 +161,6 @@ void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, cons
     free(text);
 }
 
-const char *verify_run_named(const struct verify_run *run)
-{
-    return run->report.file ? ", named in " : "";
-}
-
-const char *verify_run_report(const struct verify_run *run)
-{
-    if (!run->report.file)
-        return "";
-    return strcmp(run->settings->report, "-") == 0 ? "standard output" : run->settings->report;
-}
-
-void verify_run_flush(void)
-{
-    if (!sb_interrupted())
-        output_flush();
-}
-
-/* If there are problems that only the report names, one line says so. */
-static void sum_up_problems(const struct verify_run *run)
-{
-    if (run->report.file && run->problems > 0 && run->result.defects == 0)
-        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
-                        run->problems == 1 ? "problem" : "problems", verify_run_named(run),
-                        verify_run_report(run));
-}
-
 static void finish_outputs(struct verify_run *run)
 {
     if (verify_report_finish(&run->report, run)) {
@@ -241,11 +181,13 @@ int verify_run_end(struct verify_run *run, enum sb_code code)
     if (code) {
         message_failure();
         run->failure = sb_error();
-    } else {
-        sum_up_problems(run);
+    } else if (run->report.file && run->problems > 0 && run->result.defects == 0) {
+        /* Problems that only the report names. */
+        message_problem("%s: %" PRId64 " %s%s%s", run->name, run->problems,
+                        run->problems == 1 ? "problem" : "problems", run->named[0], run->named[1]);
     }
     run->ended = time(NULL);
-    run->seconds = monotonic() - run->seconds;
+    run->seconds = (double)sb_clock_ns() / 1e9 - run->seconds;
     run->status = caught ? 128 + caught : message_status();
     finish_outputs(run);
     report_file_release(&run->report);

@@ -17,31 +17,11 @@
 #include "task/protect/protect.h"
 #include "task/restore/restore.h"
 #include "task/verify/bag.h"
-#include "task/verify/cache.h"
-#include "task/verify/choice.h"
 #include "task/verify/verify.h"
 
 #include <stdbool.h>
 
-/*
- * verify of torchcachex caches, and of directories that hold several: the options that are about
- * them, and what is said.
- */
-
-struct verify_run;
-
-struct verify_cache_settings {
-    const char *min_age;
-};
-
-/* SB_INVALID: one of these options was given, and this is no cache. */
-enum sb_code verify_cache_refuse(const struct verify_run *run) SB_CHECKED;
-
-/* Verifies the cache of the run, or with `several` all in its directory. */
-enum sb_code verify_cache(struct verify_run *run, bool several, unsigned threads) SB_CHECKED;
-void verify_summarize_cache(struct verify_run *run);
-
-/* Which part of an archive, or of a bag, verify reads: its options. */
+/* What the options of verify say: a struct for each part of it. */
 
 /* As they were given; NULL: not. */
 struct verify_choice_settings {
@@ -53,19 +33,6 @@ struct verify_choice_settings {
     const char *max_age;
 };
 
-/* What they say; it lives as long as the settings. SB_INVALID for impossible values, and for
- * options that exclude each other. */
-enum sb_code verify_choice_of(const struct verify_choice_settings *settings,
-                              struct sb_verify_choice *out) SB_CHECKED;
-
-/* An option that was given, without "--"; NULL: none was. The other: an option that a bag does not
- * have. */
-const char *verify_choice_given(const struct verify_choice_settings *settings);
-const char *verify_choice_not_of_bags(const struct verify_choice_settings *settings,
-                                      const struct sb_verify_choice *choice);
-
-/* verify of bags: the options that are about records, and what is said of them. */
-
 struct verify_records_settings {
     struct sb_bag_words bag;
     const char *files_from;
@@ -73,20 +40,6 @@ struct verify_records_settings {
     bool keep_numbers;
     bool force;
 };
-
-/* The first option given that is for bags alone; NULL: none. */
-const char *option_of_verify_records(void);
-
-struct sb_store;
-
-/* Verifies the bags of the run's spec. */
-enum sb_code verify_records(struct verify_run *run, struct sb_store *store,
-                            unsigned threads) SB_CHECKED;
-void verify_summarize_records(struct verify_run *run);
-
-/*
- * verify --repair and --repair-from: their options, and what is said of files that were restored.
- */
 
 struct verify_repair_settings {
     bool repair; /* by parity files; of a cache, its index */
@@ -98,42 +51,6 @@ struct verify_repair_settings {
     bool dry_run;
 };
 
-/* SB_INVALID for options that do not go together. */
-enum sb_code verify_repair_check(const struct verify_run *run) SB_CHECKED;
-
-/*
- * Before the container is opened: with --repair, repairs what keeps it from being opened, or any
- * file that is not an archive, by parity files.
- */
-enum sb_code verify_repair_begin(struct verify_run *run) SB_CHECKED;
-
-/* --undo-repair, instead of a verification. */
-enum sb_code verify_repair_undo(const struct verify_run *run) SB_CHECKED;
-
-/* Is damage of an archive to be repaired, in any way? */
-bool verify_repair_wanted(const struct verify_run *run);
-
-/* Warns, at the end, that pieces were repaired, or that nothing could be since nothing is
- * protected. */
-void verify_repair_warn(struct verify_run *run);
-
-/* SB_INVALID if a repair from a copy was requested, but the input is not an archive. bag: it is a
- * bag. */
-enum sb_code verify_repair_refuse(const struct verify_run *run, bool bag) SB_CHECKED;
-
-/* sb_verify of the archive, which it frees, and the restoring; `restored` of the run is filled in.
- */
-struct sb_archive;
-struct sb_verify_options;
-enum sb_code verify_repair(struct verify_run *run, struct sb_archive *archive,
-                           const struct sb_verify_options *options) SB_CHECKED;
-
-/* The last lines of a run that found defects: what was restored, and what remains. advice: what
- * helps against that. */
-void verify_repair_summarize(struct verify_run *run, const char *advice);
-
-/* What the options of verify say: a struct for each part of it. */
-
 struct verify_settings {
     struct opening opening;
     struct sb_verify_options wanted;
@@ -143,10 +60,8 @@ struct verify_settings {
     struct verify_choice_settings choice;
     struct verify_records_settings records; /* of bags alone */
     struct verify_repair_settings repair;   /* of archives, but for dry_run */
-    struct verify_cache_settings cache;     /* of caches alone */
+    const char *min_age;                    /* of caches alone */
 };
-
-/* Defects: their kinds, and one as a line of text or of JSON. */
 
 /*
  * All kinds of defects, of any container, as shardbox-reports(7) lists them; the last one, "other",
@@ -154,18 +69,6 @@ struct verify_settings {
  */
 #define VERIFY_KINDS 34
 extern const char *const verify_kinds[VERIFY_KINDS];
-
-/* The place of a kind among them. */
-size_t verify_kind(const char *word);
-
-/* "kind: path: text", escaped, without a newline. */
-enum sb_code verify_defect_text(struct sb_buf *line, const struct sb_defect *defect) SB_CHECKED;
-
-/* Prints the object after the defects: what was checked, and what that does not prove. */
-void verify_print_summary(const struct verify_run *run);
-
-/* An object, as shardbox-reports(7) describes it, but for its end. */
-void verify_defect_json(struct json *line, const struct sb_defect *defect);
 
 /*
  * One run of verify, of any container: what was requested, what it found, and where that is
@@ -205,6 +108,8 @@ struct verify_run {
     int status;                        /* once it has ended: of a signal, 128 and its number */
     const struct sb_error *failure;    /* what ended it; NULL: it came to its end */
     struct report_file report;
+    const char
+        *named[2]; /* after a number of defects: ", named in ", FILE; empty without a report */
 };
 
 /*
@@ -226,16 +131,14 @@ enum verify_loudness { LOUD_IN_REPORT, LOUD_ONCE, LOUD_ALWAYS };
 void verify_run_warn(struct verify_run *run, enum verify_loudness loudness, const char *kind,
                      const char *format, ...) SB_PRINTF(4, 5);
 
-/* To print after a number of defects: the two halves of ", named in FILE", both empty without a
- * report. */
-const char *verify_run_named(const struct verify_run *run);
-const char *verify_run_report(const struct verify_run *run);
-
-/* Flushes the output so far, but not after a signal, which would end the program during that. */
-void verify_run_flush(void);
-
 /* Says what ended the run, if something did, finishes report and metrics; returns the status. */
 int verify_run_end(struct verify_run *run, enum sb_code code);
+
+/* Is damage of an archive to be repaired, in any way? */
+bool verify_repairs(const struct verify_run *run);
+
+/* Prints the object after the defects: what was checked, and what that does not prove. */
+void verify_print_summary(const struct verify_run *run);
 
 /*
  * verify --report: all that a run reports, as JSON Lines, for a program that reads it later.
@@ -249,7 +152,6 @@ int verify_run_end(struct verify_run *run, enum sb_code code);
 enum sb_code verify_report_open(struct report_file *report,
                                 const struct verify_run *run) SB_CHECKED;
 
-void verify_report_defect(struct report_file *report, const struct sb_defect *defect);
 void verify_report_event(struct report_file *report, enum sb_level level, const char *kind,
                          const char *subject, const char *text);
 
@@ -278,14 +180,7 @@ enum sb_code verify_metrics_write(const char *file, const struct verify_run *run
 /* The last lines of verify: how it went, and what to do next. */
 void verify_summarize(struct verify_run *run);
 
-/*
- * Their parts. The first says what is not proved although nothing was found: by --quick, or for
- * want of checksums. `sound` is what --quick has looked at, `all` what was read else, NULL if that
- * needs no warning, and `bytes` what --quick does not read. The second is the line about defects.
- */
-void verify_warn_sound(struct verify_run *run, const char *sound, const char *all,
-                       const char *bytes);
-void verify_report_defects(const struct verify_run *run, int64_t left, const char *remain,
-                           const char *bytes, const char *advice);
+/* Of them, what warns that pieces were repaired, or could not be since nothing is protected. */
+void verify_warn_repaired(struct verify_run *run);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "core/file.h"
 #include "core/io.h"
-#include "task/verify/syrah.h"
+#include "task/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

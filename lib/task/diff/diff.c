@@ -2,18 +2,312 @@
 
 #include "archive/select.h"
 #include "archive/shards.h"
+#include "core/buf.h"
+#include "core/crc32c.h"
+#include "core/events.h"
 #include "core/glob.h"
 #include "core/interrupt.h"
 #include "core/name.h"
 #include "core/number.h"
 #include "core/pipeline.h"
+#include "core/time.h"
 #include "store/unmatched.h"
-#include "task/diff/pair.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#define MODE_BITS       07777u
+#define PAIRS_MAX       512
+#define PAIRS_BYTES_MAX (INT64_C(8) << 20)
+
+#define BIT SB_DIFF_BIT
+
+/* A name with its entries on both sides. Strings are offsets into the batch's text. */
+struct pair {
+    struct sb_child ours;
+    struct sb_child theirs;
+    bool is_ours; /* the name exists on this side */
+    bool is_theirs;
+    unsigned differs; /* bit 1 << enum sb_difference_kind */
+    size_t path_at;
+    size_t our_target_at;
+    size_t their_target_at;
+    size_t damage_at;
+};
+
+/* A batch that one thread compares. */
+struct pairs {
+    struct pair pairs[PAIRS_MAX];
+    size_t count;
+    int64_t bytes;                         /* to be read on one side */
+    int64_t files;                         /* whose bytes are compared */
+    const struct sb_diff_options *options; /* set by the owner, as is the next */
+    size_t prefix_size;                    /* bytes before each name of the archive */
+    struct sb_buf text;
+    struct sb_events events;
+    bool damaged; /* some bytes of the archive */
+};
+
+static bool is_full(const struct pairs *pairs)
+{
+    return pairs->count == PAIRS_MAX || pairs->bytes >= PAIRS_BYTES_MAX ||
+           pairs->events.text.size >= PAIRS_BYTES_MAX;
+}
+
+static enum sb_code keep_text(struct pairs *pairs, const char *text, size_t size, size_t *at)
+{
+    *at = pairs->text.size;
+    TRY(sb_buf_add(&pairs->text, text, size));
+    TRY(sb_buf_add_char(&pairs->text, '\0'));
+    return SB_OK;
+}
+
+static bool both_have(const struct pair *pair, unsigned what)
+{
+    return (pair->ours.entry.has & what) && (pair->theirs.entry.has & what);
+}
+
+/* May one of them be the other, rounded to a multiple of the grain? */
+static bool same_but_rounded(int64_t a, int64_t b, int64_t grain)
+{
+    int64_t apart;
+
+    return (a % grain == 0 || b % grain == 0) && !__builtin_sub_overflow(a, b, &apart) &&
+           apart > -grain && apart < grain;
+}
+
+/* Whole seconds may have passed through a tar or a file system without finer times. */
+static bool same_time(int64_t a, int64_t b, int64_t grain)
+{
+    return a == b || same_but_rounded(a, b, SB_SECOND) ||
+           (grain > 0 && same_but_rounded(a, b, grain));
+}
+
+static bool same_owner(const struct pair *pair)
+{
+    const struct sb_entry *ours = &pair->ours.entry, *theirs = &pair->theirs.entry;
+
+    return !both_have(pair, SB_HAS_UID) || !both_have(pair, SB_HAS_GID) ||
+           (ours->uid == theirs->uid && ours->gid == theirs->gid);
+}
+
+/* Differences in the metadata alone. */
+static unsigned compare_metadata(const struct pair *pair, int64_t time_grain)
+{
+    const struct sb_entry *ours = &pair->ours.entry, *theirs = &pair->theirs.entry;
+    unsigned differs = 0;
+
+    if (!pair->is_theirs)
+        return BIT(SB_DIFF_MISSING);
+    if (!pair->is_ours)
+        return BIT(SB_DIFF_EXTRA);
+    if (pair->theirs.special || ours->type != theirs->type)
+        return BIT(SB_DIFF_TYPE);
+    if (ours->type == SB_FILE && ours->size != theirs->size)
+        differs |= BIT(SB_DIFF_SIZE);
+    /* The mode of a link has no meaning on Linux. */
+    if (ours->type != SB_LINK && both_have(pair, SB_HAS_MODE) &&
+        ((ours->mode ^ theirs->mode) & MODE_BITS))
+        differs |= BIT(SB_DIFF_MODE);
+    if (!same_owner(pair))
+        differs |= BIT(SB_DIFF_OWNER);
+    if (both_have(pair, SB_HAS_MTIME) && !same_time(ours->mtime_ns, theirs->mtime_ns, time_grain))
+        differs |= BIT(SB_DIFF_TIME);
+    return differs;
+}
+
+static bool bytes_needed(const struct sb_diff_options *options, const struct pair *pair)
+{
+    const unsigned settled = BIT(SB_DIFF_MISSING) | BIT(SB_DIFF_EXTRA) | BIT(SB_DIFF_TYPE) |
+                             BIT(SB_DIFF_SIZE) | BIT(SB_DIFF_DAMAGED);
+    enum sb_type type = pair->ours.entry.type;
+
+    if ((pair->differs & settled) || type == SB_DIR ||
+        (options->brief && (pair->differs & ~options->ignored)))
+        return false;
+    return !(options->ignored & BIT(type == SB_LINK ? SB_DIFF_TARGET : SB_DIFF_BYTES));
+}
+
+static enum sb_code add_pair(struct pairs *pairs, const struct sb_child *ours,
+                             const struct sb_child *theirs)
+{
+    struct pair *pair = &pairs->pairs[pairs->count];
+    const struct sb_entry *any = ours ? &pair->ours.entry : &pair->theirs.entry;
+    size_t before = ours ? pairs->prefix_size : 0;
+    const char *defect;
+
+    *pair = (struct pair){.is_ours = ours != NULL, .is_theirs = theirs != NULL};
+    if (ours)
+        pair->ours = *ours;
+    if (theirs)
+        pair->theirs = *theirs;
+    TRY(keep_text(pairs, any->path - before, before + any->path_size, &pair->path_at));
+    pair->path_at += before;
+    if (pair->theirs.entry.defect)
+        return sb_events_add(&pairs->events, SB_PROBLEM, "damaged",
+                             pairs->text.data + pair->path_at, pair->theirs.entry.defect);
+    defect = pair->ours.entry.defect;
+    if (defect) {
+        pair->differs = BIT(SB_DIFF_DAMAGED);
+        TRY(keep_text(pairs, defect, strlen(defect), &pair->damage_at));
+    } else {
+        pair->differs = compare_metadata(pair, pairs->options->time_grain);
+    }
+    pairs->count++;
+    if (bytes_needed(pairs->options, pair)) {
+        sb_count_up(&pairs->bytes, pair->ours.entry.size);
+        pairs->files++;
+    }
+    return SB_OK;
+}
+
+/* The result of reading one side. */
+struct sum {
+    uint32_t crc32c;
+    struct sb_buf *text; /* for targets of links, else NULL */
+};
+
+static enum sb_code add_bytes(void *context, const void *data, size_t size)
+{
+    struct sum *sum = context;
+
+    if (sb_interrupted())
+        return sb_fail_interrupt();
+    if (sum->text)
+        return sb_buf_add(sum->text, data, size);
+    sum->crc32c = sb_crc32c_block(sum->crc32c, data, size);
+    return SB_OK;
+}
+
+static bool ends_run(const struct sb_error *err)
+{
+    return err->code == SB_NOMEM || err->code == SB_INTERRUPT || err->code == SB_FORMAT ||
+           (err->code == SB_SYSTEM && (err->sys_errno == EMFILE || err->sys_errno == ENFILE));
+}
+
+/* The archive's side could not be read. */
+static enum sb_code our_failure(struct pairs *pairs, struct pair *pair)
+{
+    struct sb_error cause = *sb_error();
+
+    if (ends_run(&cause))
+        return cause.code;
+    pairs->damaged = true;
+    if (cause.code == SB_CHANGED)
+        return sb_events_add(&pairs->events, SB_PROBLEM, "changed",
+                             pairs->text.data + pair->path_at, cause.text);
+    pair->differs |= BIT(SB_DIFF_DAMAGED);
+    return keep_text(pairs, cause.text, strlen(cause.text), &pair->damage_at);
+}
+
+static enum sb_code their_failure(struct pairs *pairs, const char *path)
+{
+    struct sb_error cause = *sb_error();
+    const char *kind = "unreadable";
+
+    if (ends_run(&cause))
+        return cause.code;
+    if (cause.code == SB_DAMAGED)
+        kind = "damaged";
+    else if (cause.code == SB_CHANGED || cause.code == SB_NOENT)
+        kind = "changed";
+    return sb_events_add(&pairs->events, SB_PROBLEM, kind, path, cause.text);
+}
+
+/* Reads one side; content that can be read only in sequence has its checksum in the index. */
+static enum sb_code sum_side(struct sb_hierarchy *hierarchy, struct sb_reader *reader,
+                             const struct sb_entry *entry, struct sum *sum)
+{
+    enum sb_code code = sb_hierarchy_read(hierarchy, reader, entry, add_bytes, sum);
+
+    if (code != SB_INVALID || sum->text || !(entry->has & SB_HAS_CRC))
+        return code;
+    sum->crc32c = entry->crc32c;
+    return SB_OK;
+}
+
+/* Reads both sides of a pair; link targets are kept in the text. */
+static enum sb_code compare_pair(struct pairs *pairs, struct pair *pair, struct sb_hierarchy *ours,
+                                 struct sb_reader *our_reader, struct sb_hierarchy *theirs,
+                                 struct sb_reader *their_reader)
+{
+    bool is_link = pair->ours.entry.type == SB_LINK;
+    struct sb_buf *text = is_link ? &pairs->text : NULL;
+    struct sum our_sum = {.text = text}, their_sum = {.text = text};
+    struct sb_entry our_entry = pair->ours.entry;
+    size_t our_size;
+
+    our_entry.path = pairs->text.data + pair->path_at - pairs->prefix_size;
+    our_entry.path_size += pairs->prefix_size;
+    pair->our_target_at = pairs->text.size;
+    if (sum_side(ours, our_reader, &our_entry, &our_sum))
+        return our_failure(pairs, pair);
+    our_size = pairs->text.size - pair->our_target_at;
+    if (is_link)
+        TRY(sb_buf_add_char(&pairs->text, '\0'));
+    pair->their_target_at = pairs->text.size;
+    pair->theirs.entry.path = pairs->text.data + pair->path_at;
+    if (sum_side(theirs, their_reader, &pair->theirs.entry, &their_sum))
+        return their_failure(pairs, pairs->text.data + pair->path_at);
+    if (!is_link) {
+        if (our_sum.crc32c != their_sum.crc32c)
+            pair->differs |= BIT(SB_DIFF_BYTES);
+        return SB_OK;
+    }
+    if (our_size != pairs->text.size - pair->their_target_at ||
+        memcmp(pairs->text.data + pair->our_target_at, pairs->text.data + pair->their_target_at,
+               our_size) != 0)
+        pair->differs |= BIT(SB_DIFF_TARGET);
+    return sb_buf_add_char(&pairs->text, '\0');
+}
+
+static enum sb_code compare_pairs(struct pairs *pairs, struct sb_hierarchy *ours,
+                                  struct sb_hierarchy *theirs)
+{
+    struct sb_reader *our_reader = NULL, *their_reader = NULL;
+    enum sb_code code;
+
+    if (pairs->files == 0)
+        return SB_OK;
+    code = sb_reader_open(ours, &our_reader);
+    if (!code)
+        code = sb_reader_open(theirs, &their_reader);
+    for (size_t i = 0; !code && i < pairs->count; i++) {
+        if (bytes_needed(pairs->options, &pairs->pairs[i]))
+            code = compare_pair(pairs, &pairs->pairs[i], ours, our_reader, theirs, their_reader);
+    }
+    sb_reader_free(ours, our_reader);
+    sb_reader_free(theirs, their_reader);
+    return code;
+}
+
+static void report_pairs(const struct pairs *pairs, const struct sb_diff_options *options)
+{
+    const char *text = pairs->text.data;
+
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct pair *pair = &pairs->pairs[i];
+        struct sb_difference difference = {
+            .path = text + pair->path_at,
+            .path_size = pair->is_ours ? pair->ours.entry.path_size : pair->theirs.entry.path_size,
+            .ours = &pair->ours,
+            .theirs = &pair->theirs,
+            .our_target = text + pair->our_target_at,
+            .their_target = text + pair->their_target_at,
+            .damage = text + pair->damage_at,
+        };
+
+        for (unsigned kind = 0; kind < SB_DIFF_KINDS; kind++) {
+            if (!(pair->differs & ~options->ignored & BIT(kind)))
+                continue;
+            difference.kind = (enum sb_difference_kind)kind;
+            options->report(options->context, &difference);
+            if (options->brief)
+                break;
+        }
+    }
+}
 
 /* One directory, on one side or on both. */
 struct frame {
@@ -83,9 +377,8 @@ static enum sb_code find_reaches(struct diff *diff)
 
         if (!*options->paths[i])
             continue;
-        if (sb_name_normalize(options->paths[i], &name, &stripped) ||
-            !(reach->name = strdup(name.data ? name.data : "")))
-            return sb_fail_memory();
+        TRY(sb_name_normalize(options->paths[i], &name, &stripped));
+        TRY(sb_copy_text(&reach->name, name.data ? name.data : ""));
         reach->size = sb_is_glob(reach->name) ? sb_glob_prefix(reach->name) : strlen(reach->name);
         diff->reach_count++;
     }
@@ -264,12 +557,15 @@ static enum sb_code next_pair(struct diff *diff, const struct sb_child **ours,
 static enum sb_code fill(void *context, void *slot)
 {
     struct diff *diff = context;
-    struct sb_pairs *pairs = slot;
+    struct pairs *pairs = slot;
     const struct sb_child *ours, *theirs;
     const struct sb_entry *entry;
 
-    sb_pairs_clear(pairs);
-    while (!sb_pairs_full(pairs)) {
+    pairs->count = 0;
+    pairs->bytes = pairs->files = 0;
+    pairs->damaged = false;
+    sb_buf_clear(&pairs->text);
+    while (!is_full(pairs)) {
         enum sb_code code = next_pair(diff, &ours, &theirs);
 
         if (code == SB_END)
@@ -283,7 +579,7 @@ static enum sb_code fill(void *context, void *slot)
         if (!ours || !theirs)
             TRY(sb_unmatched_add(diff->one_sided, !ours, entry->path, entry->path_size,
                                  sb_archive_path(diff->archive), diff->options->notify));
-        TRY(sb_pairs_add(pairs, ours, theirs));
+        TRY(add_pair(pairs, ours, theirs));
     }
     return pairs->count > 0 || pairs->events.text.size > 0 ? SB_OK : SB_END;
 }
@@ -293,18 +589,18 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
     const struct diff *diff = context;
 
     (void)turns;
-    return sb_pairs_compare(slot, diff->ours, diff->theirs);
+    return compare_pairs(slot, diff->ours, diff->theirs);
 }
 
 static enum sb_code drain(void *context, void *slot)
 {
     struct diff *diff = context;
-    struct sb_pairs *pairs = slot;
+    struct pairs *pairs = slot;
 
     if (pairs->damaged)
         TRY(sb_archive_still_current(diff->archive));
     sb_events_report(&pairs->events, diff->options->notify);
-    sb_pairs_report(pairs, diff->options);
+    report_pairs(pairs, diff->options);
     sb_count_up(&diff->bytes, pairs->bytes);
     diff->files += pairs->files;
     if (diff->options->progress)
@@ -317,7 +613,7 @@ static enum sb_code run(struct diff *diff)
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = diff->options->threads;
     unsigned slots = threads * 2 + 1;
-    struct sb_pairs *pairs;
+    struct pairs *pairs;
     enum sb_code code;
 
     TRY(SB_NEW_ARRAY(&pairs, slots));
@@ -328,8 +624,10 @@ static enum sb_code run(struct diff *diff)
     code = enter(diff, "", 0, true, true);
     if (!code)
         code = sb_pipeline_run(&ops, diff, pairs, sizeof(*pairs), slots, threads);
-    for (unsigned i = 0; i < slots; i++)
-        sb_pairs_release(&pairs[i]);
+    for (unsigned i = 0; i < slots; i++) {
+        sb_buf_release(&pairs[i].text);
+        sb_events_release(&pairs[i].events);
+    }
     free(pairs);
     return code;
 }
@@ -349,7 +647,7 @@ static enum sb_code find_prefix(struct diff *diff)
     if (code == SB_NOENT || (!code && entry.type != SB_DIR))
         return sb_fail(SB_NOENT, "%s: holds no directory %s", sb_archive_path(diff->archive),
                        diff->options->prefix);
-    return code ? code : sb_buf_add_char(&diff->prefix, '/') ? sb_fail_memory() : SB_OK;
+    return code ? code : sb_buf_add_char(&diff->prefix, '/');
 }
 
 static void release(struct diff *diff)

@@ -21,32 +21,26 @@ void sb_entry_sort_free(struct sb_entry_sort *sort)
     free(sort);
 }
 
-static enum sb_code prepare(struct sb_entry_sort *sort, bool reversed)
-{
-    TRY(sb_database_run(sort->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                                  "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)"));
-    return SB_PREPARE(
-        sort->db, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
-        {&sort->select,
-         reversed ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
-                  : "SELECT path, entry FROM entries ORDER BY key, second_key, path"});
-}
-
 enum sb_code sb_entry_sort_new(struct sb_entry_sort **out, bool reversed)
 {
-    CLEANUP(sb_entry_sort_freep) struct sb_entry_sort *sort = calloc(1, sizeof(*sort));
+    CLEANUP(sb_entry_sort_freep) struct sb_entry_sort *sort = NULL;
     int rc;
 
     *out = NULL;
-    if (!sort)
-        return sb_fail_memory();
+    TRY(SB_NEW(&sort));
     /* The empty name is a temporary file that SQLite makes once its cache is full. */
     rc = sqlite3_open_v2("", &sort->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (rc == SQLITE_NOMEM)
         return sb_fail_memory();
     if (rc != SQLITE_OK)
         return sb_fail(SB_SYSTEM, "temporary file: %s", sqlite3_errstr(rc));
-    TRY(prepare(sort, reversed));
+    TRY(sb_database_run(sort->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                                  "CREATE TABLE entries (key, second_key, path BLOB, entry BLOB)"));
+    TRY(SB_PREPARE(
+        sort->db, {&sort->insert, "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)"},
+        {&sort->select,
+         reversed ? "SELECT path, entry FROM entries ORDER BY key DESC, second_key DESC, path DESC"
+                  : "SELECT path, entry FROM entries ORDER BY key, second_key, path"}));
     *out = TAKE(sort);
     return SB_OK;
 }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 struct sb_archive;
+struct sb_source;
 
 /* Files up to this many bytes are read and checked before the first of their bytes is written. */
 #define SB_FETCH_WHOLE_MAX ((int64_t)64 << 20)
@@ -103,5 +104,22 @@ struct sb_fetch_counts {
 enum sb_code sb_fetch(struct sb_archive *archive, const struct sb_fetch_options *options,
                       const struct sb_fetch_names *names, const struct sb_fetch_output *output,
                       const struct sb_notify *notify, struct sb_fetch_counts *counts) SB_CHECKED;
+
+/*
+ * The same from what can only be read in sequence: a compressed tar, a pipe. One pass, which keeps
+ * nothing of a file: each is written when it is read, in the container's order; a member whose name
+ * occurs twice is written twice, as by tar.
+ *
+ * All names are read first. NULL means every file; then directories and members without bytes are
+ * not reported. Of the options, decompress and framing apply (not batch). Members that cannot be
+ * written are reported as SB_PROBLEM: "directory", "special", "link" (a hard link, whose target was
+ * before it), "damaged" (cannot be decompressed), and at the end, in the order of the names,
+ * "missing"; for samples "late": a file that comes after another sample began, which is left out.
+ * Errors are those of the source, the output, and of temporary files.
+ */
+enum sb_code sb_fetch_stream(struct sb_source *source, const struct sb_fetch_names *names,
+                             const struct sb_fetch_options *options,
+                             const struct sb_fetch_output *output, const struct sb_notify *notify,
+                             struct sb_fetch_counts *counts) SB_CHECKED;
 
 #endif

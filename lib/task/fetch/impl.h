@@ -1,5 +1,5 @@
 /*
- * The parts of sb_fetch: batches of names, queues of them, frames, and a run and its answers.
+ * Shared by the parts of fetch: requests, queues of them with their look-up, and frames.
  */
 #ifndef SB_TASK_FETCH_IMPL_H
 #define SB_TASK_FETCH_IMPL_H
@@ -13,21 +13,8 @@
 #include <stdatomic.h>
 
 struct sb_archive;
-struct sb_content;
 struct sb_many;
 struct sb_name_place;
-struct sb_recoder;
-struct sb_shards;
-
-/*
- * A batch of names that are answered together: filled, read by a worker, written (slot.c).
- *
- * A slot belongs to one thread at a time; it is empty when all but archive, shards and options is
- * zero. Its memory is kept from one filling to the next, until the release.
- */
-
-/* Bytes of answers in one slot, unless a single one is larger. */
-#define SB_FETCH_SLOT_BYTES ((size_t)512 << 10)
 
 enum sb_answer {
     SB_ANSWER_BYTES,
@@ -42,46 +29,14 @@ enum sb_answer {
 struct sb_request {
     size_t name_at;
     size_t name_size;
-    size_t text_at;     /* SB_ANSWER_DAMAGED: what is wrong, unless it is */
-    const char *defect; /* a text that stays */
+    size_t text_at; /* SB_ANSWER_DAMAGED: what is wrong, unless it is file.defect */
     enum sb_answer answer;
-    bool has_crc; /* and it covers the requested bytes */
-    bool decoded; /* SB_ANSWER_STREAM: is decompressed while streamed */
-    uint32_t crc32c;
-    uint32_t generation; /* of the row */
-    uint32_t shard;
-    int64_t offset; /* of the requested bytes */
+    bool decoded;         /* SB_ANSWER_STREAM: is decompressed while streamed */
+    struct sb_entry file; /* its row, without the path; with a checksum if that is of these bytes */
+    int64_t offset;       /* of the requested bytes */
     int64_t size;
     int64_t skipped; /* bytes of the file before them */
-    int64_t file_size;
-    enum sb_type type;
-    unsigned has; /* of these, as sb_entry.has */
-    uint32_t mode;
-    uint32_t uid;
-    uint32_t gid;
-    int64_t mtime_ns;
-    size_t at; /* offset of the answer in the slot's data */
-};
-
-/* Does the slot's data contain batch frames around the bytes? */
-static inline bool sb_fetch_batches(const struct sb_fetch_options *options)
-{
-    return options->framing == SB_FRAMING_BATCH;
-}
-
-struct sb_slot {
-    const struct sb_archive *archive; /* for its generation */
-    struct sb_shards *shards;
-    const struct sb_fetch_options *options;
-    struct sb_buf names;
-    struct sb_request *requests;
-    size_t count;
-    size_t capacity; /* of requests */
-    size_t cost;     /* bytes of data that the answers may take */
-    char *data;
-    size_t data_capacity;
-    size_t data_size;
-    int64_t took; /* nanoseconds, of sb_slot_read; for its caller */
+    size_t at;       /* offset of the answer in the slot's data */
 };
 
 static inline const char *sb_request_name(const struct sb_buf *names,
@@ -89,49 +44,6 @@ static inline const char *sb_request_name(const struct sb_buf *names,
 {
     return names->data + request->name_at;
 }
-
-/* The row of an answer with bytes, with this name. */
-static inline struct sb_entry sb_request_file(const struct sb_request *request, const char *name)
-{
-    return (struct sb_entry){
-        .path = name,
-        .path_size = request->name_size,
-        .type = request->type,
-        .has = request->has,
-        .mode = request->mode,
-        .uid = request->uid,
-        .gid = request->gid,
-        .mtime_ns = request->mtime_ns,
-        .size = request->file_size,
-        .offset = request->offset - request->skipped,
-        .shard = request->shard,
-        .crc32c = request->crc32c,
-        .generation = request->generation,
-    };
-}
-
-/* Bytes that the answer may need in the slot's data. */
-size_t sb_request_cost(const struct sb_request *request, const struct sb_fetch_options *options);
-
-/* What is wrong with an SB_ANSWER_DAMAGED. */
-static inline const char *sb_request_problem(const struct sb_buf *names,
-                                             const struct sb_request *request)
-{
-    return request->defect ? request->defect : names->data + request->text_at;
-}
-
-void sb_slot_release(struct sb_slot *slot);
-void sb_slot_clear(struct sb_slot *slot);
-
-/* Adds a copy of a request whose name and text are in `names`. */
-enum sb_code sb_slot_add(struct sb_slot *slot, const struct sb_request *request,
-                         const struct sb_buf *names) SB_CHECKED;
-
-/* Is it an error of one file only, while others may be fine? */
-bool sb_is_file_damage(const struct sb_error *err);
-
-/* Reads and checks the bytes of the requests, and lays out the answers in data. */
-enum sb_code sb_slot_read(struct sb_slot *slot) SB_CHECKED;
 
 /*
  * Names that wait for an answer, and their look-up (queue.c). {0} is an empty queue. Names are
@@ -206,7 +118,7 @@ enum sb_code sb_look_ahead_end(struct sb_look_ahead *ahead) SB_CHECKED;
 void sb_look_ahead_release(struct sb_look_ahead *ahead);
 
 /*
- * Answers as framed records, for all framings but batch, which fetch.c lays out itself (frames.c).
+ * Answers as framed records, for all framings but batch, which fetch.c lays out itself (stream.c).
  * Records are numbered from 0 in the order of output.
  */
 struct sb_fetch_frames {
@@ -236,47 +148,5 @@ enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames) SB_CHECKED;
 
 /* After the last answer. */
 enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames) SB_CHECKED;
-
-/* A run, and its answers. */
-struct sb_fetch {
-    struct sb_shards *shards;
-    struct sb_content *content;
-    const struct sb_fetch_options *options;
-    const struct sb_fetch_names *names;
-    const struct sb_fetch_output *output;
-    const struct sb_notify *notify;
-    struct sb_fetch_counts *counts;
-    struct sb_lookup lookup; /* of single names */
-    struct sb_many *many;
-    struct sb_queue queues[2];
-    struct sb_queue *now;   /* being moved to slots */
-    struct sb_queue *ahead; /* looked up meanwhile */
-    struct sb_look_ahead look_ahead;
-    size_t queue_limit;
-    bool queue_filled; /* the latest, up to the limit */
-    size_t slot_names;
-    bool slow;        /* reading is waiting */
-    size_t in_flight; /* sum of the costs of filled slots */
-    bool ended;       /* no more names */
-    struct sb_fetch_frames frames;
-    struct sb_recoder *recoder; /* made for the first file that is decompressed */
-};
-
-enum sb_code sb_fetch_give(struct sb_fetch *f, const void *data, size_t size) SB_CHECKED;
-
-/* For batch. */
-enum sb_code sb_fetch_give_line(struct sb_fetch *f, const char *name, size_t size,
-                                const char *word) SB_CHECKED;
-
-enum sb_code sb_fetch_answer_damaged(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text) SB_CHECKED;
-
-/* A file that was removed or replaced while its bytes were read. */
-enum sb_code sb_fetch_answer_changed(struct sb_fetch *f, const char *name, size_t size,
-                                     const char *text) SB_CHECKED;
-
-/* fetch/large.c: SB_ANSWER_STREAM. */
-enum sb_code sb_fetch_answer_stream(struct sb_fetch *f, const struct sb_slot *slot,
-                                    const struct sb_request *request) SB_CHECKED;
 
 #endif

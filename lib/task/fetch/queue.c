@@ -37,20 +37,13 @@ static void take_extent(const struct sb_fetch_options *options, struct sb_reques
         if (size > options->range_size)
             size = options->range_size;
     }
-    request->generation = entry->generation;
-    request->shard = entry->shard;
+    request->file = *entry;
+    request->file.path = NULL;
+    if (options->ranged || options->no_check)
+        request->file.has &= ~(unsigned)SB_HAS_CRC;
     request->skipped = skip;
-    request->file_size = entry->size;
-    request->type = entry->type;
-    request->mode = entry->mode;
-    request->uid = (uint32_t)entry->uid;
-    request->gid = (uint32_t)entry->gid;
-    request->mtime_ns = entry->mtime_ns;
     request->offset = entry->offset + skip;
     request->size = size;
-    request->crc32c = entry->crc32c;
-    request->has_crc = (entry->has & SB_HAS_CRC) && !options->ranged && !options->no_check;
-    request->has = request->has_crc ? entry->has : entry->has & ~(unsigned)SB_HAS_CRC;
     request->answer = size > SB_FETCH_WHOLE_MAX ? SB_ANSWER_STREAM : SB_ANSWER_BYTES;
 }
 
@@ -103,7 +96,7 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
         return code;
     if (entry.defect) {
         request->answer = SB_ANSWER_DAMAGED;
-        request->defect = entry.defect;
+        request->file.defect = entry.defect;
         return SB_OK;
     }
     if (entry.type == SB_DIR) {
@@ -113,6 +106,7 @@ enum sb_code sb_look_up(struct sb_lookup *lookup, const struct sb_buf *names,
     take_extent(lookup->options, request, &entry);
     return see_whether_coded(lookup, request, &entry);
 }
+
 static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t size)
 {
     size_t capacity = queue->capacity;
@@ -120,10 +114,8 @@ static enum sb_code add_name(struct sb_queue *queue, const char *name, size_t si
     TRY(sb_grow(&queue->order, &queue->capacity, queue->count, sizeof(*queue->order)));
     queue->requests[queue->count++] =
         (struct sb_request){.name_at = queue->names.size, .name_size = size};
-    if (sb_buf_add(&queue->names, name, size))
-        return sb_fail_memory();
-    TRY(sb_buf_add_char(&queue->names, '\0'));
-    return SB_OK;
+    TRY(sb_buf_add(&queue->names, name, size));
+    return sb_buf_add_char(&queue->names, '\0');
 }
 
 static const char *name_at(const void *context, size_t place, size_t *size)
@@ -192,8 +184,8 @@ static int compare_addresses(const void *a, const void *b)
 
     if (x_has != y_has)
         return x_has ? 1 : -1;
-    if (x_has && x->shard != y->shard)
-        return COMPARE(x->shard, y->shard);
+    if (x_has && x->file.shard != y->file.shard)
+        return COMPARE(x->file.shard, y->file.shard);
     if (x_has && x->offset != y->offset)
         return COMPARE(x->offset, y->offset);
     return COMPARE(x->name_at, y->name_at);

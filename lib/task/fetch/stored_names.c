@@ -22,17 +22,16 @@ enum sb_code sb_stored_names_new(struct sb_stored_names **out, const char *prefi
                                  const char *charset, bool any_bytes,
                                  const struct sb_notify *notify)
 {
-    CLEANUP(sb_stored_names_freep) struct sb_stored_names *names = calloc(1, sizeof(*names));
+    CLEANUP(sb_stored_names_freep) struct sb_stored_names *names = NULL;
     const char *problem = NULL;
 
     *out = NULL;
-    if (!names)
-        return sb_fail_memory();
+    TRY(SB_NEW(&names));
     names->strip = strip;
     names->notify = notify;
     names->any_bytes = any_bytes;
-    if (prefix && sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem))
-        return sb_fail_memory();
+    if (prefix)
+        TRY(sb_naming_clean(prefix, strlen(prefix), true, &names->prefix, &problem));
     if (problem)
         return sb_fail(SB_INVALID, "%s: cannot be put before names: it %s", prefix, problem);
     TRY(sb_charset_open(&names->charset, charset));

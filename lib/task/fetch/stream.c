@@ -1,4 +1,4 @@
-#include "task/fetch/stream.h"
+#include "task/fetch/impl.h"
 
 #include "archive/database.h"
 #include "core/glob.h"
@@ -6,14 +6,81 @@
 #include "core/name.h"
 #include "store/naming.h"
 #include "store/samples/samples.h"
+#include "store/source.h"
 #include "store/unmatched.h"
-#include "task/fetch/impl.h"
 #include "task/transfer/neighbours.h"
 #include "task/transfer/recode.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FLUSHED_FROM ((size_t)256 << 10)
+
+enum sb_code sb_fetch_frames_open(struct sb_fetch_frames *frames, enum sb_framing framing,
+                                  const struct sb_fetch_output *output)
+{
+    *frames = (struct sb_fetch_frames){.output = output};
+    if (sb_framing_is_bare(framing) || framing == SB_FRAMING_BATCH)
+        return SB_OK;
+    return sb_framer_new(&frames->framer, framing);
+}
+
+void sb_fetch_frames_release(struct sb_fetch_frames *frames)
+{
+    sb_framer_free(frames->framer);
+    sb_buf_release(&frames->out);
+}
+
+/* The framer does not know the name. */
+static enum sb_code name_error(const char *name)
+{
+    return sb_fail(sb_error()->code, "%s: %s", name, sb_error()->text);
+}
+
+enum sb_code sb_fetch_frames_flush(struct sb_fetch_frames *frames)
+{
+    enum sb_code code = SB_OK;
+
+    if (frames->out.size > 0)
+        code = frames->output->write(frames->output->context, frames->out.data, frames->out.size);
+    sb_buf_clear(&frames->out);
+    return code;
+}
+
+enum sb_code sb_fetch_frames_begin(struct sb_fetch_frames *frames, const char *name, int64_t size,
+                                   const struct sb_entry *file)
+{
+    struct sb_framed record = {.name = name, .index = frames->number, .size = size, .like = file};
+    enum sb_code code = sb_framer_begin(frames->framer, &record, &frames->out);
+
+    return code ? name_error(name) : SB_OK;
+}
+
+enum sb_code sb_fetch_frames_data(struct sb_fetch_frames *frames, const char *name,
+                                  const void *data, size_t size)
+{
+    enum sb_code code = sb_framer_data(frames->framer, data, size, &frames->out);
+
+    if (code)
+        return name_error(name);
+    return frames->out.size >= FLUSHED_FROM ? sb_fetch_frames_flush(frames) : SB_OK;
+}
+
+enum sb_code sb_fetch_frames_end(struct sb_fetch_frames *frames, const char *name)
+{
+    enum sb_code code = sb_framer_end(frames->framer, &frames->out);
+
+    frames->number++;
+    return code ? name_error(name) : SB_OK;
+}
+
+enum sb_code sb_fetch_frames_finish(struct sb_fetch_frames *frames)
+{
+    if (frames->framer)
+        TRY(sb_framer_finish(frames->framer, &frames->out));
+    return sb_fetch_frames_flush(frames);
+}
 
 struct fetch_stream {
     struct sb_source *source;
@@ -86,9 +153,8 @@ static enum sb_code read_names(struct fetch_stream *fetch, const struct sb_fetch
         sqlite3_bind_int(fetch->add, 4, SB_ANY_FORM);
         TRY(sb_database_step(fetch->add));
         TRY(add_forms(fetch));
-        if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested) &&
-            sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size))
-            return sb_fail_memory();
+        if (place <= (int64_t)fetch->glob_count && sb_is_glob(requested))
+            TRY(sb_buf_set(&fetch->globs[place - 1], fetch->name.data, fetch->name.size));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -130,38 +196,25 @@ static enum sb_code write_block(void *context, const void *data, size_t size)
     return fetch->output_code;
 }
 
-static enum sb_code give(struct fetch_stream *fetch)
+/*
+ * Through a recoder, if it is not NULL. *bad: the source is undamaged, but its bytes are not of the
+ * format of the name.
+ */
+static enum sb_code give(struct fetch_stream *fetch, struct sb_recoder *recoder, bool *bad)
 {
     const void *data;
     size_t size;
     enum sb_code code;
 
-    while ((code = sb_source_block(fetch->source, &data, &size)) == SB_OK)
-        TRY(write_block(fetch, data, size));
-    return code == SB_END ? SB_OK : code;
-}
-
-/* *bad: the source is undamaged, but its bytes are not of the format of the name. */
-static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, size_t name_size,
-                                 int64_t file_size, bool *bad)
-{
-    const struct sb_recode recode = {.decompress = true, .all_layers = fetch->decompress_all};
-    const void *data;
-    size_t size;
-    enum sb_code code;
-
-    if (!fetch->recoder)
-        TRY(sb_recoder_new(&fetch->recoder));
-    TRY(sb_recoder_begin(fetch->recoder, &recode, name, name_size, file_size, write_block, fetch));
     while (!(code = sb_source_block(fetch->source, &data, &size))) {
-        code = sb_recoder_feed(fetch->recoder, data, size);
-        *bad = code == SB_DAMAGED && !fetch->output_code;
+        code = recoder ? sb_recoder_feed(recoder, data, size) : write_block(fetch, data, size);
+        *bad = recoder && code == SB_DAMAGED && !fetch->output_code;
         if (code)
             return code;
     }
-    if (code != SB_END)
-        return code;
-    code = sb_recoder_finish(fetch->recoder);
+    if (code != SB_END || !recoder)
+        return code == SB_END ? SB_OK : code;
+    code = sb_recoder_finish(recoder);
     *bad = code == SB_DAMAGED && !fetch->output_code;
     return code;
 }
@@ -169,7 +222,8 @@ static enum sb_code give_decoded(struct fetch_stream *fetch, const char *name, s
 static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry *entry,
                               const char *name, size_t size)
 {
-    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE};
+    const struct sb_recode recode = {.decompress = fetch->decompress && entry->type == SB_FILE,
+                                     .all_layers = fetch->decompress_all};
     unsigned layers = 0;
     bool bad = false;
     enum sb_code code;
@@ -179,7 +233,11 @@ static enum sb_code give_file(struct fetch_stream *fetch, const struct sb_entry 
         TRY(sb_fetch_frames_begin(&fetch->frames, name, entry->size, entry));
     if (recode.decompress)
         TRY(sb_recode_name(&recode, name, size, &fetch->name, &layers));
-    code = layers > 0 ? give_decoded(fetch, name, size, entry->size, &bad) : give(fetch);
+    if (layers > 0 && !fetch->recoder)
+        TRY(sb_recoder_new(&fetch->recoder));
+    if (layers > 0)
+        TRY(sb_recoder_begin(fetch->recoder, &recode, name, size, entry->size, write_block, fetch));
+    code = give(fetch, layers > 0 ? fetch->recoder : NULL, &bad);
     bad |= code == SB_DAMAGED && fetch->source->goes_on && !fetch->output_code;
     if (bad && fetch->frames.framer)
         return sb_fail(sb_error()->code, "%s: %s; the output ends within this file", name,

@@ -10,8 +10,7 @@
 #include "store/store.h"
 #include "task/protect/impl.h"
 #include "task/verify/bag.h"
-#include "task/verify/container.h"
-#include "task/verify/syrah.h"
+#include "task/verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -29,7 +29,7 @@
  *   other       it has one, but with other bytes
  *   unreadable  it was written, but cannot be read back
  *
- * With a state (verify/choice.h) the units of restored files stay bad until a run has read them
+ * With a state (verify/verify.h) the units of restored files stay bad until a run has read them
  * again; the state of the others remains valid, though their shard has another mtime. After a kill,
  * or if the state cannot be written, all of these count as never read.
  *

@@ -1,4 +1,4 @@
-#include "task/verify/agreement.h"
+#include "task/verify/impl.h"
 
 #include "archive/database.h"
 #include "archive/schema.h"
@@ -54,15 +54,16 @@ static void release(struct table *table)
     sqlite3_free(sqlite3_str_finish(table->rows));
 }
 
-/* A statement around one name; `format` has one %w. NULL on failure. */
-static sqlite3_stmt *prepare_about(sqlite3 *db, const char *format, const char *name)
+/* A statement about ?1 and ?2, which may be NULL; the names live as long. NULL on failure. */
+static sqlite3_stmt *prepare_about(sqlite3 *db, const char *sql, const char *name,
+                                   const char *other)
 {
-    char *sql = sqlite3_mprintf(format, name);
     sqlite3_stmt *statement = NULL;
 
-    if (sql)
-        sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, other, -1, SQLITE_STATIC);
+    }
     return statement;
 }
 
@@ -188,13 +189,12 @@ static bool add_row(struct table *table, sqlite3_stmt *row)
 static bool scan_rows(struct table *table)
 {
     char *sql = sqlite3_str_value(table->rows);
-    sqlite3_stmt *statement = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     bool right = sql && sqlite3_prepare_v2(table->db, sql, -1, &statement, NULL) == SQLITE_OK;
     int rc = SQLITE_DONE;
 
     while (right && (rc = sqlite3_step(statement)) == SQLITE_ROW)
         right = add_row(table, statement);
-    sqlite3_finalize(statement);
     return right && rc == SQLITE_DONE;
 }
 
@@ -221,7 +221,7 @@ static bool take_entry(struct table *table, struct index *index, sqlite3_stmt *e
 
 static bool scan_index(struct table *table, struct index *index)
 {
-    sqlite3_stmt *statement = NULL;
+    CLEANUP(sqlite3_finalizep) sqlite3_stmt *statement = NULL;
     bool first = true, right;
     int64_t last = 0;
     int rc = SQLITE_DONE;
@@ -233,7 +233,6 @@ static bool scan_index(struct table *table, struct index *index)
         right = take_entry(table, index, statement, first, &last);
         first = false;
     }
-    sqlite3_finalize(statement);
     return right && rc == SQLITE_DONE && index->sum == 0;
 }
 
@@ -277,51 +276,39 @@ static bool reads_only(sqlite3 *db, const char *scan, int64_t root)
 
 static int64_t root_of(sqlite3 *db, const char *index)
 {
-    sqlite3_stmt *statement = NULL;
-    int64_t root = -1;
+    CLEANUP(sqlite3_finalizep)
+    sqlite3_stmt *statement = prepare_about(
+        db, "SELECT rootpage FROM main.sqlite_schema WHERE type = 'index' AND name = ?1", index,
+        NULL);
 
-    if (sqlite3_prepare_v2(
-            db, "SELECT rootpage FROM main.sqlite_schema WHERE type = 'index' AND name = ?1", -1,
-            &statement, NULL) == SQLITE_OK &&
-        sqlite3_bind_text(statement, 1, index, -1, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        root = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return root;
+    return statement && sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0)
+                                                              : -1;
 }
 
 static bool is_computed(const struct table *table, const char *column)
 {
-    sqlite3_stmt *statement =
-        prepare_about(table->db, "PRAGMA main.table_xinfo(\"%w\")", table->name);
-    bool computed = true;
+    CLEANUP(sqlite3_finalizep)
+    sqlite3_stmt *statement = prepare_about(
+        table->db, "SELECT hidden FROM pragma_table_xinfo(?1, 'main') WHERE name = ?2", table->name,
+        column);
 
-    while (statement && sqlite3_step(statement) == SQLITE_ROW) {
-        if (strcmp(text_of(statement, 1), column) == 0)
-            computed = sqlite3_column_int(statement, 6) != 0;
-    }
-    sqlite3_finalize(statement);
-    return computed;
+    return !statement || sqlite3_step(statement) != SQLITE_ROW ||
+           sqlite3_column_int(statement, 0) != 0;
 }
 
 /* It cannot be read from a row in which columns before it have wrong lengths. */
 static bool add_last_column(struct table *table)
 {
-    sqlite3_stmt *statement =
-        prepare_about(table->db, "PRAGMA main.table_xinfo(\"%w\")", table->name);
-    char *last = NULL;
+    CLEANUP(sqlite3_finalizep)
+    sqlite3_stmt *statement = prepare_about(table->db,
+                                            "SELECT name FROM pragma_table_xinfo(?1, 'main')"
+                                            " WHERE hidden = 0 ORDER BY cid DESC LIMIT 1",
+                                            table->name, NULL);
 
-    while (statement && sqlite3_step(statement) == SQLITE_ROW) {
-        if (sqlite3_column_int(statement, 6) == 0) {
-            sqlite3_free(last);
-            last = sqlite3_mprintf("%s", text_of(statement, 1));
-        }
-    }
-    sqlite3_finalize(statement);
-    if (!last)
+    if (!statement || sqlite3_step(statement) != SQLITE_ROW)
         return false;
-    sqlite3_str_appendf(table->rows, ", \"%w\" FROM main.\"%w\" NOT INDEXED", last, table->name);
-    sqlite3_free(last);
+    sqlite3_str_appendf(table->rows, ", \"%w\" FROM main.\"%w\" NOT INDEXED", text_of(statement, 0),
+                        table->name);
     return true;
 }
 
@@ -349,14 +336,13 @@ static bool add_key(struct table *table, struct index *index, sqlite3_str *scan,
 
 static bool add_keys(struct table *table, struct index *index, sqlite3_str *scan, const char *name)
 {
-    sqlite3_stmt *statement = prepare_about(table->db, "PRAGMA main.index_xinfo(\"%w\")", name);
+    CLEANUP(sqlite3_finalizep)
+    sqlite3_stmt *statement = prepare_about(
+        table->db, "SELECT * FROM pragma_index_xinfo(?1, 'main') WHERE key", name, NULL);
     bool right = statement != NULL;
 
-    while (right && sqlite3_step(statement) == SQLITE_ROW) {
-        if (sqlite3_column_int(statement, 5))
-            right = add_key(table, index, scan, statement);
-    }
-    sqlite3_finalize(statement);
+    while (right && sqlite3_step(statement) == SQLITE_ROW)
+        right = add_key(table, index, scan, statement);
     return right && index->key_count > 0;
 }
 
@@ -381,14 +367,14 @@ static bool add_index(struct table *table, sqlite3_stmt *row)
 
 static bool add_indexes(struct table *table)
 {
+    CLEANUP(sqlite3_finalizep)
     sqlite3_stmt *statement =
-        prepare_about(table->db, "PRAGMA main.index_list(\"%w\")", table->name);
+        prepare_about(table->db, "SELECT * FROM pragma_index_list(?1, 'main')", table->name, NULL);
     bool right = statement != NULL;
     int rc = SQLITE_DONE;
 
     while (right && (rc = sqlite3_step(statement)) == SQLITE_ROW)
         right = add_index(table, statement);
-    sqlite3_finalize(statement);
     return right && rc == SQLITE_DONE;
 }
 
@@ -418,12 +404,12 @@ static bool table_agrees(sqlite3 *db, const struct sb_hash_key *secret, const ch
 /* Tables of a few rows. */
 static bool is_sound(sqlite3 *db, const char *name)
 {
-    sqlite3_stmt *statement = prepare_about(db, "PRAGMA main.integrity_check(\"%w\")", name);
-    bool sound = statement && sqlite3_step(statement) == SQLITE_ROW &&
-                 strcmp(text_of(statement, 0), "ok") == 0 && sqlite3_step(statement) == SQLITE_DONE;
+    CLEANUP(sqlite3_finalizep)
+    sqlite3_stmt *statement =
+        prepare_about(db, "SELECT * FROM pragma_integrity_check(?1, 'main')", name, NULL);
 
-    sqlite3_finalize(statement);
-    return sound;
+    return statement && sqlite3_step(statement) == SQLITE_ROW &&
+           strcmp(text_of(statement, 0), "ok") == 0 && sqlite3_step(statement) == SQLITE_DONE;
 }
 
 static bool has_rows_of_entries(const char *name)

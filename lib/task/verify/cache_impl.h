@@ -1,11 +1,11 @@
 /*
- * Shared by the parts of verify/cache.h.
+ * Shared by the parts of verify that are about caches.
  */
 #ifndef SB_TASK_VERIFY_CACHE_IMPL_H
 #define SB_TASK_VERIFY_CACHE_IMPL_H
 
 #include "store/cache/cache.h"
-#include "task/verify/cache.h"
+#include "task/verify/verify.h"
 
 #include <sys/stat.h>
 
@@ -43,24 +43,16 @@ struct sb_cache_check {
 /* The displayed path of a file: relative to the cache's directory. */
 const char *sb_cache_path_within(const struct sb_cache_check *check, const char *path);
 
-/* verify/cache_files.c: left-overs, by name; and repairs what is possible. */
-enum sb_code sb_cache_find_leftovers(struct sb_cache_check *check) SB_CHECKED;
-void sb_cache_free_leftovers(struct sb_cache_check *check);
-enum sb_code sb_cache_repair(struct sb_cache_check *check) SB_CHECKED;
-
 /* SB_CHANGED: a job has added segments since the cache was opened. */
 enum sb_code sb_cache_is_same(struct sb_cache_check *check) SB_CHECKED;
 
 /*
- * verify/cache_schema.c: compares the columns of all segments with schema.json, or else with the
+ * verify/cache_files.c: compares the columns of all segments with schema.json, or else with the
  * first.
  */
 enum sb_code sb_cache_check_schemas(struct sb_cache_check *check) SB_CHECKED;
 
-/* verify/cache_index.c: compares index.pkl with the live rows. */
+/* Compares index.pkl with the live rows. */
 enum sb_code sb_cache_check_index(struct sb_cache_check *check) SB_CHECKED;
-
-/* verify/cache_values.c: every value of every row, on threads. */
-enum sb_code sb_cache_check_values(struct sb_cache_check *check) SB_CHECKED;
 
 #endif

@@ -1,4 +1,4 @@
-#include "task/verify/container.h"
+#include "task/verify/verify.h"
 
 #include "core/choice.h"
 #include "core/interrupt.h"
@@ -7,6 +7,7 @@
 #include "store/batch.h"
 #include "store/names.h"
 #include "store/naming.h"
+#include "store/store.h"
 #include "store/unmatched.h"
 
 #include <inttypes.h>
@@ -273,14 +274,15 @@ static enum sb_code check_by_loaders(struct check *check)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work, .drain = drain};
     unsigned threads = check->options->threads, slots = 2 * threads + 1;
-    struct sb_batch *batches = calloc(slots, sizeof(*batches));
-    enum sb_code code = batches ? SB_OK : sb_fail_memory();
+    struct sb_batch *batches;
+    enum sb_code code = SB_OK;
 
+    TRY(SB_NEW_ARRAY(&batches, slots));
     for (unsigned i = 0; !code && i < slots; i++)
         code = sb_loader_open(check->source, &batches[i].loader);
     if (!code)
         code = sb_pipeline_run(&ops, check, batches, sizeof(*batches), slots, threads);
-    for (unsigned i = 0; batches && i < slots; i++)
+    for (unsigned i = 0; i < slots; i++)
         sb_batch_release(&batches[i]);
     free(batches);
     return code;

@@ -5,9 +5,7 @@
 #include "archive/shards.h"
 #include "core/interrupt.h"
 #include "core/thread.h"
-#include "task/verify/agreement.h"
 #include "task/verify/impl.h"
-#include "task/verify/plan.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -51,7 +49,7 @@ static int should_stop(void *context)
     struct integrity *check = context;
 
     return atomic_load(&check->stop) || sb_interrupted() ||
-           (check->here && sb_verify_is_over(check->here));
+           (check->here && sb_verify_is_over(&check->here->options->choice, check->here->started));
 }
 
 /* A check that is interrupted reports pages as unused that it has only not seen yet. */
@@ -138,7 +136,7 @@ static enum sb_code check_integrity(struct integrity *check)
 static void *run_integrity(void *context)
 {
     struct integrity *check = context;
-    int64_t started = sb_verify_plan_clock();
+    int64_t started = sb_verify_clock();
 
     if (check->quick)
         read_lines(check, QUICK_CHECK);
@@ -147,7 +145,7 @@ static void *run_integrity(void *context)
     check->err = *sb_error();
     /* Its lock ends here, not when the results are collected. */
     end_transaction(check);
-    check->milliseconds = sb_verify_plan_clock() - started;
+    check->milliseconds = sb_verify_clock() - started;
     atomic_store(&check->ended, true);
     return NULL;
 }
@@ -209,7 +207,7 @@ static void wait_for(const struct verify *verify, struct integrity *check)
         run_integrity(check);
     }
     while (check->running) {
-        if (sb_interrupted() || sb_verify_is_over(verify))
+        if (sb_interrupted() || sb_verify_is_over(&verify->options->choice, verify->started))
             interrupt(check);
         check->running = !join_within(check, WAIT_NANOSECONDS);
     }
@@ -228,16 +226,15 @@ enum sb_code sb_verify_integrity_collect(struct verify *verify, bool wait)
         verify->result->index_unfinished = true;
     verify->result->integrity_ms = check->milliseconds;
     for (int i = 0; i < check->line_count; i++)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
-                                check->lines[i]);
+        sb_verify_defect(&verify->own, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
+                         check->lines[i]);
     if (check->line_count == INTEGRITY_LINES)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE,
-                                "SQLite has more to say; its first %d lines are above",
-                                INTEGRITY_LINES);
+        sb_verify_defect(&verify->own, SB_REMEDY_INDEX, "integrity", SB_NOWHERE,
+                         "SQLite has more to say; its first %d lines are above", INTEGRITY_LINES);
     code = check->code;
     if (code == SB_DAMAGED)
-        sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
-                                check->err.text);
+        sb_verify_defect(&verify->own, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
+                         check->err.text);
     else if (code != SB_OK)
         *sb_error() = check->err;
     sb_verify_integrity_free(check);

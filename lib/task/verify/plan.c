@@ -1,4 +1,4 @@
-#include "task/verify/plan.h"
+#include "task/verify/impl.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
@@ -22,24 +22,15 @@ static const struct sb_hash_key digest_key = {
     {UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9), UINT64_C(0x94d049bb133111eb),
      UINT64_C(0xd6e8feb86659fd93)}};
 
-enum statement {
-    ADD_UNIT,
-    NEXT_UNIT,
-    SET_READ,
-    SET_BAD,
-    ADD_DEFECT,
-    DROP_DEFECTS,
-    STATEMENTS,
-};
-
 struct sb_verify_plan {
     const struct sb_verify_choice *choice;
     struct sb_verify_state state;
     struct sqlite3 *db; /* the state's, or `own`: main.units has the known units, temp.planned all
                            units, temp.chosen those to read */
     struct sqlite3 *own;
-    sqlite3_stmt *statements[STATEMENTS];
-    int64_t started; /* by sb_verify_plan_clock */
+    sqlite3_stmt *add_unit, *next_unit;
+    sqlite3_stmt *set_read, *set_bad, *add_defect, *drop_defects; /* with a state */
+    int64_t started;                                              /* by sb_verify_clock */
     int64_t committed;
     int64_t began; /* seconds since the epoch */
     bool out_of_time;
@@ -54,28 +45,6 @@ struct sb_verify_plan {
     /* The last unit that was returned */
     int64_t turn, shard, number;
 };
-
-static const char *const statement_texts[STATEMENTS] = {
-    [ADD_UNIT] = "INSERT INTO temp.planned VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-                 " ON CONFLICT(shard, unit) DO UPDATE SET files = files + excluded.files,"
-                 " bytes = bytes + excluded.bytes, digest = excluded.digest",
-    [NEXT_UNIT] = "SELECT turn, shard, unit, bad FROM temp.chosen"
-                  " WHERE (turn, shard, unit) > (?1, ?2, ?3) ORDER BY turn, shard, unit LIMIT 1",
-    [SET_READ] = "INSERT OR REPLACE INTO main.units VALUES(?1, ?2, ?3, ?4, ?5)",
-    /* A new row gets no digest: only a unit that was read to its end counts as read. */
-    [SET_BAD] = "INSERT INTO main.units VALUES(?1, ?2, 0, 0, 1)"
-                " ON CONFLICT(shard, unit) DO UPDATE SET bad = 1",
-    [ADD_DEFECT] = "INSERT INTO main.defects VALUES(?1, ?2, ?4, ?5, ?6, ?3, ?3)"
-                   " ON CONFLICT(shard, unit, path, kind) DO UPDATE SET text = excluded.text,"
-                   " last_found = excluded.last_found",
-    [DROP_DEFECTS] = "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found <> ?3",
-};
-
-bool sb_verify_chooses(const struct sb_verify_choice *choice)
-{
-    return choice->has_shards || choice->share.count > 0 || choice->state || choice->percent > 0 ||
-           choice->bytes > 0 || choice->max_seconds > 0;
-}
 
 bool sb_verify_counts(const struct sb_entry *entry)
 {
@@ -93,32 +62,16 @@ uint64_t sb_verify_row_digest(const struct sb_entry *entry)
     return sb_hash64(&digest_key, row, sizeof(row));
 }
 
-int64_t sb_verify_plan_clock(void)
-{
-    return sb_clock_ns() / 1000000;
-}
-
-/* Prepared on first use, and kept; the caller that steps one resets it. */
-static enum sb_code get_statement(struct sb_verify_plan *plan, enum statement which,
-                                  sqlite3_stmt **out)
-{
-    if (!plan->statements[which])
-        TRY(sb_database_prepare(plan->db, &plan->statements[which], statement_texts[which]));
-    *out = plan->statements[which];
-    return SB_OK;
-}
-
 enum sb_code sb_verify_plan_open(struct sb_verify_plan **out, const struct sb_verify_choice *choice,
                                  struct sb_archive *archive)
 {
-    struct sb_verify_plan *plan = calloc(1, sizeof(*plan));
+    struct sb_verify_plan *plan;
 
-    *out = plan;
-    if (!plan)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    plan = *out;
     plan->choice = choice;
     plan->state.fd = -1;
-    plan->started = sb_verify_plan_clock();
+    plan->started = sb_verify_clock();
     plan->began = (int64_t)time(NULL);
     plan->turn = -1;
     if (!sb_archive_is_addressed(archive))
@@ -140,32 +93,9 @@ void sb_verify_plan_free(struct sb_verify_plan *plan)
 {
     if (!plan)
         return;
-    for (size_t i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(plan->statements[i]);
-    sb_database_close(plan->own);
+    sb_database_finish(plan->own);
     sb_verify_state_close(&plan->state);
     free(plan);
-}
-
-int64_t sb_verify_plan_bytes(const struct sb_verify_plan *plan)
-{
-    return plan->chosen_bytes;
-}
-
-int64_t sb_verify_plan_files(const struct sb_verify_plan *plan)
-{
-    return plan->files;
-}
-
-bool sb_verify_plan_is_unknown(const struct sb_verify_plan *plan)
-{
-    return plan->unknown;
-}
-
-static bool is_over(const struct sb_verify_plan *plan)
-{
-    return plan->choice->max_seconds > 0 &&
-           (sb_verify_plan_clock() - plan->started) / 1000 >= plan->choice->max_seconds;
 }
 
 /* The pass over the index */
@@ -196,16 +126,14 @@ static enum sb_code add_unit(struct pass *pass)
     struct sb_verify_plan *plan = pass->plan;
     const struct sb_verify_choice *choice = plan->choice;
     bool mine = choice->share.count == 0 || sb_share_has(choice->share, plan->all_units);
-    sqlite3_stmt *add;
 
-    TRY(get_statement(plan, ADD_UNIT, &add));
     if (!pass->any)
         return SB_OK;
     pass->any = false;
     plan->all_units++;
     if (!mine && !choice->state)
         return SB_OK;
-    return SB_RUN(add, pass->unit_shard, pass->unit, pass->files, pass->bytes,
+    return SB_RUN(plan->add_unit, pass->unit_shard, pass->unit, pass->files, pass->bytes,
                   (int64_t)pass->digest, mine, rank(choice, pass->unit_shard, pass->unit));
 }
 
@@ -266,7 +194,8 @@ static enum sb_code pass_over(struct pass *pass, struct sb_archive *archive)
         code = sb_cursor_next(cursor, &entry);
         if (code == SB_OK)
             code = add_file(pass, &entry);
-        pass->plan->unknown = ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && is_over(pass->plan);
+        pass->plan->unknown =
+            ++rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_is_over(choice, pass->plan->started);
         if (pass->plan->unknown)
             break;
     }
@@ -372,6 +301,31 @@ static enum sb_code give_up(struct sb_verify_plan *plan)
                                &plan->bad_left);
 }
 
+static enum sb_code prepare(struct sb_verify_plan *plan)
+{
+    TRY(SB_PREPARE(plan->db,
+                   {&plan->add_unit,
+                    "INSERT INTO temp.planned VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+                    " ON CONFLICT(shard, unit) DO UPDATE SET files = files + excluded.files,"
+                    " bytes = bytes + excluded.bytes, digest = excluded.digest"},
+                   {&plan->next_unit,
+                    "SELECT turn, shard, unit, bad FROM temp.chosen WHERE"
+                    " (turn, shard, unit) > (?1, ?2, ?3) ORDER BY turn, shard, unit LIMIT 1"}));
+    if (!plan->choice->state)
+        return SB_OK;
+    /* A new row gets no digest: only a unit that was read to its end counts as read. */
+    return SB_PREPARE(
+        plan->db, {&plan->set_read, "INSERT OR REPLACE INTO main.units VALUES(?1, ?2, ?3, ?4, ?5)"},
+        {&plan->set_bad, "INSERT INTO main.units VALUES(?1, ?2, 0, 0, 1)"
+                         " ON CONFLICT(shard, unit) DO UPDATE SET bad = 1"},
+        {&plan->add_defect,
+         "INSERT INTO main.defects VALUES(?1, ?2, ?4, ?5, ?6, ?3, ?3)"
+         " ON CONFLICT(shard, unit, path, kind) DO UPDATE SET text = excluded.text,"
+         " last_found = excluded.last_found"},
+        {&plan->drop_defects,
+         "DELETE FROM main.defects WHERE shard = ?1 AND unit = ?2 AND last_found <> ?3"});
+}
+
 /* A failure of the index is returned separately: units before it are read nevertheless. */
 static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *archive,
                                 struct sb_shards *shards, enum sb_code *index_code,
@@ -390,6 +344,7 @@ static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *
     pass.index_changed = plan->state.generation != (int64_t)sb_archive_generation(archive);
     if (code != SB_OK)
         return code;
+    TRY(prepare(plan));
     *index_code = INTO(index_err, pass_over(&pass, archive));
     if (*index_code != SB_OK && *index_code != SB_DAMAGED) {
         *sb_error() = *index_err;
@@ -408,13 +363,14 @@ static enum sb_code make_tables(struct sb_verify_plan *plan, struct sb_archive *
 }
 
 enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive *archive,
-                                 struct sb_shards *shards)
+                                 struct sb_shards *shards, struct sb_verify_planned *planned)
 {
     enum sb_code index_code = SB_OK;
     struct sb_error index_err;
     enum sb_code code = make_tables(plan, archive, shards, &index_code, &index_err);
 
-    plan->committed = sb_verify_plan_clock();
+    plan->committed = sb_verify_clock();
+    *planned = (struct sb_verify_planned){plan->files, plan->chosen_bytes, plan->unknown};
     if (code != SB_OK)
         return sb_verify_state_failed(&plan->state);
     if (index_code != SB_OK)
@@ -424,10 +380,9 @@ enum sb_code sb_verify_plan_make(struct sb_verify_plan *plan, struct sb_archive 
 
 enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_unit *unit)
 {
-    sqlite3_stmt *next;
+    sqlite3_stmt *next = plan->next_unit;
     enum sb_code code = SB_OK;
 
-    TRY(get_statement(plan, NEXT_UNIT, &next));
     SB_BIND(next, plan->turn, plan->shard, plan->number);
     if (sb_database_row(next, &code)) {
         plan->turn = sqlite3_column_int64(next, 0);
@@ -438,7 +393,7 @@ enum sb_code sb_verify_plan_next(struct sb_verify_plan *plan, struct sb_verify_u
             .number = plan->number,
             .was_bad = sqlite3_column_int(next, 3) != 0,
         };
-        plan->out_of_time = is_over(plan);
+        plan->out_of_time = sb_verify_is_over(plan->choice, plan->started);
         code = plan->out_of_time ? SB_END : SB_OK;
     } else if (!code) {
         code = SB_END;
@@ -462,29 +417,25 @@ static enum sb_code commit(struct sb_verify_plan *plan)
     if (!plan->open)
         return SB_OK;
     plan->open = false;
-    plan->committed = sb_verify_plan_clock();
+    plan->committed = sb_verify_clock();
     return sb_database_run(plan->db, "COMMIT");
 }
 
 enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                  uint64_t digest, bool bad)
 {
-    sqlite3_stmt *set, *drop;
-
     plan->read++;
     plan->bad_left -= unit->was_bad;
     if (!plan->choice->state)
         return SB_OK;
     TRY(begin(plan));
-    TRY(get_statement(plan, SET_READ, &set));
-    TRY(SB_RUN(set, unit->shard, unit->number, (int64_t)digest, (int64_t)time(NULL), bad));
+    TRY(SB_RUN(plan->set_read, unit->shard, unit->number, (int64_t)digest, (int64_t)time(NULL),
+               bad));
     /* Drops defects that were not found again. All defects of one run have one time, so that a
      * clock that is set back neither keeps old ones nor drops new ones. */
-    if (bad || unit->was_bad) {
-        TRY(get_statement(plan, DROP_DEFECTS, &drop));
-        TRY(SB_RUN(drop, unit->shard, unit->number, bad ? plan->began : INT64_MAX));
-    }
-    if (sb_verify_plan_clock() - plan->committed >= COMMIT_MILLISECONDS)
+    if (bad || unit->was_bad)
+        TRY(SB_RUN(plan->drop_defects, unit->shard, unit->number, bad ? plan->began : INT64_MAX));
+    if (sb_verify_clock() - plan->committed >= COMMIT_MILLISECONDS)
         TRY(commit(plan));
     return SB_OK;
 }
@@ -492,14 +443,12 @@ enum sb_code sb_verify_plan_read(struct sb_verify_plan *plan, const struct sb_ve
 enum sb_code sb_verify_plan_found(struct sb_verify_plan *plan, const struct sb_verify_unit *unit,
                                   const struct sb_defect *defect)
 {
-    sqlite3_stmt *set, *add;
+    sqlite3_stmt *add = plan->add_defect;
 
     if (!plan->choice->state)
         return SB_OK;
     TRY(begin(plan));
-    TRY(get_statement(plan, SET_BAD, &set));
-    TRY(SB_RUN(set, unit->shard, unit->number));
-    TRY(get_statement(plan, ADD_DEFECT, &add));
+    TRY(SB_RUN(plan->set_bad, unit->shard, unit->number));
     SB_BIND(add, unit->shard, unit->number, plan->began);
     sqlite3_bind_text(add, 4, defect->path, (int)defect->path_size, SQLITE_STATIC);
     sqlite3_bind_text(add, 5, defect->kind, -1, SQLITE_STATIC);

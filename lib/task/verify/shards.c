@@ -11,25 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Space for the state of shards up to this one: at most SB_SHARD_MAX + 1 of them. */
-static enum sb_code make_space(struct verify *verify, uint32_t shard)
-{
-    size_t count = verify->shard_count ? verify->shard_count : 16;
-    struct shard_info *items;
-
-    if (shard < verify->shard_count)
-        return SB_OK;
-    while (count <= shard)
-        count *= 2;
-    items = reallocarray(verify->shard_info, count, sizeof(*items));
-    if (!items)
-        return sb_fail_memory();
-    memset(items + verify->shard_count, 0, (count - verify->shard_count) * sizeof(*items));
-    verify->shard_info = items;
-    verify->shard_count = count;
-    return SB_OK;
-}
-
 /* The record of a shard, if it is linked; older schemas have none. */
 static enum sb_code get_linked(struct verify *verify, uint32_t shard, struct sb_linked *out)
 {
@@ -42,11 +23,6 @@ static enum sb_code get_linked(struct verify *verify, uint32_t shard, struct sb_
 static struct sb_defect place_of(uint32_t shard)
 {
     return (struct sb_defect){.shard = shard, .offset = -1, .record = -1};
-}
-
-static enum sb_code find_path(const struct verify *verify, uint32_t shard, struct sb_buf *path)
-{
-    return sb_shards_path(verify->shards, shard, path);
 }
 
 /* A link is allowed, but one that leads out of the archive's directory is reported. */
@@ -78,7 +54,7 @@ static enum sb_code look(struct verify *verify, uint32_t shard, struct shard_inf
     code = IGNORED(sb_shards_stat(verify->shards, shard, &status));
     if (code == SB_NOMEM)
         return sb_fail_memory();
-    TRY(find_path(verify, shard, &path));
+    TRY(sb_shards_path(verify->shards, shard, &path));
     info->state = code == SB_OK ? SHARD_THERE : code == SB_NOENT ? SHARD_MISSING : SHARD_UNUSABLE;
     info->size = code == SB_OK ? status.st_size : 0;
     if (again)
@@ -95,7 +71,11 @@ enum sb_code sb_verify_shard_look(struct verify *verify, uint32_t shard, struct 
     *out = NULL;
     if (shard > SB_SHARD_MAX)
         return SB_OK;
-    TRY(make_space(verify, shard));
+    while (verify->shard_count <= shard) {
+        TRY(sb_grow(&verify->shard_info, &verify->shard_capacity, verify->shard_count,
+                    sizeof(*info)));
+        verify->shard_info[verify->shard_count++] = (struct shard_info){0};
+    }
     *out = info = &verify->shard_info[shard];
     return info->state == SHARD_UNSEEN ? look(verify, shard, info) : SB_OK;
 }
@@ -133,7 +113,7 @@ enum sb_code sb_verify_shard_report(struct verify *verify, uint32_t shard)
     /* A shard that has not arrived is reported at the end. */
     if (verify->by_shard)
         return SB_OK;
-    TRY(find_path(verify, shard, &path));
+    TRY(sb_shards_path(verify->shards, shard, &path));
     return report_missing(verify, shard, path.data);
 }
 
@@ -191,7 +171,7 @@ static enum sb_code list_absent(struct verify *verify, uint32_t shard)
         TRY(look_anew(verify, shard));
     if (lacks_nothing(info) || (info->state != SHARD_MISSING && info->cut))
         return SB_OK;
-    TRY(find_path(verify, shard, &path));
+    TRY(sb_shards_path(verify->shards, shard, &path));
     if (info->state == SHARD_MISSING && info->linked && !verify->options->present)
         return report_missing(verify, shard, path.data);
     if (info->state == SHARD_MISSING)
@@ -269,7 +249,7 @@ static enum sb_code check_source(struct verify *verify, uint32_t shard)
     if (IGNORED(sb_shards_stat(verify->shards, shard, &status)) != SB_OK ||
         (verify->options->present && status.st_size < linked.size))
         return SB_OK;
-    TRY(find_path(verify, shard, &path));
+    TRY(sb_shards_path(verify->shards, shard, &path));
     return compare(verify, shard, &linked, &status, path.data);
 }
 
@@ -335,7 +315,7 @@ static enum sb_code check_end(struct verify *verify, uint32_t shard)
     if (info->state != SHARD_THERE || lacks_nothing(info))
         return info->needed > 0 ? sb_verify_shard_report(verify, shard) : SB_OK;
     info->reported = true;
-    TRY(find_path(verify, shard, &path));
+    TRY(sb_shards_path(verify->shards, shard, &path));
     return sb_verify_report_row(verify, SB_REMEDY_SHARDS, "shard", place_of(shard),
                                 "%s: has %lld bytes, of the %lld that files are in", path.data,
                                 (long long)info->size, (long long)info->needed);

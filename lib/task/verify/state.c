@@ -1,4 +1,4 @@
-#include "task/verify/plan.h"
+#include "task/verify/impl.h"
 
 #include "archive/archive.h"
 #include "archive/database.h"
@@ -228,7 +228,7 @@ enum sb_code sb_verify_state_open(struct sb_verify_state *state, const char *fil
 
 void sb_verify_state_close(struct sb_verify_state *state)
 {
-    sb_database_close(state->db);
+    sb_database_finish(state->db);
     if (state->fd >= 0)
         close(state->fd);
     free(state->file);

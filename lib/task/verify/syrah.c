@@ -1,4 +1,4 @@
-#include "task/verify/syrah.h"
+#include "task/verify/verify.h"
 
 #include "archive/database.h"
 #include "core/array.h"
@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/number.h"
+#include "store/syrah/syrah.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -185,7 +185,7 @@ static enum sb_code advance(struct sb_treestat *tree, const char *path, size_t p
                        (int)(tree->last.size < 300 ? tree->last.size : 300), last);
     TRY(take_waiting(tree, path, path_size));
     tree->begun = true;
-    return sb_buf_set(&tree->last, path, path_size) == SB_OK ? SB_OK : sb_fail_memory();
+    return sb_buf_set(&tree->last, path, path_size);
 }
 
 enum sb_code sb_treestat_file(struct sb_treestat *tree, const char *path, size_t path_size,

@@ -2,9 +2,9 @@
 
 #include "archive/content.h"
 #include "archive/database.h"
+#include "core/time.h"
 #include "store/unmatched.h"
 #include "task/verify/impl.h"
-#include "task/verify/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,26 +19,29 @@ struct sb_defect sb_defect_of(const char *path, size_t path_size)
     return defect;
 }
 
-void sb_verify_found(const struct sb_verify_events *events, enum sb_remedy remedy,
-                     const struct sb_defect *defect)
+SB_PRINTF(5, 0)
+static void report_list(const struct sb_verify_events *events, enum sb_remedy remedy,
+                        const char *kind, struct sb_defect place, const char *format,
+                        va_list arguments)
 {
+    char text[2048];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    place.kind = kind;
+    place.text = text;
     events->result->defects++;
     events->result->remedies |= remedy;
-    events->found(events->context, defect);
+    events->found(events->context, &place);
 }
 
 void sb_verify_defect(const struct sb_verify_events *events, enum sb_remedy remedy,
                       const char *kind, struct sb_defect place, const char *format, ...)
 {
-    char text[2048];
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report_list(events, remedy, kind, place, format, arguments);
     va_end(arguments);
-    place.kind = kind;
-    place.text = text;
-    sb_verify_found(events, remedy, &place);
 }
 
 struct sb_defect sb_verify_name(const struct sb_entry *entry)
@@ -57,30 +60,6 @@ struct sb_defect sb_verify_place(const struct sb_entry *entry)
     return place;
 }
 
-SB_PRINTF(5, 0)
-static void report_list(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                        struct sb_defect place, const char *format, va_list arguments)
-{
-    char text[2048];
-
-    vsnprintf(text, sizeof(text), format, arguments);
-    place.kind = kind;
-    place.text = text;
-    sb_verify_found(verify->events, remedy, &place);
-    if (verify->units)
-        sb_verify_units_found(verify->units, &place);
-}
-
-void sb_verify_report_always(struct verify *verify, enum sb_remedy remedy, const char *kind,
-                             struct sb_defect place, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    report_list(verify, remedy, kind, place, format, arguments);
-    va_end(arguments);
-}
-
 enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, const char *kind,
                               struct sb_defect place, const char *format, ...)
 {
@@ -93,7 +72,7 @@ enum sb_code sb_verify_report(struct verify *verify, enum sb_remedy remedy, cons
         return sb_fail(SB_CHANGED, "%s: was changed while it was being verified; verify it again",
                        sb_archive_path(verify->archive));
     va_start(arguments, format);
-    report_list(verify, remedy, kind, place, format, arguments);
+    report_list(&verify->own, remedy, kind, place, format, arguments);
     va_end(arguments);
     return SB_OK;
 }
@@ -105,7 +84,7 @@ enum sb_code sb_verify_report_row(struct verify *verify, enum sb_remedy remedy, 
 
     TRY(sb_archive_still_current(verify->archive));
     va_start(arguments, format);
-    report_list(verify, remedy, kind, place, format, arguments);
+    report_list(&verify->own, remedy, kind, place, format, arguments);
     va_end(arguments);
     return SB_OK;
 }
@@ -114,8 +93,8 @@ enum sb_code sb_verify_index_failed(struct verify *verify, enum sb_code code)
 {
     if (code != SB_DAMAGED)
         return code;
-    sb_verify_report_always(verify, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
-                            sb_error()->text);
+    sb_verify_defect(&verify->own, SB_REMEDY_INDEX, "integrity", SB_NOWHERE, "%s",
+                     sb_error()->text);
     return SB_OK;
 }
 
@@ -133,21 +112,31 @@ enum sb_code sb_verify_index_moved(struct verify *verify, bool *moved)
     return code;
 }
 
-bool sb_verify_is_over(const struct verify *verify)
+bool sb_verify_chooses(const struct sb_verify_choice *choice)
 {
-    int64_t most = verify->options->choice.max_seconds;
+    return choice->has_shards || choice->share.count > 0 || choice->state || choice->percent > 0 ||
+           choice->bytes > 0 || choice->max_seconds > 0;
+}
 
-    return most > 0 && (sb_verify_plan_clock() - verify->started) / 1000 >= most;
+int64_t sb_verify_clock(void)
+{
+    return sb_clock_ns() / 1000000;
+}
+
+bool sb_verify_is_over(const struct sb_verify_choice *choice, int64_t began)
+{
+    return choice->max_seconds > 0 && (sb_verify_clock() - began) / 1000 >= choice->max_seconds;
 }
 
 bool sb_verify_gives_up(struct verify *verify)
 {
-    if (++verify->rows % SB_VERIFY_ROWS_AT_ONCE == 0 && sb_verify_is_over(verify))
+    if (++verify->rows % SB_VERIFY_ROWS_AT_ONCE == 0 &&
+        sb_verify_is_over(&verify->options->choice, verify->started))
         verify->result->index_unfinished = true;
     return verify->result->index_unfinished;
 }
 
-static enum sb_code select_paths(struct verify *verify, struct sb_select **out)
+enum sb_code sb_verify_select(struct verify *verify, struct sb_select **out)
 {
     const struct sb_verify_options *options = verify->options;
 
@@ -165,7 +154,7 @@ static enum sb_code preflight(struct verify *verify)
 {
     const struct sb_verify_options *options = verify->options;
     CLEANUP(sb_select_freep) struct sb_select *select = NULL;
-    enum sb_code code = select_paths(verify, &select);
+    enum sb_code code = sb_verify_select(verify, &select);
 
     if (code)
         return sb_verify_index_failed(verify, code);
@@ -188,41 +177,14 @@ static enum sb_code preflight(struct verify *verify)
     return SB_OK;
 }
 
-/* Plans what is read of the chosen files; an index that ends early is a defect. */
-static enum sb_code plan_data(struct verify *verify)
+/* Passes a defect on to the caller, and to the units. */
+static void found(void *context, const struct sb_defect *defect)
 {
-    const struct sb_verify_choice *choice = &verify->options->choice;
-    struct sb_verify_plan *plan = sb_verify_units_plan(verify->units);
-    enum sb_code code =
-        sb_verify_index_failed(verify, sb_verify_plan_make(plan, verify->archive, verify->shards));
-    int64_t files = sb_verify_plan_files(plan);
+    const struct verify *verify = context;
 
-    if (sb_verify_plan_is_unknown(plan))
-        verify->result->index_unfinished = true;
-    /* The first share has counted them all. */
-    if (choice->share.index > 0)
-        verify->result->files = files;
-    if (!code && files == 0 && choice->has_shards && choice->share.count <= 1 &&
-        !verify->result->index_unfinished)
-        sb_report(verify->notify, SB_PROBLEM, "missing", sb_archive_path(verify->archive),
-                  "no file has bytes and a checksum in the requested shards");
-    verify->result->index_ms = sb_verify_plan_clock() - verify->started;
-    return code;
-}
-
-static enum sb_code read_data(struct verify *verify)
-{
-    CLEANUP(sb_select_freep) struct sb_select *select = NULL;
-    enum sb_code code;
-
-    if (verify->units) {
-        TRY(plan_data(verify));
-        code = sb_verify_data(verify, NULL);
-        sb_verify_units_end(verify->units, code == SB_OK);
-        return code;
-    }
-    code = select_paths(verify, &select);
-    return code ? sb_verify_index_failed(verify, code) : sb_verify_data(verify, select);
+    verify->events->found(verify->events->context, defect);
+    if (verify->units)
+        sb_verify_units_found(verify->units, defect);
 }
 
 static enum sb_code run(struct verify *verify)
@@ -230,12 +192,12 @@ static enum sb_code run(struct verify *verify)
     const struct sb_verify_options *options = verify->options;
 
     if (sb_verify_chooses(&options->choice))
-        TRY(sb_verify_units_open(&verify->units, verify));
+        TRY(sb_verify_units_open(verify));
     TRY(data_version(verify, &verify->data_version));
     TRY(sb_shards_open(&verify->shards, verify->archive));
     TRY(sb_content_open(&verify->content, verify->archive, verify->shards));
     TRY(options->choice.share.index == 0 ? preflight(verify) : sb_verify_shard_ends(verify));
-    return options->quick ? SB_OK : read_data(verify);
+    return options->quick ? SB_OK : sb_verify_data(verify);
 }
 
 enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_options *options,
@@ -245,10 +207,11 @@ enum sb_code sb_verify(struct sb_archive *archive, const struct sb_verify_option
         .archive = archive,
         .options = options,
         .events = events,
+        .own = {.context = &verify, .result = events->result, .found = found},
         .notify = events->notify,
         .result = events->result,
         .by_shard = options->present || options->quick,
-        .started = sb_verify_plan_clock(),
+        .started = sb_verify_clock(),
     };
     enum sb_code code;
 

@@ -1,5 +1,5 @@
-/* lib/task/verify/agreement.h: what proves that indexes have what their tables have. */
-#include "task/verify/agreement.h"
+/* lib/task/verify/agreement.c: what proves that indexes have what their tables have. */
+#include "task/verify/impl.h"
 
 #include "archive/writer/writer.h"
 #include "check.h"

@@ -1,5 +1,5 @@
-/* lib/task/verify/plan.h: how units are dealt out, and in which order. */
-#include "task/verify/plan.h"
+/* lib/task/verify/plan.c: how units are dealt out, and in which order. */
+#include "task/verify/impl.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
@@ -51,6 +51,7 @@ static const char *dealt(const struct sb_verify_choice *choice, int64_t bad)
 {
     static char text[200];
     struct sb_verify_plan *plan = NULL;
+    struct sb_verify_planned planned;
     struct sb_verify_progress progress;
     struct sb_verify_unit unit;
     enum sb_code code;
@@ -58,7 +59,7 @@ static const char *dealt(const struct sb_verify_choice *choice, int64_t bad)
 
     text[0] = '\0';
     CHECK(sb_verify_plan_open(&plan, choice, archive) == SB_OK);
-    CHECK(sb_verify_plan_make(plan, archive, shards) == SB_OK);
+    CHECK(sb_verify_plan_make(plan, archive, shards, &planned) == SB_OK);
     while ((code = sb_verify_plan_next(plan, &unit)) == SB_OK && used < sizeof(text)) {
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%" PRIu32 ":%" PRId64 "%s ",
                                  unit.shard, unit.number, unit.was_bad ? "!" : "");
