@@ -4,13 +4,11 @@
  * by number; or arrays of a cache by their keys.
  */
 #include "cat/cat.h"
-#include "open/chosen.h"
 #include "open/given.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
-#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"

@@ -2,7 +2,7 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert/convert.h"
-#include "convert/settings.h"
+#include "convert/convert.h"
 #include "core/array.h"
 #include "core/glob.h"
 #include "core/io.h"
@@ -14,12 +14,10 @@
 #include "task/convert/extents.h"
 #include "task/convert/limits.h"
 #include "task/convert/paths.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/report.h"
-#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
@@ -298,7 +296,7 @@ static void fill_in(struct convert_settings *settings)
 {
     struct sb_convert_options *wanted = &settings->wanted;
 
-    wanted->from = settings->input_type.kind;
+    wanted->from = settings->records.from.kind;
     wanted->preserve =
         sb_container_takes(wanted->to.kind) & SB_TO_TREE && owners_are_set(&settings->owners);
     wanted->transfer.local_owners = wanted->preserve && !settings->owners.numeric;
@@ -313,7 +311,6 @@ static void fill_in(struct convert_settings *settings)
 static int convert(struct convert_settings *settings)
 {
     struct sb_convert_options *wanted = &settings->wanted;
-    struct record_use use = record_use_of(settings);
     struct sb_convert_result result = {0};
     struct records records = {0};
     struct report report;
@@ -327,7 +324,7 @@ static int convert(struct convert_settings *settings)
     if (code)
         sb_fail_memory();
     else
-        code = records_open(&records, &settings->records, &use);
+        code = records_open(&records, &settings->records);
     wanted->records = records.wanted;
     if (sb_convert_takes(wanted) & SB_TO_RECORDS || wanted->records.framed_output)
         message_progress_counts("records");
@@ -449,8 +446,10 @@ static int run(void *context, char **operands, int count)
     settings->from_extents =
         settings->from != NOT_GIVEN && strcmp(from_words[settings->from], "extents") == 0;
     if (settings->from != NOT_GIVEN)
-        settings->input_type = sb_container_named(from_words[settings->from]);
+        settings->records.from = sb_container_named(from_words[settings->from]);
     wanted->to = output_type(settings);
+    settings->records.wanted = wanted;
+    settings->records.to_given = settings->to != NOT_GIVEN;
     if (convert_output_is_unknown(settings))
         return STATUS_ERROR;
     wrong = misuse_of_convert(settings);

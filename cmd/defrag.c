@@ -5,9 +5,9 @@
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

@@ -3,9 +3,9 @@
  * one runs before deleting the tree.
  */
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

@@ -5,10 +5,10 @@
 #include "du/du.h"
 #include "open/given.h"
 #include "open/opening.h"
-#include "ui/command.h"
+#include "ui/entry_text.h"
 #include "ui/json.h"
-#include "ui/local_time.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

@@ -8,8 +8,8 @@
 #include "task/convert/convert.h"
 #include "task/convert/paths.h"
 #include "task/transfer/subdirs.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"
 

@@ -4,8 +4,8 @@
 #include "task/merge/merge_symlink.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>

@@ -3,9 +3,9 @@
  */
 #include "open/opening.h"
 #include "task/change/move.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

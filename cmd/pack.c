@@ -11,11 +11,9 @@
 #include "open/opening.h"
 #include "store/container.h"
 #include "store/store.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>

@@ -1,10 +1,9 @@
 /*
  * shardbox protect: parity files, by which damaged files are repaired.
  */
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
-#include "ui/protecting.h"
 #include "ui/shared_options.h"
 
 struct settings {

@@ -3,8 +3,8 @@
  */
 #include "open/opening.h"
 #include "task/change/remove.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

@@ -3,10 +3,10 @@
  */
 #include "task/sync/sync.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

@@ -2,8 +2,8 @@
  * shardbox umount: ends a mount of shardbox mount.
  */
 #include "task/mount/mount.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 
 struct settings {
     bool lazy;

@@ -3,9 +3,9 @@
  * directory, and never anywhere else.
  */
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"

@@ -4,8 +4,8 @@
 #include "task/change/upgrade.h"
 #include "core/io.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 

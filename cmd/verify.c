@@ -10,7 +10,6 @@
 #include "store/syrah/set.h"
 #include "task/verify/container.h"
 #include "task/verify/syrah.h"
-#include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/shared_options.h"

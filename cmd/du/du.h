@@ -4,7 +4,7 @@
 #ifndef SB_CMD_DU_DU_H
 #define SB_CMD_DU_DU_H
 
-#include "ui/rows.h"
+#include "ui/output.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,6 @@
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "ui/rows.h"
 
 #include "core/buf.h"
 #include "core/io.h"

@@ -1,8 +1,7 @@
-#include "ui/command.h"
-#include "ui/failure.h"
+#include "ui/options.h"
 #include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/protecting.h"
+#include "ui/shared_options.h"
 
 #include "core/buf.h"
 #include "core/glob.h"
@@ -181,6 +180,8 @@ static bool store(const struct option *option, void *settings, const char *value
         return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
     case OPTION_KIND_CALL:
         return option->call(settings, value);
+    case OPTION_KIND_NOTED:
+        return true;
     case OPTION_KIND_COMMON:
         set_common(option->low);
         return true;
