@@ -15,7 +15,6 @@
 #include "core/array.h"
 #include "core/buf.h"
 #include "core/glob.h"
-#include "core/io.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
@@ -484,16 +483,11 @@ static int run(void *context, char **operands, int count)
 const struct command cat_command = {
     .name = "cat",
     .summary = "write files of an archive, records of a bag, or arrays to standard output",
-    .synopsis =
-        (const char *const[]){
-            "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
-            "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
-            "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
-            "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
-            "--keys=KEYS BAG NAME...",
-            "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
-            NULL,
-        },
+    .synopsis = {"[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
+                 "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
+                 "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+                 "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...", "--keys=KEYS BAG NAME...",
+                 "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]..."},
     .examples = {"shardbox cat train.barecat images/0017.jpg >0017.jpg",
                  "shardbox cat --frame=line -T numbers text.bagz >some.jsonl"},
     .options = options,

@@ -6,7 +6,6 @@
 #include "ui/options.h"
 #include "ui/output.h"
 
-#include "core/array.h"
 #include "core/buf.h"
 #include "core/context.h"
 #include "core/number.h"

@@ -4,8 +4,6 @@
 #include "task/convert/convert.h"
 #include "convert/convert.h"
 #include "core/array.h"
-#include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/given.h"
 #include "open/opening.h"
@@ -13,7 +11,6 @@
 #include "store/store.h"
 #include "task/convert/extents.h"
 #include "task/convert/limits.h"
-#include "task/convert/paths.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -459,16 +456,10 @@ static int run(void *context, char **operands, int count)
 const struct command convert_command = {
     .name = "convert",
     .summary = "turn tars, zips, bags, arrays, directories and archives into one another",
-    .synopsis =
-        (const char *const[]){
-            "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-            "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
-            "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
-            "--compact CACHE... CACHE",
-            "--from=extents LIST ARCHIVE",
-            "--limits-only [--keys=BAG] ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"[--from=KIND] [--to=KIND] INPUT... OUTPUT",
+                 "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
+                 "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE", "--compact CACHE... CACHE",
+                 "--from=extents LIST ARCHIVE", "--limits-only [--keys=BAG] ARCHIVE"},
     .examples = {"shardbox convert photos.tar.gz photos.barecat",
                  "tar -cC data . | shardbox convert - data.bagz"},
     .options = options,

@@ -11,8 +11,6 @@
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
-#include "archive/shards.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -233,7 +231,7 @@ static int run(void *context, char **operands, int count)
 const struct command defrag_command = {
     .name = "defrag",
     .summary = "give back the space of files that were removed",
-    .synopsis = (const char *const[]){"ARCHIVE", NULL},
+    .synopsis = {"ARCHIVE"},
     .examples = {"shardbox defrag -n train.barecat", "shardbox defrag --quick train.barecat"},
     .options = options,
     .exit_status = "0 done, 1 done, but there are damaged files, 2 error",

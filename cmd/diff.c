@@ -12,7 +12,6 @@
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/array.h"
-#include "core/io.h"
 #include "core/name.h"
 #include "core/time.h"
 #include "store/cache/cache.h"
@@ -20,6 +19,7 @@
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -522,12 +522,7 @@ static int run(void *settings, char **operands, int count)
 const struct command diff_command = {
     .name = "diff",
     .summary = "compare an archive with a directory or another archive",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] ARCHIVE [PATH|GLOB...]",
-            "ARCHIVE DIR|CONTAINER",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] ARCHIVE [PATH|GLOB...]", "ARCHIVE DIR|CONTAINER"},
     .examples = {"shardbox diff -C /data/train train.barecat",
                  "shardbox diff -Q -C old.barecat new.barecat"},
     .options = options,

@@ -5,7 +5,6 @@
 #include "du/du.h"
 #include "open/given.h"
 #include "open/opening.h"
-#include "ui/entry_text.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -584,16 +583,8 @@ static int run(void *context, char **operands, int count)
 const struct command du_command = {
     .name = "du",
     .summary = "show how much is below each directory of an archive, or in another container",
-    .synopsis =
-        (const char *const[]){
-            "ARCHIVE [PATH|GLOB]...",
-            "--export=ncdu ARCHIVE [PATH]",
-            "--gaps ARCHIVE",
-            "[-s] BAG|SYRAH",
-            "[-s] CACHE",
-            "--samples [-s] ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"ARCHIVE [PATH|GLOB]...", "--export=ncdu ARCHIVE [PATH]", "--gaps ARCHIVE",
+                 "[-s] BAG|SYRAH", "[-s] CACHE", "--samples [-s] ARCHIVE"},
     .examples = {"shardbox du -h -d 1 train.barecat",
                  "shardbox du --export=ncdu train.barecat | ncdu -f-"},
     .options = options,

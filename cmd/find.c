@@ -3,14 +3,12 @@
  */
 #include "find/find.h"
 #include "open/opening.h"
-#include "ui/entry_text.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include "archive/listed.h"
-#include "core/glob.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
@@ -20,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool parse_printf(void *context, const char *value)
 {
@@ -399,12 +396,8 @@ static const char words_help[] =
 const struct command find_command = {
     .name = "find",
     .summary = "print paths of an archive that pass tests, one a line",
-    .synopsis =
-        (const char *const[]){
-            "ARCHIVE [PATH|GLOB]... [EXPRESSION]",
-            "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]",
-            NULL,
-        },
+    .synopsis = {"ARCHIVE [PATH|GLOB]... [EXPRESSION]",
+                 "[-0] -T FILE [--missing] ARCHIVE [EXPRESSION]"},
     .examples = {"shardbox find train.barecat -name '*.jpg' -size +1M",
                  "shardbox find --sort=size train.barecat sub | head"},
     .options = options,

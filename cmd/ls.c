@@ -15,6 +15,7 @@
 #include "store/table.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -360,19 +361,11 @@ static int run(void *context, char **operands, int count)
 const struct command ls_command = {
     .name = "ls",
     .summary = "list a directory of an archive, the records of a bag, or arrays",
-    .synopsis =
-        (const char *const[]){
-            "ARCHIVE [PATH|GLOB]...",
-            "[--records=SLICES | --find=KEY]... BAG",
-            "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...",
-            "[-l|--count] CACHE [KEY[/NAME]]...",
-            "--count BAG|SYRAH",
-            "--shards ARCHIVE",
-            "--rsync-list ARCHIVE",
-            "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
-            "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]...",
-            NULL,
-        },
+    .synopsis = {"ARCHIVE [PATH|GLOB]...", "[--records=SLICES | --find=KEY]... BAG",
+                 "[--array=NAME]... SYRAH [ITEM[/ARRAY]]...", "[-l|--count] CACHE [KEY[/NAME]]...",
+                 "--count BAG|SYRAH", "--shards ARCHIVE", "--rsync-list ARCHIVE",
+                 "--at SHARD:OFFSET[+LENGTH] ARCHIVE",
+                 "--samples [-l|--count] [--array=NAME]... ARCHIVE [NUMBER[/NAME]]..."},
     .examples = {"shardbox ls -lh train.barecat images", "shardbox ls --shards train.barecat"},
     .options = options,
     .exit_status = "0 all was listed, 1 in part, 2 error",

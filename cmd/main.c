@@ -23,7 +23,6 @@
 #include <lzma.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

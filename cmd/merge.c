@@ -1,12 +1,9 @@
 /*
  * shardbox merge: containers of any kind become one archive, or are added to one.
  */
-#include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "task/convert/convert.h"
-#include "task/convert/paths.h"
 #include "task/transfer/subdirs.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -162,12 +159,7 @@ static int run(void *context, char **operands, int count)
 const struct command merge_command = {
     .name = "merge",
     .summary = "make one archive of several archives, tars, zips, bags and directories",
-    .synopsis =
-        (const char *const[]){
-            "INPUT... OUTPUT",
-            "[--append] -o OUTPUT INPUT...",
-            NULL,
-        },
+    .synopsis = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT..."},
     .examples = {"shardbox merge -o all.barecat day1.barecat day2.tar.gz",
                  "shardbox merge --as-subdirs -o all.barecat train.zip val.zip"},
     .options = options,

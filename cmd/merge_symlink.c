@@ -9,7 +9,6 @@
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct settings {
     struct sb_merge_symlink_options wanted;
@@ -99,7 +98,7 @@ static int run(void *context, char **operands, int count)
 const struct command merge_symlink_command = {
     .name = "merge-symlink",
     .summary = "join archives under one index, over links to their shards",
-    .synopsis = (const char *const[]){"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL},
+    .synopsis = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT..."},
     .examples = {"shardbox merge-symlink -o all.barecat part-*.barecat",
                  "shardbox merge-symlink --as-subdirs -o all.barecat a.barecat b.barecat"},
     .options = options,

@@ -15,13 +15,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
@@ -565,12 +563,7 @@ static int run(void *context, char **operands, int count)
 const struct command mount_command = {
     .name = "mount",
     .summary = "show containers as a directory of files that any program reads",
-    .synopsis =
-        (const char *const[]){
-            "CONTAINER... DIR",
-            "CONTAINER... [--at=DIR] -- COMMAND...",
-            NULL,
-        },
+    .synopsis = {"CONTAINER... DIR", "CONTAINER... [--at=DIR] -- COMMAND..."},
     .examples = {"shardbox mount train.barecat /mnt/train",
                  "shardbox mount train.barecat -- sh -c 'python train.py \"$SHARDBOX_MOUNT\"'"},
     .options = options,

@@ -6,7 +6,6 @@
 
 #include "archive/archive.h"
 #include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "store/container.h"
@@ -470,15 +469,10 @@ static int run(void *context, char **operands, int count)
 const struct command pack_command = {
     .name = "pack",
     .summary = "pack files into an archive, or add them to one",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
-            "[-C DIR] [-T FILE [-0]] -o ARCHIVE PATH...",
-            "--append [--update] ARCHIVE PATH...",
-            "--part=I/N [-C DIR] ARCHIVE PATH...",
-            "--stdin-name=PATH ARCHIVE -",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
+                 "[-C DIR] [-T FILE [-0]] -o ARCHIVE PATH...",
+                 "--append [--update] ARCHIVE PATH...", "--part=I/N [-C DIR] ARCHIVE PATH...",
+                 "--stdin-name=PATH ARCHIVE -"},
     .examples = {"shardbox pack train.barecat -C /data/train .",
                  "shardbox pack --append --update train.barecat -C /data/train ."},
     .options = options,

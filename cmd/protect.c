@@ -95,12 +95,7 @@ static int run(void *context, char **operands, int count)
 const struct command protect_command = {
     .name = "protect",
     .summary = "make parity files, by which damaged files are repaired",
-    .synopsis =
-        (const char *const[]){
-            "[--redundancy=PERCENT] [--update] FILE...",
-            "--check|--repair|--remove FILE...",
-            NULL,
-        },
+    .synopsis = {"[--redundancy=PERCENT] [--update] FILE...", "--check|--repair|--remove FILE..."},
     .examples = {"shardbox protect --update train.barecat", "shardbox protect --repair train.tar"},
     .options = options,
     .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",

@@ -10,7 +10,6 @@
 #include "ui/report.h"
 #include "ui/shared_options.h"
 
-#include "core/io.h"
 #include "core/number.h"
 #include "store/catalog.h"
 #include "task/split/bag.h"
@@ -640,17 +639,10 @@ static int run(void *context, char **operands, int count)
 const struct command split_command = {
     .name = "split",
     .summary = "cut a container into several, or an archive into smaller shards",
-    .synopsis =
-        (const char *const[]){
-            "--parts=N -o OUTPUT CONTAINER",
-            "--size=SIZE -o OUTPUT CONTAINER",
-            "--count=N -o OUTPUT BAG",
-            "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
-            "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
-            "--by-dir [--rest=NAME] -o OUTPUT CONTAINER",
-            "--shard-size=SIZE ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"--parts=N -o OUTPUT CONTAINER", "--size=SIZE -o OUTPUT CONTAINER",
+                 "--count=N -o OUTPUT BAG", "--ratio=NAME=NUMBER,... -o OUTPUT CONTAINER",
+                 "--by-list=NAME=FILE... [--rest=NAME] -o OUTPUT CONTAINER",
+                 "--by-dir [--rest=NAME] -o OUTPUT CONTAINER", "--shard-size=SIZE ARCHIVE"},
     .examples = {"shardbox split --parts=8 -o train-{}.barecat train.barecat",
                  "shardbox split --ratio=train=0.9,val=0.1 -o {}.barecat all.barecat"},
     .options = options,

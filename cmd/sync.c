@@ -12,7 +12,6 @@
 
 #include "archive/remote.h"
 #include "core/array.h"
-#include "core/glob.h"
 #include "core/number.h"
 
 #include <inttypes.h>
@@ -483,12 +482,8 @@ static int run(void *context, char **operands, int count)
 const struct command sync_command = {
     .name = "sync",
     .summary = "make an archive equal to a directory or container, or a directory to one",
-    .synopsis =
-        (const char *const[]){
-            "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
-            "[--delete] CONTAINER[:PATH] DIR",
-            NULL,
-        },
+    .synopsis = {"[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
+                 "[--delete] CONTAINER[:PATH] DIR"},
     .examples = {"shardbox sync --delete /data/train train.barecat",
                  "shardbox sync -n train.barecat:images /tmp/images"},
     .options = options,

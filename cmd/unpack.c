@@ -11,8 +11,6 @@
 #include "ui/shared_options.h"
 
 #include "core/choice.h"
-#include "core/glob.h"
-#include "core/io.h"
 #include "store/unmatched.h"
 #include "task/pack/unpack.h"
 
@@ -289,11 +287,7 @@ static int run(void *context, char **operands, int count)
 const struct command unpack_command = {
     .name = "unpack",
     .summary = "write the files of an archive, tar or zip to a directory",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] ARCHIVE [PATH|GLOB...]",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] ARCHIVE [PATH|GLOB...]"},
     .examples = {"shardbox unpack -C /tmp/train train.barecat",
                  "shardbox unpack train.barecat 'images/00*.jpg'"},
     .options = options,

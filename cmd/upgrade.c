@@ -2,7 +2,6 @@
  * shardbox upgrade: converts an archive's index to the current schema, and repairs it.
  */
 #include "task/change/upgrade.h"
-#include "core/io.h"
 #include "open/opening.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -139,7 +138,7 @@ static int run(void *context, char **operands, int count)
 const struct command upgrade_command = {
     .name = "upgrade",
     .summary = "bring an archive's index to the present schema, and repair it",
-    .synopsis = (const char *const[]){"ARCHIVE", NULL},
+    .synopsis = {"ARCHIVE"},
     .examples = {"shardbox upgrade -n train.barecat", "shardbox upgrade --checksums train.barecat"},
     .options = options,
     .exit_status = "0 done or nothing to do, 1 done in part, 2 error",

@@ -4,7 +4,6 @@
 #ifndef SB_CMD_CAT_CAT_H
 #define SB_CMD_CAT_CAT_H
 
-#include "open/given.h"
 #include "open/opening.h"
 
 #include "store/record_choice.h"

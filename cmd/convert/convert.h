@@ -9,7 +9,6 @@
 #include "open/opening.h"
 #include "ui/shared_options.h"
 
-#include "core/glob.h"
 #include "task/convert/convert.h"
 
 #define NOT_FRAMED (-1)

@@ -4,7 +4,6 @@
  */
 #include "convert/convert.h"
 #include "ui/meant.h"
-#include "ui/message.h"
 
 #include "core/array.h"
 #include "core/context.h"

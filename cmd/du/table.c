@@ -7,12 +7,9 @@
 #include "ui/output.h"
 
 #include "core/buf.h"
-#include "core/io.h"
-#include "core/name.h"
 #include "core/number.h"
 #include "store/usage.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "open/opening.h"
 #include "ui/json.h"
 
-#include "archive/content.h"
 #include "archive/entry.h"
 #include "core/buf.h"
 

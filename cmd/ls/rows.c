@@ -9,7 +9,6 @@
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "core/io.h"
 #include "store/facts.h"
 #include "store/table.h"
 #include "task/index/record_index.h"

@@ -5,7 +5,6 @@
 #include "ls/ls.h"
 #include "open/opening.h"
 #include "ui/json.h"
-#include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
 

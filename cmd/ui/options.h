@@ -150,10 +150,9 @@ void options_print_help(const struct command *command, bool all);
 
 struct command {
     const char *name;
-    const char *summary;         /* one line, for --list, -h and completions */
-    const char *const *synopsis; /* what follows the name, one per form, the common ones first;
-                                    NULL-terminated */
-    const char *examples[2];     /* whole lines to type */
+    const char *summary;      /* one line, for --list, -h and completions */
+    const char *synopsis[10]; /* what follows the name, one per form, the common ones first */
+    const char *examples[2];  /* whole lines to type */
     const struct option
         *options;               /* of its own; the common ones are added; ends with an empty row */
     const char *exit_status;    /* what each of them means here */
