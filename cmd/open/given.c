@@ -13,21 +13,13 @@
 static enum sb_code next_file(struct given_names *given, const char **name, size_t *size)
 {
     struct sb_entry entry;
-    enum sb_code code;
 
     do
-        code = sb_cursor_next(given->files, &entry);
-    while (!code && entry.type != SB_FILE);
-    if (code)
-        return code;
+        TRY(sb_cursor_next(given->files, &entry));
+    while (entry.type != SB_FILE);
     *name = entry.path;
     *size = entry.path_size;
     return SB_OK;
-}
-
-static bool is_pattern(const struct given_names *given, const char *name)
-{
-    return given->archive && sb_is_glob(name);
 }
 
 /* The next file that the pattern at hand matches; SB_END after the last. */
@@ -57,11 +49,10 @@ static enum sb_code next_operand(struct given_names *given, const char **name, s
 
     *name = *operand;
     *size = strlen(*name);
-    if (!is_pattern(given, *name))
+    if (!given->archive || !sb_is_glob(*name))
         return SB_OK;
-    code = sb_select_new(&given->matches, given->archive, operand, 1, SB_REACH_ITSELF);
-    if (!code)
-        code = next_match(given, name, size);
+    TRY(sb_select_new(&given->matches, given->archive, operand, 1, SB_REACH_ITSELF));
+    code = next_match(given, name, size);
     return code == SB_END ? SB_OK : code;
 }
 
@@ -147,11 +138,7 @@ size_t arrays_given(const char ***names)
         if (strcmp(given[i].name, "array") != 0)
             continue;
         if (!*names)
-            *names = calloc(options, sizeof(**names));
-        if (!*names) {
-            output_check(ENOMEM);
-            return 0;
-        }
+            output_need(SB_NEW_ARRAY(names, options));
         (*names)[count++] = given[i].value;
     }
     return count;
@@ -217,20 +204,21 @@ void given_keys_close(struct given_keys *keys)
     free(keys->words);
 }
 
-/* Calls take for each of the texts between commas. */
-static enum sb_code each_slice(const char *text,
-                               enum sb_code (*take)(void *, const struct sb_slice *), void *context)
+enum sb_code chosen_records_add(struct chosen_records *records, const char *text)
 {
+    struct sb_record_choice_options *options = &records->options;
     CLEANUP(sb_buf_release) struct sb_buf item = {0};
 
     do {
         size_t size = strcspn(text, ",");
-        struct sb_slice slice;
 
         TRY(sb_buf_set(&item, text, size));
-        TRY(sb_slice_parse(&slice, item.data));
-        if (take)
-            TRY(take(context, &slice));
+        TRY(sb_grow(&records->slices, &records->capacity, options->slice_count,
+                    sizeof(*records->slices)));
+        TRY(sb_slice_parse(&records->slices[options->slice_count], item.data));
+        options->slices = records->slices;
+        options->slice_count++;
+        records->given = true;
         text += size;
     } while (*text++ == ',');
     return SB_OK;
@@ -238,48 +226,29 @@ static enum sb_code each_slice(const char *text,
 
 bool records_are_valid(void *settings, const char *value)
 {
+    CLEANUP(chosen_records_close) struct chosen_records records = {0};
+
     (void)settings;
-    if (each_slice(value, NULL, NULL) == SB_OK)
+    if (chosen_records_add(&records, value) == SB_OK)
         return true;
     message_usage("--records: %s", sb_error()->text);
     return false;
-}
-
-static enum sb_code add_slice(void *context, const struct sb_slice *slice)
-{
-    struct chosen_records *records = context;
-    struct sb_record_choice_options *options = &records->options;
-
-    TRY(sb_grow(&records->slices, &records->capacity, options->slice_count, sizeof(*slice)));
-    options->slices = records->slices;
-    records->slices[options->slice_count++] = *slice;
-    records->given = true;
-    return SB_OK;
-}
-
-enum sb_code chosen_records_add(struct chosen_records *records, const char *text)
-{
-    return each_slice(text, add_slice, records);
 }
 
 enum sb_code chosen_records_open(struct chosen_records *out, const char *files_from, char end)
 {
     const struct given_option *given;
     size_t count = options_given(&given);
-    enum sb_code code = SB_OK;
 
     *out = (struct chosen_records){.options.sample = -1};
-    for (size_t i = 0; i < count && !code; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(given[i].name, "records") == 0)
-            code = chosen_records_add(out, given[i].value);
+            TRY(chosen_records_add(out, given[i].value));
     }
-    if (!code && files_from) {
-        code = sb_list_open(&out->options.list, files_from, end);
-        out->given = true;
-    }
-    if (code)
-        chosen_records_close(out);
-    return code;
+    if (!files_from)
+        return SB_OK;
+    out->given = true;
+    return sb_list_open(&out->options.list, files_from, end);
 }
 
 void chosen_records_close(struct chosen_records *records)
@@ -340,25 +309,18 @@ enum sb_code chosen_rows_open(struct chosen_rows *out, const struct sb_table *ta
                               const char *files_from, char end, char *const *operands, size_t count)
 {
     bool named = table->ops->find_rows && (count > 0 || files_from);
-    enum sb_code code = SB_OK;
 
     *out = (struct chosen_rows){0};
     out->options.column_count = out->named.array_count = arrays_given(&out->arrays);
     out->options.columns = out->named.arrays = out->arrays;
-    if (named) {
-        out->names = (struct given_names){.operands = operands, .end = operands + count};
-        out->named.names = given_names_of(&out->names);
-        out->named.advice = "";
-        if (files_from)
-            code = sb_list_open(&out->names.list, files_from, end);
-    } else {
-        code = chosen_records_open(&out->records, files_from, end);
-        if (!code)
-            code = add_operands(out, table, operands, count);
+    if (!named) {
+        TRY(chosen_records_open(&out->records, files_from, end));
+        return add_operands(out, table, operands, count);
     }
-    if (code)
-        chosen_rows_close(out);
-    return code;
+    out->names = (struct given_names){.operands = operands, .end = operands + count};
+    out->named.names = given_names_of(&out->names);
+    out->named.advice = "";
+    return files_from ? sb_list_open(&out->names.list, files_from, end) : SB_OK;
 }
 
 enum sb_code chosen_rows_feed(struct chosen_rows *rows, struct sb_table *table,

@@ -124,7 +124,8 @@ struct chosen_records {
 };
 
 /* What the options parsed last say. files_from: NULL, or a file of numbers and slices, "-" being
- * standard input, whose lines end in `end`. It is read once, as its lines are needed. */
+ * standard input, whose lines end in `end`. It is read once, as its lines are needed.
+ * Must be closed whatever it returns. */
 enum sb_code chosen_records_open(struct chosen_records *out, const char *files_from,
                                  char end) SB_CHECKED;
 
