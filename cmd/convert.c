@@ -14,6 +14,7 @@
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
+#include "ui/output.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"
 
@@ -169,18 +170,16 @@ static void note_stored(const struct sb_convert_options *wanted,
                         const struct sb_sink_counts *counts)
 {
     unsigned takes = sb_container_takes(wanted->to.kind);
-    char size[SB_HUMAN_SIZE];
 
-    sb_format_human(counts->bytes, size);
     if (takes & (SB_TO_RECORDS | SB_TO_KEYS))
         message_note("%s: stored %" PRId64 " %s (%s)", wanted->output, counts->files,
-                     takes & SB_TO_KEYS ? "keys" : "records", size);
+                     takes & SB_TO_KEYS ? "keys" : "records", human_size(counts->bytes));
     else if (takes & SB_TO_ITEMS)
         message_note("%s: stored %" PRId64 " items, %" PRId64 " arrays (%s)", wanted->output,
-                     counts->dirs, counts->files, size);
+                     counts->dirs, counts->files, human_size(counts->bytes));
     else
         message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
-                     wanted->output, counts->files, size, counts->dirs);
+                     wanted->output, counts->files, human_size(counts->bytes), counts->dirs);
 }
 
 /* Prints what the output holds after a successful run. */

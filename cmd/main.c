@@ -185,12 +185,6 @@ static int print_help(void)
     return STATUS_CLEAN;
 }
 
-static int complain_of_no_command(void)
-{
-    message_plain(usage);
-    return message_usage("no command given");
-}
-
 /* option: what follows --version, or NULL. */
 static int print_version(const char *option)
 {
@@ -280,8 +274,10 @@ int main(int argc, char **argv)
         message_raise(command_run(command, argc, argv));
     else if (argc > 1)
         message_raise(dispatch(argc, argv));
-    else
-        message_raise(complain_of_no_command());
+    else {
+        message_plain(usage);
+        message_raise(message_usage("no command given"));
+    }
     message_close_stdout();
     message_leave();
 }

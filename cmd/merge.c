@@ -7,6 +7,7 @@
 #include "task/transfer/subdirs.h"
 #include "ui/message.h"
 #include "ui/options.h"
+#include "ui/output.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"
 
@@ -82,12 +83,9 @@ static const char *misuse(const struct sb_convert_options *wanted)
 static void note_counts(const struct sb_convert_options *wanted,
                         const struct sb_sink_counts *counts)
 {
-    char size[SB_HUMAN_SIZE];
-
-    sb_format_human(counts->bytes, size);
     message_note("%s: %s %" PRId64 " files (%s) of %zu inputs", wanted->output,
-                 wanted->transfer.dry_run ? "would store" : "stored", counts->files, size,
-                 wanted->input_count);
+                 wanted->transfer.dry_run ? "would store" : "stored", counts->files,
+                 human_size(counts->bytes), wanted->input_count);
     if (counts->left > 0)
         message_note("%s: files passed over, for another has the name: %" PRId64, wanted->output,
                      counts->left);

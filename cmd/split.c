@@ -334,9 +334,7 @@ static void show_moved(void *context, int64_t bytes)
 static void summarize(const struct settings *settings, const struct sb_reshard_counts *counts)
 {
     struct json line = {0};
-    char size[SB_HUMAN_SIZE];
 
-    sb_format_human(counts->moved_bytes, size);
     if (settings->json) {
         json_begin(&line);
         json_number(&line, "shards_before", counts->shards_before);
@@ -351,11 +349,12 @@ static void summarize(const struct settings *settings, const struct sb_reshard_c
     else if (settings->wanted.dry_run)
         output_format("shards: %" PRIu32 ", would be: %" PRIu32 "; files to move: %" PRId64
                       " (%s)\n",
-                      counts->shards_before, counts->shards_after, counts->moved_files, size);
+                      counts->shards_before, counts->shards_after, counts->moved_files,
+                      human_size(counts->moved_bytes));
     else
         message_note("%s: shards: %" PRIu32 ", were: %" PRIu32 "; moved files: %" PRId64 " (%s)",
                      settings->path, counts->shards_after, counts->shards_before,
-                     counts->moved_files, size);
+                     counts->moved_files, human_size(counts->moved_bytes));
 }
 
 /* Reshards the archive, and prints the result. */
@@ -445,7 +444,6 @@ static void print_json(struct run *run, const struct sb_split_part *part)
 static void show_part(void *context, const struct sb_split_part *part)
 {
     struct run *run = context;
-    char size[SB_HUMAN_SIZE];
 
     if (!part->skipped && !run->settings->wanted.dry_run)
         protect_later(part->output);
@@ -460,10 +458,10 @@ static void show_part(void *context, const struct sb_split_part *part)
         output_line(part->output, strlen(part->output), false);
         return;
     }
-    sb_format_human(part->bytes, size);
     message_note("%s: %s%" PRId64 " %s%s (%s)", part->output,
                  part->skipped ? "is there already; left as it is, where this would be " : "",
-                 part->files, run->records ? "record" : "file", part->files == 1 ? "" : "s", size);
+                 part->files, run->records ? "record" : "file", part->files == 1 ? "" : "s",
+                 human_size(part->bytes));
 }
 
 /* Items and keys are never torn apart; samples are kept whole if that is requested. */

@@ -272,12 +272,9 @@ static int run(void *context, char **operands, int count)
         .paths = operands + 1,
         .path_count = (size_t)count - 1,
     };
-    const char *wrong = settings->wanted.incremental && count > 1
-                            ? "--incremental takes a dump as a whole: give no PATH"
-                            : options_misused(rules);
 
-    if (wrong)
-        return message_usage("%s", wrong);
+    if (settings->wanted.incremental && count > 1)
+        return message_usage("--incremental takes a dump as a whole: give no PATH");
     settings->wanted.recode.decompress |= settings->wanted.recode.all_layers;
     settings->wanted.recode.max_size = settings->wanted.max_size;
     work.notify = (struct sb_notify){.call = notice, .context = &work};
@@ -291,6 +288,7 @@ const struct command unpack_command = {
     .examples = {"shardbox unpack -C /tmp/train train.barecat",
                  "shardbox unpack train.barecat 'images/00*.jpg'"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 all was unpacked, 1 in part, 2 error",
     .operands = OPERAND_ARCHIVE_PATHS,
     .settings_size = sizeof(struct settings),

@@ -42,9 +42,7 @@ static void show_progress(void *context, int64_t done, int64_t files)
  * What was done is printed under -v, with `done` before it; what would be done is the output of a
  * dry run, and has `todo` before it.
  */
-static void say(const struct settings *settings, const char *done, const char *todo,
-                const char *format, ...) SB_PRINTF(4, 5);
-
+SB_PRINTF(4, 5)
 static void say(const struct settings *settings, const char *done, const char *todo,
                 const char *format, ...)
 {
@@ -55,11 +53,7 @@ static void say(const struct settings *settings, const char *done, const char *t
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (settings->wanted.dry_run) {
-        output_text("would ");
-        output_text(todo);
-        output_char(' ');
-        output_text(text);
-        output_char('\n');
+        output_format("would %s %s\n", todo, text);
     } else {
         message_note("%s: %s %s", settings->archive, done, text);
     }

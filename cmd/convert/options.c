@@ -387,11 +387,10 @@ bool convert_output_is_unknown(const struct convert_settings *settings)
     if (settings->wanted.to.kind != SB_UNKNOWN || writes_frames(&settings->records))
         return false;
     line = begin_line(settings, pipe ? "--to=tar" : suffix ? "--to=archive" : "--to=dir");
-    line_complain(&line,
-                  "%s: what it is to become is said by --to, or a suffix: .barecat, .tar, "
-                  ".tar.gz, .tar.zst, .zip, .bag, .bagz, .syr",
-                  pipe ? "standard output" : settings->wanted.output);
-    return true;
+    return line_complain(&line,
+                         "%s: what it is to become is said by --to, or a suffix: .barecat, .tar, "
+                         ".tar.gz, .tar.zst, .zip, .bag, .bagz, .syr",
+                         pipe ? "standard output" : settings->wanted.output);
 }
 
 /* How the records of a file with such a name are separated; NULL: not known. */
@@ -434,12 +433,11 @@ bool convert_explain_input(const struct convert_settings *settings)
     if (!input && sb_container_takes(settings->wanted.to.kind) & SB_TO_RECORDS &&
         settings->wanted.input_count == 1 && strcmp(settings->wanted.inputs[0], "-") == 0) {
         line = begin_line(settings, "--frame=line");
-        line_complain(&line, "%s; --frame says how records are separated", sb_error()->text);
-        return true;
+        return line_complain(&line, "%s; --frame says how records are separated", sb_error()->text);
     }
     if (!input)
         return false;
     line = begin_line(settings, frame_of(input));
-    line_complain(&line, "%s: is no container; --frame says how its records are separated", input);
-    return true;
+    return line_complain(&line, "%s: is no container; --frame says how its records are separated",
+                         input);
 }

@@ -257,11 +257,7 @@ static void write_line(const char *line, size_t size)
         ;
 }
 
-static enum sb_code compose(struct sb_buf *line, const char *format, va_list args) SB_PRINTF(2, 0);
-static void say_without_memory(const char *format, va_list args) SB_PRINTF(1, 0);
-static void say(const char *format, va_list args) SB_PRINTF(1, 0);
-
-static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
+SB_PRINTF(2, 0) static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
 {
     char *text = NULL;
     int length = vasprintf(&text, format, args);
@@ -285,7 +281,7 @@ static enum sb_code compose(struct sb_buf *line, const char *format, va_list arg
 }
 
 /* Without memory to compose it in, a message is cut, and anything but ASCII is masked. */
-static void say_without_memory(const char *format, va_list args)
+SB_PRINTF(1, 0) static void say_without_memory(const char *format, va_list args)
 {
     char line[512];
     size_t prefix = (size_t)snprintf(line, sizeof(line), "shardbox%s%s: ", command_name ? " " : "",
@@ -302,7 +298,7 @@ static void say_without_memory(const char *format, va_list args)
     write_line(line, size);
 }
 
-static void say(const char *format, va_list args)
+SB_PRINTF(1, 0) static void say(const char *format, va_list args)
 {
     struct sb_buf line = {0};
     va_list again;
@@ -326,8 +322,7 @@ static void say(const char *format, va_list args)
         va_end(args_);                                                                             \
     } while (0)
 
-static void say_text(const char *format, ...) SB_PRINTF(1, 2);
-static void say_text(const char *format, ...)
+SB_PRINTF(1, 2) static void say_text(const char *format, ...)
 {
     SAY(format);
 }

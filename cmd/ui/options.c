@@ -512,6 +512,8 @@ static bool is_archive_second(char *const *operands, int count)
 
 static int run(const struct command *command, void *settings, char **operands, int count)
 {
+    const char *wrong = command->rules ? options_misused(command->rules) : NULL;
+
     if (command->needs_archive && count == 0)
         return message_usage("no archive given");
     if (command->takes_one && count > 1)
@@ -519,7 +521,7 @@ static int run(const struct command *command, void *settings, char **operands, i
     if (command->needs_archive && is_archive_second(operands, count))
         return message_usage("%s: no such file; the archive comes first: %s %s", operands[0],
                              operands[1], operands[0]);
-    return command->run(settings, operands, count);
+    return wrong ? message_usage("%s", wrong) : command->run(settings, operands, count);
 }
 
 static int parse_and_run(const struct command *command, int argc, char **argv, void *settings)

@@ -154,9 +154,10 @@ struct command {
     const char *synopsis[10]; /* what follows the name, one per form, the common ones first */
     const char *examples[2];  /* whole lines to type */
     const struct option
-        *options;               /* of its own; the common ones are added; ends with an empty row */
-    const char *exit_status;    /* what each of them means here */
-    const char *notes;          /* shown below the options by --help-all; may be NULL */
+        *options; /* of its own; the common ones are added; ends with an empty row */
+    const struct option_rule *rules; /* what does not go together; NULL: nothing */
+    const char *exit_status;         /* what each of them means here */
+    const char *notes;               /* shown below the options by --help-all; may be NULL */
     const char *words_help;     /* about those of take_words, shown above the options; or NULL */
     enum operand_kind operands; /* what completions offer */
 

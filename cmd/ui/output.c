@@ -181,6 +181,14 @@ const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE])
     return out;
 }
 
+const char *human_size(int64_t bytes)
+{
+    static char text[SB_HUMAN_SIZE];
+
+    sb_format_human(bytes, text);
+    return text;
+}
+
 size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right)
 {
     size_t size = strlen(text), spaces = size < width ? width - size : 0;

@@ -52,6 +52,9 @@ const char *format_number(int64_t value, char out[NUMBER_SIZE]);
 /* The same, or with `human` as -h shows it. */
 const char *format_amount(int64_t value, bool human, char out[NUMBER_SIZE]);
 
+/* The same as -h shows it; lives until the next call. */
+const char *human_size(int64_t bytes);
+
 /* Appends the text and a space after it. If the text is narrower than its column, more spaces
  * follow it, or precede it if `right`. Returns the size of the text. */
 size_t add_cell(struct sb_buf *line, const char *text, size_t width, bool right);
