@@ -4,20 +4,17 @@
  * by number; or arrays of a cache by their keys.
  */
 #include "cat/cat.h"
-#include "open/chosen.h"
 #include "open/given.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
-#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
 #include "core/array.h"
 #include "core/buf.h"
 #include "core/glob.h"
-#include "core/io.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "core/number.h"
@@ -28,22 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-struct settings {
-    struct opening opening;
-    struct sb_fetch_options wanted;
-    const char *files_from;
-    bool nul;
-    bool batch;
-    int order;
-    bool alone; /* one name: there is nothing to read ahead */
-    const char *part;
-    struct sb_share share;
-    bool samples;
-    bool npy;
-    struct cat_rows_settings rows;
-    bool raw;
-};
 
 enum { ORDER_INPUT, ORDER_ADDRESS };
 static const char *const orders[] = {"input", "address", NULL};
@@ -137,7 +118,7 @@ static bool split_range(struct sb_fetch_options *wanted, const char *value)
 
 static bool parse_range(void *settings, const char *value)
 {
-    if (split_range(&((struct settings *)settings)->wanted, value))
+    if (split_range(&((struct cat_settings *)settings)->wanted, value))
         return true;
     message_usage("--range: '%s' is not OFFSET:LENGTH in bytes", value);
     return false;
@@ -145,55 +126,57 @@ static bool parse_range(void *settings, const char *value)
 
 static const struct option options[] = {
     OPTION_GROUP("Files"),
-    OPTION_TEXT('T', "files-from", struct settings, files_from, "FILE",
+    OPTION_TEXT('T', "files-from", struct cat_settings, files_from, "FILE",
                 "names or numbers too, one a line; - is stdin", OPERAND_FILE),
-    OPTION_FLAG('0', "null", struct settings, nul, "names in FILE end in NUL, not newline"),
+    OPTION_FLAG('0', "null", struct cat_settings, nul, "names in FILE end in NUL, not newline"),
     OPTION_CALL(0, "range", "OFFSET:LENGTH", parse_range,
                 "only these bytes of each file, unchecked", OPERAND_NONE),
-    OPTION_CHOICE(0, "order", struct settings, order, "ORDER", orders,
+    OPTION_CHOICE(0, "order", struct cat_settings, order, "ORDER", orders,
                   "'address' reads in the order on disk"),
-    OPTION_PART(struct settings, part, "part I of N, from 1, of the names or rows, or 'auto'"),
+    OPTION_PART(struct cat_settings, part, "part I of N, from 1, of the names or rows, or 'auto'"),
     OPTION_GROUP("Output"),
-    OPTION_CHOICE(0, "frame", struct settings, wanted.framing, "HOW", sb_framing_words,
+    OPTION_CHOICE(0, "frame", struct cat_settings, wanted.framing, "HOW", sb_framing_words,
                   "how files or records are set apart: line, u32, tar"),
-    OPTION_FLAG(0, "decompress", struct settings, wanted.decompress,
+    OPTION_FLAG(0, "decompress", struct cat_settings, wanted.decompress,
                 "files called .gz, .bz2, .xz or .zst decompressed"),
-    OPTION_FLAG(0, "npy", struct settings, npy, "arrays as .npy files, with their type and shape"),
-    OPTION_FLAG(0, "raw", struct settings, raw, "arrays as values alone, not as .npy files"),
+    OPTION_FLAG(0, "npy", struct cat_settings, npy,
+                "arrays as .npy files, with their type and shape"),
+    OPTION_FLAG(0, "raw", struct cat_settings, raw, "arrays as values alone, not as .npy files"),
     OPTION_MORE("Output"),
     OPTION_FORMAT,
-    OPTION_FLAG(0, "decompress-all", struct settings, wanted.decompress_all,
+    OPTION_FLAG(0, "decompress-all", struct cat_settings, wanted.decompress_all,
                 "the same, also where several are stacked"),
-    OPTION_FLAG(0, "batch", struct settings, batch,
+    OPTION_FLAG(0, "batch", struct cat_settings, batch,
                 "frame answers: a line 'PATH SIZE' (-0: to NUL), bytes, newline"),
     OPTION_GROUP("Records, items and samples"),
-    OPTION_FLAG(0, "samples", struct settings, samples,
+    OPTION_FLAG(0, "samples", struct cat_settings, samples,
                 "files of one name up to its first dot, numbered"),
     OPTION_ARRAY,
-    OPTION_INTEGER(0, "sample", struct settings, rows.sample, "N", 0, INT64_MAX,
+    OPTION_INTEGER(0, "sample", struct cat_settings, draw.sample, "N", 0, INT64_MAX,
                    "N records, items or keys, at random"),
-    OPTION_FLAG(0, "shuffle", struct settings, rows.shuffle, "all of them, in a random order"),
-    OPTION_INTEGER(0, "seed", struct settings, rows.seed, "N", 0, INT64_MAX,
+    OPTION_FLAG(0, "shuffle", struct cat_settings, draw.shuffle, "all of them, in a random order"),
+    OPTION_INTEGER(0, "seed", struct cat_settings, draw.seed, "N", 0, INT64_MAX,
                    "which order that is (default: 0)"),
     OPTION_FIND,
     OPTION_MORE("Records, items and samples"),
-    OPTION_FLAG(0, "replace", struct settings, rows.replace,
+    OPTION_FLAG(0, "replace", struct cat_settings, draw.replace,
                 "--sample may draw one more than once"),
-    OPTION_FLAG(0, "forever", struct settings, rows.forever,
+    OPTION_FLAG(0, "forever", struct cat_settings, draw.forever,
                 "again and again, without end; --shuffle each time anew"),
-    OPTION_TEXT(0, "keys", struct settings, rows.keys, "BAG",
+    OPTION_TEXT(0, "keys", struct cat_settings, keys, "BAG",
                 "records by names, which are the records of BAG", OPERAND_FILE),
-    OPTIONS_BAG(struct settings, opening.bag),
+    OPTIONS_BAG(struct cat_settings, opening.bag),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, wanted.threads, "threads that read ahead"),
+    OPTION_THREADS(struct cat_settings, wanted.threads, "threads that read ahead"),
     OPTION_MORE("Records, items and samples"),
     OPTION_KEEP_CASE,
     OPTION_MORE("Speed"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
     OPTIONS_INPUT,
-    OPTION_MAX_SIZE(struct settings, wanted.max_size),
-    OPTION_FLAG(0, "no-check", struct settings, wanted.no_check, "do not check the bytes' CRC32C"),
+    OPTION_MAX_SIZE(struct cat_settings, wanted.max_size),
+    OPTION_FLAG(0, "no-check", struct cat_settings, wanted.no_check,
+                "do not check the bytes' CRC32C"),
     OPTION_END,
 };
 
@@ -204,7 +187,8 @@ static void report_batch(const struct sb_fetch_counts *counts)
                         counts->missing, counts->missing == 1 ? "is" : "are");
 }
 
-static enum sb_code fetch_from_archive(const struct settings *settings, struct sb_archive *archive,
+static enum sb_code fetch_from_archive(const struct cat_settings *settings,
+                                       struct sb_archive *archive,
                                        const struct sb_fetch_names *requested)
 {
     struct sb_fetch_options wanted = settings->wanted;
@@ -212,17 +196,18 @@ static enum sb_code fetch_from_archive(const struct settings *settings, struct s
     struct sb_fetch_output output = {.write = output_directly, .context = &written};
     struct sb_fetch_counts counts;
 
-    if (settings->alone)
+    /* Of one name there is nothing to read ahead. */
+    if (!settings->samples && !settings->files_from && settings->operand_count == 1)
         wanted.threads = 1;
     wanted.by_address = settings->order == ORDER_ADDRESS;
-    wanted.frame_end = settings->nul ? '\0' : '\n';
+    wanted.frame_end = cat_line_end(settings);
     TRY(sb_fetch(archive, &wanted, requested, &output, &message_notify, &counts));
     if (settings->wanted.framing == SB_FRAMING_BATCH)
         report_batch(&counts);
     return SB_OK;
 }
 
-static struct sb_source_options reading(const struct settings *settings)
+static struct sb_source_options reading(const struct cat_settings *settings)
 {
     return (struct sb_source_options){.no_check = settings->wanted.no_check,
                                       .threads = settings->wanted.threads,
@@ -238,7 +223,7 @@ static enum sb_code refuse_in_sequence(const struct sb_store *store, const char 
 }
 
 /* Options that need to know the place or the size of bytes before they come. */
-static const char *clash_with_sequence(const struct settings *settings)
+static const char *clash_with_sequence(const struct cat_settings *settings)
 {
     if (settings->wanted.framing == SB_FRAMING_BATCH)
         return "--batch";
@@ -253,7 +238,7 @@ static bool names_all(const struct given_names *names)
     return names->operands == names->end && !names->list;
 }
 
-static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb_store *store,
+static enum sb_code fetch_in_sequence(const struct cat_settings *settings,
                                       struct given_names *names,
                                       const struct sb_fetch_samples *samples)
 {
@@ -273,8 +258,8 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
     enum sb_code code;
 
     if (clash)
-        return refuse_in_sequence(store, clash);
-    code = sb_store_source(store, &source, &how, &message_notify);
+        return refuse_in_sequence(settings->store, clash);
+    code = sb_store_source(settings->store, &source, &how, &message_notify);
     if (!code)
         code = sb_fetch_stream(source, names_all(names) ? NULL : &requested, &wanted, &output,
                                &message_notify, &counts);
@@ -286,25 +271,23 @@ static enum sb_code fetch_in_sequence(const struct settings *settings, struct sb
 }
 
 /* Opens an archive of the requested names if they are known beforehand, or else of everything. */
-static enum sb_code catalog(const struct settings *settings, struct sb_store *store,
-                            struct sb_archive **archive, const struct given_names *names,
-                            struct sb_catalog_result *result)
+static enum sb_code catalog(const struct cat_settings *settings, struct sb_archive **archive,
+                            const struct given_names *names, struct sb_catalog_result *result)
 {
     const struct sb_source_options how = reading(settings);
     CLEANUP(wanted_end) struct wanted wanted = {0};
     struct sb_catalog_options selection = {.notify = &message_notify, .context = &wanted};
 
-    if (names->list || names_all(names) || sb_store_is_stream(store))
-        return catalog_store(store, archive, &how, &selection, result);
+    if (names->list || names_all(names) || sb_store_is_stream(settings->store))
+        return catalog_store(settings->store, archive, &how, &selection, result);
     wanted_begin(&wanted, names->operands, (size_t)(names->end - names->operands));
     selection.wanted = wanted_has;
     selection.metadata = settings->wanted.framing == SB_FRAMING_TAR;
-    return catalog_store(store, archive, &how, &selection, result);
+    return catalog_store(settings->store, archive, &how, &selection, result);
 }
 
 /* Without an archive, requested names must be read in sequence. */
-static enum sb_code fetch(const struct settings *settings, struct sb_store *store,
-                          struct given_names *names)
+static enum sb_code fetch(const struct cat_settings *settings, struct given_names *names)
 {
     const struct sb_query files = {.order = SB_BY_ADDRESS, .files = true, .all_shards = true};
     struct sb_catalog_result result = {0};
@@ -312,34 +295,32 @@ static enum sb_code fetch(const struct settings *settings, struct sb_store *stor
     struct sb_archive *archive = NULL;
     enum sb_code code = SB_OK;
 
-    if ((sb_store_can(store, SB_CAN_PATHS | SB_CAN_WALK)))
-        code = catalog(settings, store, &archive, names, &result);
+    if ((sb_store_can(settings->store, SB_CAN_PATHS | SB_CAN_WALK)))
+        code = catalog(settings, &archive, names, &result);
     if (!code && archive && !result.in_sequence && names_all(names))
         code = sb_cursor_open(&names->files, archive, &files);
     names->archive = result.in_sequence ? NULL : archive;
     if (!code && archive && !result.in_sequence)
         code = fetch_from_archive(settings, archive, &requested);
     else if (!code)
-        code = fetch_in_sequence(settings, store, names, NULL);
+        code = fetch_in_sequence(settings, names, NULL);
     message_progress_end();
     return code;
 }
 
 /* In sequence, only samples by numbers from the beginning can be found. */
-static enum sb_code fetch_neighbours(const struct settings *settings,
-                                     const struct cat_request *request)
+static enum sb_code fetch_neighbours(const struct cat_settings *settings)
 {
-    struct given_names all = {.share = request->share};
+    struct given_names all = {.share = settings->share};
     struct chosen_records chosen;
-    const char **columns, *other = is_random(&settings->rows)
-                                       ? "draws (--sample, --shuffle, --forever)"
-                                   : request->files_from ? "-T"
-                                                         : NULL;
+    const char **columns, *other = is_random(settings)    ? "draws (--sample, --shuffle, --forever)"
+                                   : settings->files_from ? "-T"
+                                                          : NULL;
     enum sb_code code = chosen_records_open(&chosen, NULL, '\n');
     struct sb_fetch_samples samples = {.column_count = arrays_given(&columns)};
 
-    for (size_t i = 0; !code && i < request->operand_count; i++)
-        code = chosen_records_add(&chosen, request->operands[i]);
+    for (size_t i = 0; !code && i < settings->operand_count; i++)
+        code = chosen_records_add(&chosen, settings->operands[i]);
     samples.columns = columns;
     samples.slices = chosen.options.slices;
     samples.slice_count = chosen.options.slice_count;
@@ -349,29 +330,28 @@ static enum sb_code fetch_neighbours(const struct settings *settings,
             other = "numbers from the end, or backwards";
     }
     if (!code)
-        code = other ? refuse_in_sequence(request->store, other)
-                     : fetch_in_sequence(settings, request->store, &all, &samples);
+        code = other ? refuse_in_sequence(settings->store, other)
+                     : fetch_in_sequence(settings, &all, &samples);
     chosen_records_close(&chosen);
     free(columns);
     message_progress_end();
     return code;
 }
 
-static enum sb_code fetch_samples(const struct settings *settings,
-                                  const struct cat_request *request)
+static enum sb_code fetch_samples(const struct cat_settings *settings)
 {
-    struct given_names everything = {.operands = request->operands, .end = request->operands};
+    struct given_names everything = {.operands = settings->operands, .end = settings->operands};
     struct sb_catalog_result result;
     struct sb_archive *archive;
     struct cat_samples *samples;
     struct sb_fetch_names requested;
     enum sb_code code;
 
-    if (!sb_store_can(request->store, SB_CAN_PATHS | SB_CAN_WALK))
-        return fetch_neighbours(settings, request);
-    code = catalog(settings, request->store, &archive, &everything, &result);
+    if (!sb_store_can(settings->store, SB_CAN_PATHS | SB_CAN_WALK))
+        return fetch_neighbours(settings);
+    code = catalog(settings, &archive, &everything, &result);
     if (!code)
-        code = cat_samples_open(&samples, archive, &settings->rows, request);
+        code = cat_samples_open(&samples, archive, settings);
     if (code)
         return code;
     requested = cat_samples_names(samples);
@@ -390,15 +370,15 @@ static const struct option_rule rules[] = {
 };
 
 /* What does not go with what, of an archive. */
-static int check_files(const struct settings *settings, const struct cat_request *request)
+static int check_files(const struct cat_settings *settings)
 {
     const char *of_rows = cat_rows_given(settings->samples);
-    const char *wrong = settings->samples ? misused_draw(&settings->rows, request) : NULL;
+    const char *wrong = settings->samples ? misused_draw(settings) : NULL;
 
     if (of_rows && cat_rows_given(true))
-        return message_usage("%s: is no bag, and --%s is for bags", request->spec, of_rows);
+        return message_usage("%s: is no bag, and --%s is for bags", settings->spec, of_rows);
     if (of_rows)
-        return message_usage("%s: --%s goes with rows, or with --samples", request->spec, of_rows);
+        return message_usage("%s: --%s goes with rows, or with --samples", settings->spec, of_rows);
     if (wrong)
         return message_usage("%s", wrong);
     wrong = options_misused(rules);
@@ -411,31 +391,31 @@ static int check_files(const struct settings *settings, const struct cat_request
     return STATUS_CLEAN;
 }
 
-static enum sb_code fetch_named(const struct settings *settings, const struct cat_request *request)
+static enum sb_code fetch_named(const struct cat_settings *settings)
 {
     CLEANUP(given_names_release)
-    struct given_names names = {.operands = request->operands,
-                                .end = request->operands + request->operand_count,
-                                .share = request->share};
+    struct given_names names = {.operands = settings->operands,
+                                .end = settings->operands + settings->operand_count,
+                                .share = settings->share};
 
-    if (request->files_from)
-        TRY(sb_list_open(&names.list, request->files_from, request->nul ? '\0' : '\n'));
-    return fetch(settings, request->store, &names);
+    if (settings->files_from)
+        TRY(sb_list_open(&names.list, settings->files_from, cat_line_end(settings)));
+    return fetch(settings, &names);
 }
 
-static int cat_files(const struct settings *settings, const struct cat_request *request)
+static int cat_files(const struct cat_settings *settings)
 {
     enum sb_code code;
-    int status = check_files(settings, request);
+    int status = check_files(settings);
 
     if (status)
         return status;
-    code = settings->samples ? fetch_samples(settings, request) : fetch_named(settings, request);
+    code = settings->samples ? fetch_samples(settings) : fetch_named(settings);
     return code ? message_failure() : message_status();
 }
 
 /* What only files of archives have. */
-static const char *clash_with_table(const struct settings *settings)
+static const char *clash_with_table(const struct cat_settings *settings)
 {
     if (settings->wanted.ranged)
         return "--range";
@@ -448,59 +428,34 @@ static const char *clash_with_table(const struct settings *settings)
     return settings->order == ORDER_ADDRESS ? "--order=address" : NULL;
 }
 
-static enum sb_array_as array_form(const struct settings *settings)
-{
-    if (settings->npy)
-        return SB_ARRAY_AS_NPY;
-    return settings->raw ? SB_ARRAY_AS_VALUES : SB_ARRAY_AS_NAMED;
-}
-
-static int cat_table(const struct settings *settings, const struct cat_request *request)
+static int cat_table(const struct cat_settings *settings)
 {
     const char *clash = clash_with_table(settings);
 
     if (settings->npy && settings->raw)
         return message_usage("--raw and --npy cannot be given together");
     if (clash)
-        return message_usage("%s: is a %s, and %s is for files of archives", request->spec,
-                             sb_store_word(request->store), clash);
-    return cat_rows(&settings->rows, request);
+        return message_usage("%s: is a %s, and %s is for files of archives", settings->spec,
+                             sb_store_word(settings->store), clash);
+    return cat_rows(settings);
 }
 
-static int cat_store(struct settings *settings, struct sb_store *store, char **operands,
-                     size_t count)
+static int cat_store(struct cat_settings *settings)
 {
-    bool table = sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_ARRAYS);
-    struct cat_request request = {
-        .store = store,
-        .spec = sb_store_path(store),
-        .operands = operands,
-        .operand_count = count,
-        .files_from = settings->files_from,
-        .nul = settings->nul,
-        .framing = settings->wanted.framing,
-        .as = array_form(settings),
-        .share = settings->share,
-    };
-    int status;
-
-    if (holds_caches(store))
+    if (holds_caches(settings->store))
         return message_usage("%s: holds caches, and keys are those of one of them: 'shardbox ls "
                              "%s' shows which there are",
-                             request.spec, request.spec);
-    status = sb_store_can(store, SB_CAN_ARRAYS) ? STATUS_CLEAN
-                                                : refuse_arrays(request.spec, settings->samples);
-    if (status)
-        return status;
-    settings->alone = !table && !settings->samples && !settings->files_from && count == 1;
-    request.threads = settings->alone ? 1 : settings->wanted.threads;
-    return table ? cat_table(settings, &request) : cat_files(settings, &request);
+                             settings->spec, settings->spec);
+    if (!sb_store_can(settings->store, SB_CAN_ARRAYS) &&
+        refuse_arrays(settings->spec, settings->samples))
+        return STATUS_ERROR;
+    return sb_store_can(settings->store, SB_CAN_NUMBERS | SB_CAN_ARRAYS) ? cat_table(settings)
+                                                                         : cat_files(settings);
 }
 
 static int run(void *context, char **operands, int count)
 {
-    struct settings *settings = context;
-    struct sb_store *store;
+    struct cat_settings *settings = context;
     int status;
 
     settings->wanted.decompress |= settings->wanted.decompress_all;
@@ -514,26 +469,24 @@ static int run(void *context, char **operands, int count)
     if (!part_parse(settings->part, &settings->share))
         return message_status();
     settings->opening.once = count == 2 && !settings->files_from && !settings->samples;
-    if (open_store(&store, operands[0], &settings->opening))
+    if (open_store(&settings->store, operands[0], &settings->opening))
         return message_failure();
-    status = cat_store(settings, store, operands + 1, (size_t)count - 1);
-    sb_store_free(store);
+    settings->spec = sb_store_path(settings->store);
+    settings->operands = operands + 1;
+    settings->operand_count = (size_t)count - 1;
+    status = cat_store(settings);
+    sb_store_free(settings->store);
     return status;
 }
 
 const struct command cat_command = {
     .name = "cat",
     .summary = "write files of an archive, records of a bag, or arrays to standard output",
-    .synopsis =
-        (const char *const[]){
-            "[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
-            "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
-            "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
-            "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...",
-            "--keys=KEYS BAG NAME...",
-            "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]...",
-            NULL,
-        },
+    .synopsis = {"[-0] [-T FILE] ARCHIVE [PATH|GLOB]...",
+                 "[-T FILE] BAG [NUMBER|START:STOP:STEP]...",
+                 "[--npy|--raw] [-T FILE] CACHE [KEY[/NAME]]...",
+                 "[--npy|--raw] [-T FILE] SYRAH [ITEM[/ARRAY]]...", "--keys=KEYS BAG NAME...",
+                 "--samples [-T FILE] ARCHIVE [NUMBER[/NAME]|START:STOP:STEP]..."},
     .examples = {"shardbox cat train.barecat images/0017.jpg >0017.jpg",
                  "shardbox cat --frame=line -T numbers text.bagz >some.jsonl"},
     .options = options,
@@ -541,8 +494,8 @@ const struct command cat_command = {
     .notes = "Records and items are counted from 0, below zero from the end; see "
              "shardbox-records(7).",
     .operands = OPERAND_ARCHIVE_ROWS,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct cat_settings),
     .needs_archive = true,
-    .defaults = &(const struct settings){.rows = {.sample = -1}},
+    .defaults = &(const struct cat_settings){.draw = {.sample = -1}},
     .run = run,
 };

@@ -1,10 +1,11 @@
-#include "complete.h"
+/*
+ * Completion in shells: the scripts for them, and what these need to know while somebody types.
+ */
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 
-#include "core/array.h"
 #include "core/buf.h"
 #include "core/context.h"
 #include "core/number.h"
@@ -366,11 +367,15 @@ EMBED(script_for_bash, "completions/shardbox.bash");
 EMBED(script_for_zsh, "completions/_shardbox");
 EMBED(script_for_fish, "completions/shardbox.fish");
 
-const char *completion_script(const char *shell)
+int print_completion_script(const char *shell)
 {
-    if (strcmp(shell, "bash") == 0)
-        return script_for_bash;
-    if (strcmp(shell, "zsh") == 0)
-        return script_for_zsh;
-    return strcmp(shell, "fish") == 0 ? script_for_fish : NULL;
+    const char *script = strcmp(shell, "bash") == 0   ? script_for_bash
+                         : strcmp(shell, "zsh") == 0  ? script_for_zsh
+                         : strcmp(shell, "fish") == 0 ? script_for_fish
+                                                      : NULL;
+
+    if (!script)
+        return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
+    output_text(script);
+    return STATUS_CLEAN;
 }

@@ -2,10 +2,8 @@
  * shardbox convert: any container becomes any other.
  */
 #include "task/convert/convert.h"
-#include "convert/settings.h"
+#include "convert/convert.h"
 #include "core/array.h"
-#include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/given.h"
 #include "open/opening.h"
@@ -13,13 +11,11 @@
 #include "store/store.h"
 #include "task/convert/extents.h"
 #include "task/convert/limits.h"
-#include "task/convert/paths.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
+#include "ui/output.h"
 #include "ui/report.h"
-#include "ui/resume.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
@@ -174,18 +170,16 @@ static void note_stored(const struct sb_convert_options *wanted,
                         const struct sb_sink_counts *counts)
 {
     unsigned takes = sb_container_takes(wanted->to.kind);
-    char size[SB_HUMAN_SIZE];
 
-    sb_format_human(counts->bytes, size);
     if (takes & (SB_TO_RECORDS | SB_TO_KEYS))
         message_note("%s: stored %" PRId64 " %s (%s)", wanted->output, counts->files,
-                     takes & SB_TO_KEYS ? "keys" : "records", size);
+                     takes & SB_TO_KEYS ? "keys" : "records", human_size(counts->bytes));
     else if (takes & SB_TO_ITEMS)
         message_note("%s: stored %" PRId64 " items, %" PRId64 " arrays (%s)", wanted->output,
-                     counts->dirs, counts->files, size);
+                     counts->dirs, counts->files, human_size(counts->bytes));
     else
         message_note("%s: stored %" PRId64 " files (%s) and %" PRId64 " directories",
-                     wanted->output, counts->files, size, counts->dirs);
+                     wanted->output, counts->files, human_size(counts->bytes), counts->dirs);
 }
 
 /* Prints what the output holds after a successful run. */
@@ -298,7 +292,7 @@ static void fill_in(struct convert_settings *settings)
 {
     struct sb_convert_options *wanted = &settings->wanted;
 
-    wanted->from = settings->input_type.kind;
+    wanted->from = settings->records.from.kind;
     wanted->preserve =
         sb_container_takes(wanted->to.kind) & SB_TO_TREE && owners_are_set(&settings->owners);
     wanted->transfer.local_owners = wanted->preserve && !settings->owners.numeric;
@@ -313,7 +307,6 @@ static void fill_in(struct convert_settings *settings)
 static int convert(struct convert_settings *settings)
 {
     struct sb_convert_options *wanted = &settings->wanted;
-    struct record_use use = record_use_of(settings);
     struct sb_convert_result result = {0};
     struct records records = {0};
     struct report report;
@@ -327,7 +320,7 @@ static int convert(struct convert_settings *settings)
     if (code)
         sb_fail_memory();
     else
-        code = records_open(&records, &settings->records, &use);
+        code = records_open(&records, &settings->records);
     wanted->records = records.wanted;
     if (sb_convert_takes(wanted) & SB_TO_RECORDS || wanted->records.framed_output)
         message_progress_counts("records");
@@ -449,8 +442,10 @@ static int run(void *context, char **operands, int count)
     settings->from_extents =
         settings->from != NOT_GIVEN && strcmp(from_words[settings->from], "extents") == 0;
     if (settings->from != NOT_GIVEN)
-        settings->input_type = sb_container_named(from_words[settings->from]);
+        settings->records.from = sb_container_named(from_words[settings->from]);
     wanted->to = output_type(settings);
+    settings->records.wanted = wanted;
+    settings->records.to_given = settings->to != NOT_GIVEN;
     if (convert_output_is_unknown(settings))
         return STATUS_ERROR;
     wrong = misuse_of_convert(settings);
@@ -460,16 +455,10 @@ static int run(void *context, char **operands, int count)
 const struct command convert_command = {
     .name = "convert",
     .summary = "turn tars, zips, bags, arrays, directories and archives into one another",
-    .synopsis =
-        (const char *const[]){
-            "[--from=KIND] [--to=KIND] INPUT... OUTPUT",
-            "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
-            "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE",
-            "--compact CACHE... CACHE",
-            "--from=extents LIST ARCHIVE",
-            "--limits-only [--keys=BAG] ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"[--from=KIND] [--to=KIND] INPUT... OUTPUT",
+                 "[--from=KIND] [--to=KIND] -o OUTPUT INPUT...",
+                 "--wrap TAR|ZIP|BAG|SYRAH|CACHE... ARCHIVE", "--compact CACHE... CACHE",
+                 "--from=extents LIST ARCHIVE", "--limits-only [--keys=BAG] ARCHIVE"},
     .examples = {"shardbox convert photos.tar.gz photos.barecat",
                  "tar -cC data . | shardbox convert - data.bagz"},
     .options = options,

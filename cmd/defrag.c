@@ -5,13 +5,11 @@
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
-
-#include "archive/shards.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -158,13 +156,11 @@ static void add_sum(struct settings *settings, const struct sb_defrag_counts *co
 
 static void summarize(const struct settings *settings, const struct sb_defrag_counts *counts)
 {
-    char size[SB_HUMAN_SIZE];
-
-    sb_format_human(counts->moved_bytes, size);
     if (!settings->wanted.dry_run)
         message_note("%s: moved %" PRId64 " %s (%s), removed %" PRIu32 " %s", settings->archive,
-                     counts->moved_files, counts->moved_files == 1 ? "file" : "files", size,
-                     counts->shards_removed, counts->shards_removed == 1 ? "shard" : "shards");
+                     counts->moved_files, counts->moved_files == 1 ? "file" : "files",
+                     human_size(counts->moved_bytes), counts->shards_removed,
+                     counts->shards_removed == 1 ? "shard" : "shards");
     if (counts->out_of_time)
         message_note("%s: the time was up; run it again for the rest, or without --quick",
                      settings->archive);
@@ -218,12 +214,9 @@ static const struct option_rule rules[] = {
 static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
-    const char *wrong = options_misused(rules);
     int status;
 
     (void)count;
-    if (wrong)
-        return message_usage("%s", wrong);
     settings->archive = operands[0];
     status = defrag(settings);
     sb_buf_release(&settings->table);
@@ -233,9 +226,10 @@ static int run(void *context, char **operands, int count)
 const struct command defrag_command = {
     .name = "defrag",
     .summary = "give back the space of files that were removed",
-    .synopsis = (const char *const[]){"ARCHIVE", NULL},
+    .synopsis = {"ARCHIVE"},
     .examples = {"shardbox defrag -n train.barecat", "shardbox defrag --quick train.barecat"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 done, 1 done, but there are damaged files, 2 error",
     .operands = OPERAND_ARCHIVE,
     .settings_size = sizeof(struct settings),

@@ -3,16 +3,15 @@
  * one runs before deleting the tree.
  */
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
 #include "core/array.h"
-#include "core/io.h"
 #include "core/name.h"
 #include "core/time.h"
 #include "store/cache/cache.h"
@@ -20,6 +19,7 @@
 #include "task/diff/diff.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,33 +115,27 @@ static void format_time(int64_t ns, char *out, size_t size)
         snprintf(out, size, "%" PRId64 " ns", ns);
 }
 
-/* What each side holds, as text; false for kinds that say all by themselves. */
-static bool describe_sides(const struct sb_difference *difference, char *ours, char *theirs,
-                           size_t size)
+/* What a side holds, as text; false for kinds that say all by themselves. */
+static bool describe_side(enum sb_difference_kind kind, const struct sb_child *side, char *out,
+                          size_t size)
 {
-    const struct sb_entry *a = &difference->ours->entry;
-    const struct sb_entry *b = &difference->theirs->entry;
+    const struct sb_entry *entry = &side->entry;
 
-    switch (difference->kind) {
+    switch (kind) {
     case SB_DIFF_TYPE:
-        snprintf(ours, size, "%s", type_name(difference->ours));
-        snprintf(theirs, size, "%s", type_name(difference->theirs));
+        snprintf(out, size, "%s", type_name(side));
         return true;
     case SB_DIFF_SIZE:
-        snprintf(ours, size, "%" PRId64, a->size);
-        snprintf(theirs, size, "%" PRId64, b->size);
+        snprintf(out, size, "%" PRId64, entry->size);
         return true;
     case SB_DIFF_MODE:
-        snprintf(ours, size, "%04o", a->mode & 07777);
-        snprintf(theirs, size, "%04o", b->mode & 07777);
+        snprintf(out, size, "%04o", entry->mode & 07777);
         return true;
     case SB_DIFF_OWNER:
-        snprintf(ours, size, "%" PRId64 ":%" PRId64, a->uid, a->gid);
-        snprintf(theirs, size, "%" PRId64 ":%" PRId64, b->uid, b->gid);
+        snprintf(out, size, "%" PRId64 ":%" PRId64, entry->uid, entry->gid);
         return true;
     case SB_DIFF_TIME:
-        format_time(a->mtime_ns, ours, size);
-        format_time(b->mtime_ns, theirs, size);
+        format_time(entry->mtime_ns, out, size);
         return true;
     default:
         return false;
@@ -156,8 +150,7 @@ static void print_named(const char *before, const char *name)
 
 static void print_text(const char *before, const char *text)
 {
-    output_text(before);
-    output_text(text);
+    output_format("%s%s", before, text);
 }
 
 /* What each side holds, a name or a text. */
@@ -174,7 +167,7 @@ static void print_line(const struct report *report, const struct sb_difference *
 {
     bool missing = difference->kind == SB_DIFF_MISSING, extra = difference->kind == SB_DIFF_EXTRA;
     bool brief = report->settings->wanted.brief && difference->kind != SB_DIFF_DAMAGED;
-    char ours[96], theirs[96], text[256];
+    char ours[96], theirs[96];
 
     if (missing || extra)
         print_named("only in ", missing ? report->us : report->settings->directory);
@@ -185,63 +178,42 @@ static void print_line(const struct report *report, const struct sb_difference *
     if (difference->kind == SB_DIFF_TARGET && !brief) {
         print_sides(report, difference->our_target, difference->their_target, print_named);
     } else if (difference->kind == SB_DIFF_DAMAGED) {
-        output_text(": ");
-        output_text(difference->damage);
+        print_text(": ", difference->damage);
     } else if (extra && difference->theirs->special) {
-        snprintf(text, sizeof(text), ": a %s, which no archive holds", difference->theirs->special);
-        output_text(text);
-    } else if (!brief && describe_sides(difference, ours, theirs, sizeof(ours))) {
+        output_format(": a %s, which no archive holds", difference->theirs->special);
+    } else if (!brief && describe_side(difference->kind, difference->ours, ours, sizeof(ours)) &&
+               describe_side(difference->kind, difference->theirs, theirs, sizeof(theirs))) {
         print_sides(report, ours, theirs, print_text);
     }
     output_char('\n');
 }
 
-static void json_owner(struct json *line, const char *key, const struct sb_entry *entry)
+static void add_side(struct json *line, const char *key, enum sb_difference_kind kind,
+                     const struct sb_child *side, const char *target)
 {
-    json_open(line, key, '{');
-    json_number(line, "uid", entry->uid);
-    json_number(line, "gid", entry->gid);
-    json_close(line, '}');
-}
+    const struct sb_entry *entry = &side->entry;
 
-static void add_sides(struct json *line, const struct sb_difference *difference)
-{
-    const struct sb_entry *a = &difference->ours->entry;
-    const struct sb_entry *b = &difference->theirs->entry;
-
-    switch (difference->kind) {
-    case SB_DIFF_MISSING:
-        json_text(line, "type", type_name(difference->ours));
-        break;
-    case SB_DIFF_EXTRA:
-        json_text(line, "type", type_name(difference->theirs));
-        break;
+    switch (kind) {
     case SB_DIFF_TYPE:
-        json_text(line, "archive", type_name(difference->ours));
-        json_text(line, "other", type_name(difference->theirs));
+        json_text(line, key, type_name(side));
         break;
     case SB_DIFF_SIZE:
-        json_number(line, "archive", a->size);
-        json_number(line, "other", b->size);
+        json_number(line, key, entry->size);
         break;
     case SB_DIFF_MODE:
-        json_number(line, "archive", a->mode & 07777);
-        json_number(line, "other", b->mode & 07777);
+        json_number(line, key, entry->mode & 07777);
         break;
     case SB_DIFF_OWNER:
-        json_owner(line, "archive", a);
-        json_owner(line, "other", b);
+        json_open(line, key, '{');
+        json_number(line, "uid", entry->uid);
+        json_number(line, "gid", entry->gid);
+        json_close(line, '}');
         break;
     case SB_DIFF_TIME:
-        json_number(line, "archive", a->mtime_ns);
-        json_number(line, "other", b->mtime_ns);
+        json_number(line, key, entry->mtime_ns);
         break;
     case SB_DIFF_TARGET:
-        json_bytes(line, "archive", difference->our_target, strlen(difference->our_target));
-        json_bytes(line, "other", difference->their_target, strlen(difference->their_target));
-        break;
-    case SB_DIFF_DAMAGED:
-        json_bytes(line, "text", difference->damage, strlen(difference->damage));
+        json_bytes(line, key, target, strlen(target));
         break;
     default:
         break;
@@ -250,10 +222,20 @@ static void add_sides(struct json *line, const struct sb_difference *difference)
 
 static void print_json(struct json *line, const struct sb_difference *difference)
 {
+    enum sb_difference_kind kind = difference->kind;
+
     json_begin(line);
-    json_text(line, "kind", kinds[difference->kind]);
+    json_text(line, "kind", kinds[kind]);
     json_bytes(line, "path", difference->path, difference->path_size);
-    add_sides(line, difference);
+    if (kind == SB_DIFF_MISSING || kind == SB_DIFF_EXTRA) {
+        json_text(line, "type",
+                  type_name(kind == SB_DIFF_EXTRA ? difference->theirs : difference->ours));
+    } else if (kind == SB_DIFF_DAMAGED) {
+        json_bytes(line, "text", difference->damage, strlen(difference->damage));
+    } else {
+        add_side(line, "archive", kind, difference->ours, difference->our_target);
+        add_side(line, "other", kind, difference->theirs, difference->their_target);
+    }
     json_print(line);
 }
 
@@ -480,22 +462,19 @@ static bool is_other_side(const struct side *ours, char *const *paths, size_t pa
     return !held;
 }
 
-/* Both sides, and what they are compared by. */
-struct sides {
+/* Both sides, and what is found. */
+struct comparison {
+    struct report report;
     struct side ours, theirs;
     struct sb_own_files *own;
 };
 
-static void close_sides(struct sides *sides)
+static void release_comparison(struct comparison *run)
 {
-    close_side(&sides->ours);
-    close_side(&sides->theirs);
-    sb_own_files_free(sides->own);
-}
-
-static void release_report(struct report *report)
-{
-    json_release(&report->line);
+    json_release(&run->report.line);
+    close_side(&run->ours);
+    close_side(&run->theirs);
+    sb_own_files_free(run->own);
 }
 
 static enum sb_code diff(const struct settings *settings, const char *path, char **paths,
@@ -504,26 +483,26 @@ static enum sb_code diff(const struct settings *settings, const char *path, char
     static const struct opening by_content;
     static const char *const columns[] = {"kind", "path", "type", "archive", "other", "text", NULL};
     struct settings with_other = *settings;
-    CLEANUP(release_report) struct report report = {.settings = &with_other, .us = path};
-    CLEANUP(close_sides) struct sides sides = {0};
-    struct side *ours = &sides.ours, *theirs = &sides.theirs;
+    CLEANUP(release_comparison)
+    struct comparison run = {.report = {.settings = &with_other, .us = path}};
+    struct side *ours = &run.ours, *theirs = &run.theirs;
 
-    TRY(sb_own_files_new(&sides.own));
-    TRY(open_side(ours, path, &settings->opening, settings, sides.own));
+    TRY(sb_own_files_new(&run.own));
+    TRY(open_side(ours, path, &settings->opening, settings, run.own));
     if (is_other_side(ours, paths, path_count)) {
         with_other.directory = paths[0];
         path_count = 0;
     }
-    TRY(open_side(theirs, with_other.directory, &by_content, settings, sides.own));
+    TRY(open_side(theirs, with_other.directory, &by_content, settings, run.own));
     if (!ours->archive && !theirs->archive)
         return sb_fail(SB_INVALID, "%s and %s: both are directories; plain 'diff -r' compares them",
                        path, with_other.directory);
-    json_rows(&report.line, settings->json, columns);
-    TRY(compare(&report, ours, theirs, paths, path_count));
+    json_rows(&run.report.line, settings->json, columns);
+    TRY(compare(&run.report, ours, theirs, paths, path_count));
     message_progress_end();
-    summarize(&report, theirs, path);
+    summarize(&run.report, theirs, path);
     if (path_count == 0 && !settings->wanted.prefix)
-        suggest_prefix(&report, ours, theirs);
+        suggest_prefix(&run.report, ours, theirs);
     return SB_OK;
 }
 
@@ -543,12 +522,7 @@ static int run(void *settings, char **operands, int count)
 const struct command diff_command = {
     .name = "diff",
     .summary = "compare an archive with a directory or another archive",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] ARCHIVE [PATH|GLOB...]",
-            "ARCHIVE DIR|CONTAINER",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] ARCHIVE [PATH|GLOB...]", "ARCHIVE DIR|CONTAINER"},
     .examples = {"shardbox diff -C /data/train train.barecat",
                  "shardbox diff -Q -C old.barecat new.barecat"},
     .options = options,

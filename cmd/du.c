@@ -1,14 +1,13 @@
 /*
  * shardbox du: how much is below each directory of an archive, from the statistics that its index
- * keeps, so that no file need be counted. Of tables: du/table.h.
+ * keeps, so that no file need be counted.
  */
 #include "du/du.h"
 #include "open/given.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
-#include "ui/local_time.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
@@ -26,78 +25,130 @@
 #include <string.h>
 #include <time.h>
 
-/* Places in the choices below; -1 where none was made. */
+/* Places in the choices below. */
 enum { SORT_NAME, SORT_SIZE };
 enum { EXPORT_NCDU };
-
-struct settings {
-    struct opening opening;
-    struct du_table table;
-    bool all;
-    int64_t max_depth; /* -1: any */
-    bool bytes;
-    bool apparent, one_file_system; /* read by nobody: so it is anyway */
-    bool nul;
-    bool count;
-    int sort;
-    int export;
-    bool gaps;
-};
 
 static const char *const sort_choices[] = {"name", "size", NULL};
 static const char *const export_choices[] = {"ncdu", NULL};
 
 static const struct option options[] = {
     OPTION_GROUP("What is counted"),
-    OPTION_FLAG('s', "summarize", struct settings, table.summarize, "only the PATHs themselves"),
-    OPTION_FLAG('a', "all", struct settings, all, "files too, not only directories"),
-    OPTION_INTEGER('d', "max-depth", struct settings, max_depth, "N", 0, INT32_MAX,
+    OPTION_FLAG('s', "summarize", struct du_settings, summarize, "only the PATHs themselves"),
+    OPTION_FLAG('a', "all", struct du_settings, all, "files too, not only directories"),
+    OPTION_INTEGER('d', "max-depth", struct du_settings, max_depth, "N", 0, INT32_MAX,
                    "at most N levels below a PATH; -d 0 is -s"),
-    OPTION_FLAG(0, "count", struct settings, count, "how many files, instead of bytes"),
-    OPTION_FLAG(0, "gaps", struct settings, gaps, "bytes of the shards that no file owns"),
-    OPTION_FLAG(0, "samples", struct settings, table.samples,
+    OPTION_FLAG(0, "count", struct du_settings, count, "how many files, instead of bytes"),
+    OPTION_FLAG(0, "gaps", struct du_settings, gaps, "bytes of the shards that no file owns"),
+    OPTION_FLAG(0, "samples", struct du_settings, samples,
                 "of samples: by what names have after the first dot"),
     OPTION_ARRAY,
     OPTION_GROUP("Output"),
-    OPTION_FLAG('c', "total", struct settings, table.total,
-                "a last line with the sum of all PATHs"),
-    OPTION_HUMAN(struct settings, table.sizes.human),
-    OPTION_CHOICE(0, "sort", struct settings, sort, "WORD", sort_choices,
+    OPTION_FLAG('c', "total", struct du_settings, total, "a last line with the sum of all PATHs"),
+    OPTION_HUMAN(struct du_settings, human),
+    OPTION_CHOICE(0, "sort", struct du_settings, sort, "WORD", sort_choices,
                   "by name, or the largest first"),
-    OPTION_JSON(struct settings, table.json, "an object a line"),
-    OPTION_CSV(struct settings, table.json),
-    OPTION_CHOICE(0, "export", struct settings, export, "FORMAT", export_choices,
+    OPTION_JSON(struct du_settings, json, "an object a line"),
+    OPTION_CSV(struct du_settings, json),
+    OPTION_CHOICE(0, "export", struct du_settings, export, "FORMAT", export_choices,
                   "a listing that 'ncdu -f-' opens"),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, table.threads, "threads that read a bag"),
+    OPTION_THREADS(struct du_settings, threads, "threads that read a bag"),
     OPTION_BWLIMIT,
     OPTION_MORE("What is counted"),
     OPTION_KEEP_CASE,
-    OPTION_FLAG('x', "one-file-system", struct settings, one_file_system,
+    OPTION_FLAG('x', "one-file-system", struct du_settings, one_file_system,
                 "no effect: an archive is one"),
     OPTION_MORE("Output"),
-    OPTION_NULL(struct settings, nul, "end each line in NUL"),
-    OPTION_FLAG(0, "apparent-size", struct settings, apparent,
+    OPTION_NULL(struct du_settings, nul, "end each line in NUL"),
+    OPTION_FLAG(0, "apparent-size", struct du_settings, apparent,
                 "no effect: sizes are those of the files"),
-    OPTION_FLAG('b', "bytes", struct settings, bytes, "no effect: sizes are in bytes"),
-    OPTION_RIVAL('k', "kib", struct settings, table.sizes.unit, DU_KIB,
-                 "sizes in units of 1,024 bytes"),
-    OPTION_RIVAL('m', "mib", struct settings, table.sizes.unit, DU_MIB,
-                 "sizes in units of 1,048,576 bytes"),
+    OPTION_FLAG('b', "bytes", struct du_settings, bytes, "no effect: sizes are in bytes"),
+    OPTION_RIVAL('k', "kib", struct du_settings, unit, DU_KIB, "sizes in units of 1,024 bytes"),
+    OPTION_RIVAL('m', "mib", struct du_settings, unit, DU_MIB, "sizes in units of 1,048,576 bytes"),
     OPTION_MORE("Input"),
     OPTIONS_INPUT,
-    OPTIONS_BAG(struct settings, opening.bag),
+    OPTIONS_BAG(struct du_settings, opening.bag),
     OPTION_END,
 };
 
+struct amounts {
+    int64_t size, files;
+};
+
+struct part {
+    char *path;
+    struct amounts amounts;
+};
+
+/* The sum of several PATHs, which counts once what more than one of them holds. */
+struct total {
+    struct part *parts;
+    size_t count, capacity;
+};
+
+static void release_total(struct total *total)
+{
+    for (size_t i = 0; i < total->count; i++)
+        free(total->parts[i].path);
+    free(total->parts);
+    *total = (struct total){0};
+}
+
+/* Adds what is at a path, a stored name. */
+static void add_to_total(struct total *total, const char *path, struct amounts amounts)
+{
+    struct part part = {.path = strdup(path), .amounts = amounts};
+
+    output_need(part.path ? SB_OK : SB_NOMEM);
+    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part)));
+    total->parts[total->count++] = part;
+}
+
+static int rank(char c)
+{
+    return c == '/' ? 1 : c ? 1 + (unsigned char)c : 0;
+}
+
+/* A directory comes just before all that is below it. */
+static int compare(const void *left, const void *right)
+{
+    const char *a = ((const struct part *)left)->path;
+    const char *b = ((const struct part *)right)->path;
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return rank(*a) - rank(*b);
+}
+
+static struct amounts sum_of(struct total *total)
+{
+    struct amounts sum = {0};
+    const char *last = NULL;
+
+    if (total->count > 0)
+        qsort(total->parts, total->count, sizeof(*total->parts), compare);
+    for (size_t i = 0; i < total->count; i++) {
+        const struct part *part = &total->parts[i];
+
+        if (last && sb_name_within(part->path, strlen(part->path), last, strlen(last)))
+            continue;
+        last = part->path;
+        sb_count_up(&sum.size, part->amounts.size);
+        sb_count_up(&sum.files, part->amounts.files);
+    }
+    return sum;
+}
+
 /* What a run of the command holds besides its settings. */
 struct usage {
-    const struct settings *settings;
+    const struct du_settings *settings;
     struct sb_archive *archive; /* of the store */
     struct sb_entry_sort *sort; /* NULL: entries are shown as they come */
     struct left_out left_out;
     struct json line;
-    struct du_total total;
+    struct total total;
 };
 
 /* ncdu takes names as bytes: those that are not UTF-8 are written unchanged. */
@@ -181,23 +232,23 @@ static enum sb_code export_ncdu(struct sb_archive *archive, const char *top,
     return code == SB_END ? SB_OK : code;
 }
 
-static struct du_amounts amounts_of(const struct sb_entry *entry)
+static struct amounts amounts_of(const struct sb_entry *entry)
 {
     if (entry->type == SB_DIR)
-        return (struct du_amounts){.size = entry->size_tree, .files = entry->num_files_tree};
-    return (struct du_amounts){.size = entry->size, .files = 1};
+        return (struct amounts){.size = entry->size_tree, .files = entry->num_files_tree};
+    return (struct amounts){.size = entry->size, .files = 1};
 }
 
-static int64_t amount_of(const struct settings *settings, const struct sb_entry *entry)
+static int64_t amount_of(const struct du_settings *settings, const struct sb_entry *entry)
 {
-    const struct du_amounts amounts = amounts_of(entry);
+    const struct amounts amounts = amounts_of(entry);
 
     return settings->count ? amounts.files : amounts.size;
 }
 
 static void print_json(struct usage *usage, const struct sb_entry *entry)
 {
-    const struct du_amounts amounts = amounts_of(entry);
+    const struct amounts amounts = amounts_of(entry);
     struct json *line = &usage->line;
 
     json_begin(line);
@@ -208,16 +259,16 @@ static void print_json(struct usage *usage, const struct sb_entry *entry)
     json_print(line);
 }
 
-static void print_amount(const struct settings *settings, int64_t amount)
+static void print_amount(const struct du_settings *settings, int64_t amount)
 {
     char number[NUMBER_SIZE];
 
-    output_format("%s\t", du_format(&settings->table.sizes, amount, number));
+    output_format("%s\t", du_format(settings, amount, number));
 }
 
 static void print(struct usage *usage, const struct sb_entry *entry)
 {
-    if (usage->settings->table.json) {
+    if (usage->settings->json) {
         print_json(usage, entry);
         return;
     }
@@ -246,11 +297,11 @@ static enum sb_code take(struct usage *usage, const struct sb_entry *entry)
 
 static void print_total(struct usage *usage)
 {
-    const struct settings *settings = usage->settings;
-    const struct du_amounts sum = du_total_sum(&usage->total);
+    const struct du_settings *settings = usage->settings;
+    const struct amounts sum = sum_of(&usage->total);
     struct json *line = &usage->line;
 
-    if (!settings->table.json) {
+    if (!settings->json) {
         print_amount(settings, settings->count ? sum.files : sum.size);
         output_line("total", strlen("total"), settings->nul);
         return;
@@ -265,7 +316,7 @@ static void print_total(struct usage *usage)
 /* What is below a directory, each directory after what it holds, as GNU du has it. */
 static enum sb_code measure_below(struct usage *usage, const char *path)
 {
-    const struct settings *settings = usage->settings;
+    const struct du_settings *settings = usage->settings;
     struct sb_descent_options below = {
         .files = settings->all, .recorded = true, .max_depth = SIZE_MAX};
     CLEANUP(sb_descent_freep) struct sb_descent *descent = NULL;
@@ -286,14 +337,14 @@ static enum sb_code measure_below(struct usage *usage, const char *path)
 static enum sb_code measure_entry(struct usage *usage, const struct sb_buf *path,
                                   struct sb_entry entry)
 {
-    const struct settings *settings = usage->settings;
+    const struct du_settings *settings = usage->settings;
 
-    if (entry.type == SB_DIR && !settings->table.summarize && settings->max_depth != 0)
+    if (entry.type == SB_DIR && !settings->summarize && settings->max_depth != 0)
         TRY(measure_below(usage, path->data));
     entry.path = path->data;
     TRY(take(usage, &entry));
-    if (settings->table.total && !entry.defect)
-        du_total_add(&usage->total, path->data ? path->data : "", amounts_of(&entry));
+    if (settings->total && !entry.defect)
+        add_to_total(&usage->total, path->data ? path->data : "", amounts_of(&entry));
     return SB_OK;
 }
 
@@ -344,8 +395,7 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
     struct sb_entry entry;
     enum sb_code code = SB_END;
 
-    json_rows(&usage->line, usage->settings->table.json,
-              usage->settings->table.total ? with_total : columns);
+    json_rows(&usage->line, usage->settings->json, usage->settings->total ? with_total : columns);
     if (usage->settings->sort >= 0) {
         TRY(sb_entry_sort_new(&usage->sort, false));
         TRY(sb_entry_sort_begin(usage->sort));
@@ -358,7 +408,7 @@ static enum sb_code measure_all(struct usage *usage, char **paths, size_t count)
         print(usage, &entry);
     if (code != SB_END)
         return code;
-    if (usage->settings->table.total)
+    if (usage->settings->total)
         print_total(usage);
     return SB_OK;
 }
@@ -415,8 +465,8 @@ static enum sb_code measure_gaps(struct usage *usage)
         message_problem("%s: missing shards: %" PRId64 "; what they hold after their last file is "
                         "not counted",
                         path, gaps.absent);
-    if (usage->settings->table.json) {
-        json_rows(&usage->line, usage->settings->table.json, (const char *const[]){"gaps", NULL});
+    if (usage->settings->json) {
+        json_rows(&usage->line, usage->settings->json, (const char *const[]){"gaps", NULL});
         json_begin(&usage->line);
         json_number(&usage->line, "gaps", gaps.bytes);
         json_print(&usage->line);
@@ -441,9 +491,9 @@ static enum sb_code show_usage(struct usage *usage, struct sb_store *store, char
 }
 
 /* The first option given that an export, which has a form of its own, cannot follow; or NULL. */
-static const char *clash_with_export(const struct settings *settings)
+static const char *clash_with_export(const struct du_settings *settings)
 {
-    if (settings->table.summarize)
+    if (settings->summarize)
         return "-s";
     if (settings->max_depth >= 0)
         return "-d";
@@ -451,12 +501,12 @@ static const char *clash_with_export(const struct settings *settings)
         return "--sort";
     if (settings->count)
         return "--count";
-    if (settings->table.total)
+    if (settings->total)
         return "-c";
-    return settings->table.json ? json_option(settings->table.json) : NULL;
+    return settings->json ? json_option(settings->json) : NULL;
 }
 
-static int check_usage(const struct settings *settings, int operands)
+static int check_usage(const struct du_settings *settings, int operands)
 {
     const char *clash = settings->export >= 0 ? clash_with_export(settings) : NULL;
     const char *other = options_given_of(du_options_of_bags);
@@ -464,24 +514,23 @@ static int check_usage(const struct settings *settings, int operands)
     if (other)
         return message_usage("--%s goes with bags; --from=bag takes what is not called so for one",
                              other);
-    if (settings->table.summarize && settings->all)
+    if (settings->summarize && settings->all)
         return message_usage("-s and -a cannot be given together");
-    if (settings->table.summarize && settings->max_depth > 0)
+    if (settings->summarize && settings->max_depth > 0)
         return message_usage("-s and -d %" PRId64 " cannot be given together", settings->max_depth);
     if (settings->gaps && (operands > 1 || settings->export >= 0))
         return message_usage("--gaps is of a whole archive: give no PATH and no --export");
-    if (settings->gaps && (settings->table.summarize || settings->count || settings->table.total))
-        return message_usage("--gaps and %s cannot be given together", settings->table.summarize
-                                                                           ? "-s"
+    if (settings->gaps && (settings->summarize || settings->count || settings->total))
+        return message_usage("--gaps and %s cannot be given together", settings->summarize ? "-s"
                                                                        : settings->count ? "--count"
                                                                                          : "-c");
-    if (settings->count && settings->table.sizes.unit)
+    if (settings->count && settings->unit)
         return message_usage("--count counts files, and has no -k and no -m");
-    if (settings->nul && (settings->table.json || settings->gaps || settings->export >= 0))
+    if (settings->nul && (settings->json || settings->gaps || settings->export >= 0))
         return message_usage("-0 ends lines of text, and %s has none",
-                             settings->table.json ? json_option(settings->table.json)
-                             : settings->gaps     ? "--gaps"
-                                                  : "--export");
+                             settings->json   ? json_option(settings->json)
+                             : settings->gaps ? "--gaps"
+                                              : "--export");
     if (clash)
         return message_usage("--export and %s cannot be given together", clash);
     if (settings->export >= 0 && operands > 2)
@@ -489,7 +538,7 @@ static int check_usage(const struct settings *settings, int operands)
     return STATUS_CLEAN;
 }
 
-static int show(struct settings *settings, struct sb_store *store, char **paths, int count)
+static int show(struct du_settings *settings, struct sb_store *store, char **paths, int count)
 {
     struct usage usage = {.settings = settings};
     bool several = holds_caches(store);
@@ -497,19 +546,18 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
     enum sb_code code;
 
     if (!several && !sb_store_can(store, SB_CAN_ARRAYS))
-        status = refuse_arrays(sb_store_path(store), settings->table.samples);
+        status = refuse_arrays(sb_store_path(store), settings->samples);
     if (status)
         return status;
-    settings->table.opening = &settings->opening;
-    if (several || settings->table.samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
-        return du_table(&settings->table, store, several, count);
+    if (several || settings->samples || sb_store_can(store, SB_CAN_NUMBERS | SB_CAN_KEYS))
+        return du_table(settings, store, several, count);
     status = check_usage(settings, count + 1);
     if (status)
         return status;
     code = show_usage(&usage, store, paths, (size_t)count);
     complain_of_left_out(&usage.left_out);
     sb_entry_sort_free(usage.sort);
-    du_total_release(&usage.total);
+    release_total(&usage.total);
     json_release(&usage.line);
     if (code)
         message_failure();
@@ -518,13 +566,13 @@ static int show(struct settings *settings, struct sb_store *store, char **paths,
 
 static int run(void *context, char **operands, int count)
 {
-    struct settings *settings = context;
+    struct du_settings *settings = context;
     struct sb_store *store;
     int status;
 
-    if (settings->table.sizes.unit && (settings->table.sizes.human || settings->bytes))
+    if (settings->unit && (settings->human || settings->bytes))
         return message_usage("-%c and -%c cannot be given together", settings->bytes ? 'b' : 'h',
-                             settings->table.sizes.unit == DU_KIB ? 'k' : 'm');
+                             settings->unit == DU_KIB ? 'k' : 'm');
     if (open_store(&store, operands[0], &settings->opening))
         return message_failure();
     status = show(settings, store, operands + 1, count - 1);
@@ -535,23 +583,15 @@ static int run(void *context, char **operands, int count)
 const struct command du_command = {
     .name = "du",
     .summary = "show how much is below each directory of an archive, or in another container",
-    .synopsis =
-        (const char *const[]){
-            "ARCHIVE [PATH|GLOB]...",
-            "--export=ncdu ARCHIVE [PATH]",
-            "--gaps ARCHIVE",
-            "[-s] BAG|SYRAH",
-            "[-s] CACHE",
-            "--samples [-s] ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"ARCHIVE [PATH|GLOB]...", "--export=ncdu ARCHIVE [PATH]", "--gaps ARCHIVE",
+                 "[-s] BAG|SYRAH", "[-s] CACHE", "--samples [-s] ARCHIVE"},
     .examples = {"shardbox du -h -d 1 train.barecat",
                  "shardbox du --export=ncdu train.barecat | ncdu -f-"},
     .options = options,
     .exit_status = "0 all was counted, 1 in part, 2 error",
     .operands = OPERAND_ARCHIVE_ROWS,
-    .settings_size = sizeof(struct settings),
+    .settings_size = sizeof(struct du_settings),
     .needs_archive = true,
-    .defaults = &(const struct settings){.max_depth = -1, .sort = -1, .export = -1},
+    .defaults = &(const struct du_settings){.max_depth = -1, .sort = -1, .export = -1},
     .run = run,
 };

@@ -2,24 +2,143 @@
  * shardbox: one program, many commands. Finds the command by the name the program was called as,
  * or by its first argument, and runs it.
  */
-#include "complete.h"
-#include "ui/command.h"
+#include "ui/json.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
-#include "ui/typed_paths.h"
-#include "ui/version.h"
+#include "ui/shared_options.h"
 
+#include "archive/schema.h"
 #include "core/interrupt.h"
+#include "store/container.h"
 
+#include <archive.h>
+#include <bson/bson.h>
+#include <bzlib.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <lz4.h>
+#include <lzma.h>
 #include <signal.h>
-#include <stdint.h>
+#include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <utf8proc.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #define LINK_PREFIX "shardbox-"
+
+/* clang-format off */
+#define COMMANDS(X) \
+    X(pack) X(unpack) X(convert) X(sync) X(diff) X(cat) X(ls) X(find) X(du) X(mount) X(umount) \
+    X(verify) X(rm) X(mv) X(defrag) X(split) X(merge) X(merge_symlink) X(upgrade) X(protect)
+/* clang-format on */
+
+#define DECLARE(name) extern const struct command name##_command;
+#define ADDRESS(name) &name##_command,
+
+COMMANDS(DECLARE)
+
+const struct command *const commands[] = {COMMANDS(ADDRESS) NULL};
+
+const struct command *command_named(const char *name, size_t size)
+{
+    for (size_t i = 0; commands[i]; i++) {
+        if (strlen(commands[i]->name) == size && memcmp(commands[i]->name, name, size) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+#ifdef STATIC_LIBC
+#define LIBC_IS_STATIC true
+#else
+#define LIBC_IS_STATIC false
+#endif
+
+static void version_print(void)
+{
+    output_format("shardbox %s\n", VERSION);
+    output_format("SQLite %s\n", sqlite3_libversion());
+    output_format("%s\n", archive_version_string()); /* "libarchive 3.6.2" */
+    output_format("zlib %s\n", zlibVersion());
+    output_format("zstd %s\n", ZSTD_versionString());
+}
+
+static void add_libraries(struct json *line)
+{
+    char bzip2[16];
+
+    json_open(line, "libraries", '{');
+    json_text(line, "sqlite", sqlite3_libversion());
+    json_text(line, "libarchive", archive_version_string() + strlen("libarchive "));
+    json_text(line, "libbson", bson_get_version());
+    json_text(line, "zlib", zlibVersion());
+    json_text(line, "zstd", ZSTD_versionString());
+    json_text(line, "liblzma", lzma_version_string());
+    json_text(line, "lz4", LZ4_versionString());
+    snprintf(bzip2, sizeof(bzip2), "%.*s", (int)strcspn(BZ2_bzlibVersion(), ","),
+             BZ2_bzlibVersion()); /* "1.0.8, 13-Jul-2019" */
+    json_text(line, "bzip2", bzip2);
+    json_text(line, "utf8proc", utf8proc_version());
+    json_close(line, '}');
+}
+
+/* Those of --to=tar.CODEC. */
+static void add_codecs(struct json *line)
+{
+    json_open(line, "codecs", '[');
+    for (const char *const *word = to_words; *word; word++) {
+        if (strncmp(*word, "tar.", 4) == 0)
+            json_text(line, NULL, *word + 4);
+    }
+    json_close(line, ']');
+}
+
+static void add_formats(struct json *line)
+{
+    static const char *const words[] = {"archive", "dir",  "tar",   "cpio",  "zip",
+                                        "bag",     "bagz", "syrah", "cache", NULL};
+
+    json_open(line, "formats", '[');
+    for (const char *const *word = words; *word; word++) {
+        enum sb_container_kind kind = sb_container_named(*word).kind;
+
+        json_open(line, NULL, '{');
+        json_text(line, "name", *word);
+        json_flag(line, "reads", sb_container_can(kind) != 0);
+        json_flag(line, "writes", sb_container_takes(kind) != 0);
+        json_close(line, '}');
+    }
+    json_close(line, ']');
+}
+
+/* An object: version; schema, [major, minor] of the archives that it writes; libc, with glibc and
+ * static; libraries, each with its version; codecs; formats, each with name, reads and writes. */
+static void version_print_json(void)
+{
+    struct json line = {0};
+
+    json_begin(&line);
+    json_text(&line, "version", VERSION);
+    json_open(&line, "schema", '[');
+    json_number(&line, NULL, SB_SCHEMA_MAJOR);
+    json_number(&line, NULL, SB_SCHEMA_MINOR);
+    json_close(&line, ']');
+    json_open(&line, "libc", '{');
+    json_text(&line, "glibc", gnu_get_libc_version());
+    json_flag(&line, "static", LIBC_IS_STATIC);
+    json_close(&line, '}');
+    add_libraries(&line);
+    add_codecs(&line);
+    add_formats(&line);
+    json_print(&line);
+    json_release(&line);
+}
 
 static const char usage[] =
     "usage: shardbox COMMAND [OPTION]... [ARGUMENT]...\n"
@@ -66,12 +185,6 @@ static int print_help(void)
     return STATUS_CLEAN;
 }
 
-static int complain_of_no_command(void)
-{
-    message_plain(usage);
-    return message_usage("no command given");
-}
-
 /* option: what follows --version, or NULL. */
 static int print_version(const char *option)
 {
@@ -91,16 +204,6 @@ static int print_help_of(char **words, int count)
     if (!command)
         return complain_of_command(words, count);
     options_print_help(command, false);
-    return STATUS_CLEAN;
-}
-
-static int print_completions(const char *shell)
-{
-    const char *script = completion_script(shell);
-
-    if (!script)
-        return message_usage("--completions: '%s' is none of bash, zsh, fish", shell);
-    output_text(script);
     return STATUS_CLEAN;
 }
 
@@ -126,7 +229,7 @@ static int dispatch(int argc, char **argv)
     if (strcmp(word, "--complete") == 0)
         return complete_line(argc - 2, argv + 2);
     if (strncmp(word, completions, strlen(completions)) == 0)
-        return print_completions(word + strlen(completions));
+        return print_completion_script(word + strlen(completions));
     return complain_of_command(argv + 1, argc - 1);
 }
 
@@ -171,8 +274,10 @@ int main(int argc, char **argv)
         message_raise(command_run(command, argc, argv));
     else if (argc > 1)
         message_raise(dispatch(argc, argv));
-    else
-        message_raise(complain_of_no_command());
+    else {
+        message_plain(usage);
+        message_raise(message_usage("no command given"));
+    }
     message_close_stdout();
     message_leave();
 }

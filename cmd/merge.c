@@ -1,15 +1,13 @@
 /*
  * shardbox merge: containers of any kind become one archive, or are added to one.
  */
-#include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "task/convert/convert.h"
-#include "task/convert/paths.h"
 #include "task/transfer/subdirs.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"
 
@@ -85,12 +83,9 @@ static const char *misuse(const struct sb_convert_options *wanted)
 static void note_counts(const struct sb_convert_options *wanted,
                         const struct sb_sink_counts *counts)
 {
-    char size[SB_HUMAN_SIZE];
-
-    sb_format_human(counts->bytes, size);
     message_note("%s: %s %" PRId64 " files (%s) of %zu inputs", wanted->output,
-                 wanted->transfer.dry_run ? "would store" : "stored", counts->files, size,
-                 wanted->input_count);
+                 wanted->transfer.dry_run ? "would store" : "stored", counts->files,
+                 human_size(counts->bytes), wanted->input_count);
     if (counts->left > 0)
         message_note("%s: files passed over, for another has the name: %" PRId64, wanted->output,
                      counts->left);
@@ -162,12 +157,7 @@ static int run(void *context, char **operands, int count)
 const struct command merge_command = {
     .name = "merge",
     .summary = "make one archive of several archives, tars, zips, bags and directories",
-    .synopsis =
-        (const char *const[]){
-            "INPUT... OUTPUT",
-            "[--append] -o OUTPUT INPUT...",
-            NULL,
-        },
+    .synopsis = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT..."},
     .examples = {"shardbox merge -o all.barecat day1.barecat day2.tar.gz",
                  "shardbox merge --as-subdirs -o all.barecat train.zip val.zip"},
     .options = options,

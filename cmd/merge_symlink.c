@@ -4,12 +4,12 @@
 #include "task/merge/merge_symlink.h"
 #include "core/io.h"
 #include "core/number.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
+#include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct settings {
     struct sb_merge_symlink_options wanted;
@@ -49,13 +49,11 @@ static const struct option_rule rules[] = {
 static void note_result(const struct sb_merge_symlink_options *wanted,
                         const struct sb_merge_symlink_result *result)
 {
-    char size[SB_HUMAN_SIZE];
-
-    sb_format_human(result->bytes, size);
     if (!wanted->dry_run)
         message_note("%s: linked shards: %" PRIu32 ", with %" PRId64 " files (%s) and %" PRId64
                      " directories",
-                     wanted->output, result->shards, result->files, size, result->dirs);
+                     wanted->output, result->shards, result->files, human_size(result->bytes),
+                     result->dirs);
     if (result->passed_over > 0)
         message_note("%s: files for which another one of the same name was taken: %" PRId64,
                      wanted->output, result->passed_over);
@@ -69,14 +67,11 @@ static int run(void *context, char **operands, int count)
     struct settings *settings = context;
     struct sb_merge_symlink_options *wanted = &settings->wanted;
     struct sb_merge_symlink_result result;
-    const char *wrong;
 
     wanted->inputs = operands;
     wanted->input_count = output_operand(&wanted->output, operands, count);
-    wrong = wanted->input_count > 0 && *wanted->output ? options_misused(rules)
-                                                       : "give at least one INPUT, and OUTPUT";
-    if (wrong)
-        return message_usage("%s", wrong);
+    if (wanted->input_count == 0 || !*wanted->output)
+        return message_usage("give at least one INPUT, and OUTPUT");
     if (output_is_first(wanted->output, operands, count))
         return STATUS_ERROR;
     wanted->mode = settings->force ? SB_REPLACE : SB_CREATE;
@@ -99,10 +94,11 @@ static int run(void *context, char **operands, int count)
 const struct command merge_symlink_command = {
     .name = "merge-symlink",
     .summary = "join archives under one index, over links to their shards",
-    .synopsis = (const char *const[]){"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT...", NULL},
+    .synopsis = {"INPUT... OUTPUT", "[--append] -o OUTPUT INPUT..."},
     .examples = {"shardbox merge-symlink -o all.barecat part-*.barecat",
                  "shardbox merge-symlink --as-subdirs -o all.barecat a.barecat b.barecat"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 all is there, 1 in part, 2 error: nothing was changed",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct settings),

@@ -3,9 +3,9 @@
  */
 #include "open/opening.h"
 #include "task/change/move.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
@@ -201,13 +201,8 @@ static int run(void *settings, char **operands, int count)
 const struct command mv_command = {
     .name = "mv",
     .summary = "rename files and directories of an archive",
-    .synopsis =
-        (const char *const[]){
-            "[-T] ARCHIVE SOURCE DEST",
-            "ARCHIVE SOURCE|GLOB... DIRECTORY",
-            "-t DIRECTORY ARCHIVE SOURCE|GLOB...",
-            NULL,
-        },
+    .synopsis = {"[-T] ARCHIVE SOURCE DEST", "ARCHIVE SOURCE|GLOB... DIRECTORY",
+                 "-t DIRECTORY ARCHIVE SOURCE|GLOB..."},
     .examples = {"shardbox mv train.barecat old.txt new.txt",
                  "shardbox mv train.barecat a.jpg b.jpg images"},
     .options = options,

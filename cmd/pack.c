@@ -6,16 +6,14 @@
 
 #include "archive/archive.h"
 #include "core/glob.h"
-#include "core/io.h"
 #include "core/number.h"
 #include "open/opening.h"
 #include "store/container.h"
 #include "store/store.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"
-#include "ui/resume.h"
+#include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include <inttypes.h>
@@ -241,9 +239,8 @@ static bool explain_glob(const char *pattern, const struct sb_pack_input *inputs
     quote_inputs(&line, inputs, count, at);
     if (count - (at < count) == 0)
         line_say(&line, ".");
-    line_complain(&line, "%s: is a pattern, not the name of an archive, which comes first",
-                  pattern);
-    return true;
+    return line_complain(&line, "%s: is a pattern, not the name of an archive, which comes first",
+                         pattern);
 }
 
 /* Where the archive is named last, as by 'cp'; count: none is called as one. */
@@ -270,8 +267,7 @@ static bool explain_input(const char *archive, const char *what, const struct sb
         line_say(&line, "ARCHIVE");
     line_quote(&line, archive);
     quote_inputs(&line, inputs, count, last);
-    line_complain(&line, "%s: %s, which comes first", archive, what);
-    return true;
+    return line_complain(&line, "%s: %s, which comes first", archive, what);
 }
 
 static bool explain_suffix(const char *archive, enum sb_container_kind kind,
@@ -294,9 +290,8 @@ static bool explain_suffix(const char *archive, enum sb_container_kind kind,
     quote_inputs(&line, inputs, count, count);
     if (plain)
         line_quote(&line, archive);
-    line_complain(&line, "%s: is called as a %s, and pack makes archives", archive,
-                  sb_container_word(kind));
-    return true;
+    return line_complain(&line, "%s: is called as a %s, and pack makes archives", archive,
+                         sb_container_word(kind));
 }
 
 /* Is ARCHIVE a directory, or, if it is to be made, another file, or has it the name of another kind
@@ -362,15 +357,13 @@ static void fill_in(struct settings *settings, const struct sb_buf *requested,
 static void conclude(const struct settings *settings, const struct sb_pack_counts *counts)
 {
     const char *would = settings->wanted.dry_run ? "would be " : "";
-    char size[SB_HUMAN_SIZE];
 
     if (counts->done)
         return;
-    sb_format_human(counts->bytes, size);
     if (!settings->wanted.update || counts->files + counts->dirs > 0)
         message_note("%s: %s %" PRId64 " files (%s) and %" PRId64 " directories", settings->archive,
-                     settings->wanted.dry_run ? "would store" : "stored", counts->files, size,
-                     counts->dirs);
+                     settings->wanted.dry_run ? "would store" : "stored", counts->files,
+                     human_size(counts->bytes), counts->dirs);
     if (counts->renewed > 0)
         message_note("%s: files that %schanged in mode, owner or time alone: %" PRId64,
                      settings->archive, would, counts->renewed);
@@ -472,15 +465,10 @@ static int run(void *context, char **operands, int count)
 const struct command pack_command = {
     .name = "pack",
     .summary = "pack files into an archive, or add them to one",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
-            "[-C DIR] [-T FILE [-0]] -o ARCHIVE PATH...",
-            "--append [--update] ARCHIVE PATH...",
-            "--part=I/N [-C DIR] ARCHIVE PATH...",
-            "--stdin-name=PATH ARCHIVE -",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] [-T FILE [-0]] ARCHIVE PATH...",
+                 "[-C DIR] [-T FILE [-0]] -o ARCHIVE PATH...",
+                 "--append [--update] ARCHIVE PATH...", "--part=I/N [-C DIR] ARCHIVE PATH...",
+                 "--stdin-name=PATH ARCHIVE -"},
     .examples = {"shardbox pack train.barecat -C /data/train .",
                  "shardbox pack --append --update train.barecat -C /data/train ."},
     .options = options,

@@ -1,10 +1,9 @@
 /*
  * shardbox protect: parity files, by which damaged files are repaired.
  */
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
-#include "ui/protecting.h"
 #include "ui/shared_options.h"
 
 struct settings {
@@ -77,10 +76,9 @@ static int run(void *context, char **operands, int count)
 {
     struct settings *settings = context;
     struct sb_protect_options *wanted = &settings->protecting.wanted;
-    const char *wrong = count > 0 ? options_misused(rules) : "give at least one FILE";
 
-    if (wrong)
-        return message_usage("%s", wrong);
+    if (count == 0)
+        return message_usage("give at least one FILE");
     wanted->act = act_of(settings);
     wanted->one = count == 1;
     wanted->notify = &message_notify;
@@ -96,14 +94,10 @@ static int run(void *context, char **operands, int count)
 const struct command protect_command = {
     .name = "protect",
     .summary = "make parity files, by which damaged files are repaired",
-    .synopsis =
-        (const char *const[]){
-            "[--redundancy=PERCENT] [--update] FILE...",
-            "--check|--repair|--remove FILE...",
-            NULL,
-        },
+    .synopsis = {"[--redundancy=PERCENT] [--update] FILE...", "--check|--repair|--remove FILE..."},
     .examples = {"shardbox protect --update train.barecat", "shardbox protect --repair train.tar"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 done, or all is sound, 1 damage, or a file that changed, 2 error",
     .operands = OPERAND_FILE,
     .settings_size = sizeof(struct settings),

@@ -3,12 +3,10 @@
  */
 #include "open/opening.h"
 #include "task/change/remove.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
-
-#include "core/glob.h"
 
 #include <inttypes.h>
 
@@ -93,12 +91,7 @@ static int run(void *context, char **operands, int count)
 const struct command rm_command = {
     .name = "rm",
     .summary = "remove files from an archive's index",
-    .synopsis =
-        (const char *const[]){
-            "[-r|-d] ARCHIVE PATH|GLOB...",
-            "[-r|-d] [-0] -T FILE ARCHIVE",
-            NULL,
-        },
+    .synopsis = {"[-r|-d] ARCHIVE PATH|GLOB...", "[-r|-d] [-0] -T FILE ARCHIVE"},
     .examples = {"shardbox rm train.barecat 'images/*.tmp'",
                  "shardbox rm -n -r train.barecat drafts"},
     .options = options,

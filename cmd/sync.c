@@ -3,16 +3,15 @@
  */
 #include "task/sync/sync.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
 #include "archive/remote.h"
 #include "core/array.h"
-#include "core/glob.h"
 #include "core/number.h"
 
 #include <inttypes.h>
@@ -298,7 +297,6 @@ static void summarize(struct syncing *syncing, const struct sb_sync_counts *coun
     const struct settings *settings = syncing->settings;
     const char *would = settings->wanted.dry_run ? "would be " : "";
     struct json *json = &syncing->json;
-    char size[SB_HUMAN_SIZE];
 
     if (settings->json) {
         json_begin(json);
@@ -312,12 +310,11 @@ static void summarize(struct syncing *syncing, const struct sb_sync_counts *coun
         json_print(json);
     }
     output_flush();
-    sb_format_human(counts->bytes, size);
     if (syncing->added + syncing->changed + syncing->removed > 0)
         message_note("%s: %snew: %" PRId64 ", changed: %" PRId64 ", removed: %" PRId64
                      "; bytes %swritten: %s",
                      syncing->target.typed, would, syncing->added, syncing->changed,
-                     syncing->removed, would, size);
+                     syncing->removed, would, human_size(counts->bytes));
     if (message_status() == STATUS_PARTIAL)
         message_problem("%s: done in part: what is named above was left as it is, everything else "
                         "%sequal",
@@ -450,7 +447,6 @@ static int run(void *context, char **operands, int count)
     const struct settings *settings = context;
     struct syncing syncing = {.settings = settings};
     struct sb_sync_counts counts;
-    const char *wrong;
     enum sb_code code;
 
     if (count != 2)
@@ -460,9 +456,6 @@ static int run(void *context, char **operands, int count)
                              "pipes");
     if (is_elsewhere(operands[0]) || is_elsewhere(operands[1]))
         return explain_elsewhere(settings, operands, is_elsewhere(operands[0]));
-    wrong = options_misused(rules);
-    if (wrong)
-        return message_usage("%s", wrong);
     if (settings->itemize && settings->json)
         return message_usage("--itemize-changes and %s cannot be given together",
                              json_option(settings->json));
@@ -483,15 +476,12 @@ static int run(void *context, char **operands, int count)
 const struct command sync_command = {
     .name = "sync",
     .summary = "make an archive equal to a directory or container, or a directory to one",
-    .synopsis =
-        (const char *const[]){
-            "[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
-            "[--delete] CONTAINER[:PATH] DIR",
-            NULL,
-        },
+    .synopsis = {"[--delete] DIR|CONTAINER[:PATH] ARCHIVE[:PATH]",
+                 "[--delete] CONTAINER[:PATH] DIR"},
     .examples = {"shardbox sync --delete /data/train train.barecat",
                  "shardbox sync -n train.barecat:images /tmp/images"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 both are equal, 1 in part, 2 error: an archive is as it was",
     .notes =
         "What is in SOURCE comes into TARGET, with or without a '/' at the end of their names. "

@@ -2,8 +2,8 @@
  * shardbox umount: ends a mount of shardbox mount.
  */
 #include "task/mount/mount.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 
 struct settings {
     bool lazy;
@@ -31,7 +31,7 @@ static int run(void *context, char **operands, int count)
 const struct command umount_command = {
     .name = "umount",
     .summary = "end a mount",
-    .synopsis = (const char *const[]){"[--lazy] DIR...", NULL},
+    .synopsis = {"[--lazy] DIR..."},
     .examples = {"shardbox umount /mnt/train", "shardbox umount --lazy /mnt/train"},
     .options = options,
     .exit_status = "0 unmounted, 2 error",

@@ -3,16 +3,14 @@
  * directory, and never anywhere else.
  */
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/meant.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/shared_options.h"
 
 #include "core/choice.h"
-#include "core/glob.h"
-#include "core/io.h"
 #include "store/unmatched.h"
 #include "task/pack/unpack.h"
 
@@ -21,44 +19,35 @@
 
 struct settings {
     struct opening opening;
-    const char *directory;
-    const char *report;
+    struct sb_unpack_options wanted; /* its filter apart, as the options say */
     struct sb_filter *filter;
-    int existing;
-    unsigned strip;
-    int64_t max_size;
-    unsigned threads;
     struct owner_options owners;
-    bool touch;
-    bool sync;
-    bool dry_run;
     bool no_check;
-    bool incremental;
-    struct sb_recode recode;
 };
 
 static const struct option options[] = {
     OPTION_GROUP("What is taken"),
     OPTIONS_FILTER(struct settings, filter, "take"),
-    OPTION_STRIP(struct settings, strip),
-    OPTIONS_DECOMPRESS(struct settings, recode),
+    OPTION_STRIP(struct settings, wanted.strip),
+    OPTIONS_DECOMPRESS(struct settings, wanted.recode),
     OPTION_NO_CHECK(struct settings, no_check),
     OPTION_GROUP("Directory"),
-    OPTION_TEXT('C', "directory", struct settings, directory, "DIR",
+    OPTION_TEXT('C', "directory", struct settings, wanted.directory, "DIR",
                 "unpack into DIR, which is made when it is missing", OPERAND_DIRECTORY),
-    OPTION_EXISTING(struct settings, existing, "files that exist already (default: fail)"),
-    OPTION_FLAG('m', "touch", struct settings, touch, "set no times: files are as new as they are"),
+    OPTION_EXISTING(struct settings, wanted.existing, "files that exist already (default: fail)"),
+    OPTION_FLAG('m', "touch", struct settings, wanted.touch,
+                "set no times: files are as new as they are"),
     OPTIONS_OWNERS(struct settings, owners),
-    OPTION_FLAG(0, "sync", struct settings, sync, "have everything on disk before the end"),
+    OPTION_FLAG(0, "sync", struct settings, wanted.sync, "have everything on disk before the end"),
     OPTION_GROUP("Reports"),
-    OPTION_DRY_RUN(struct settings, dry_run),
-    OPTION_REPORT(struct settings, report),
+    OPTION_DRY_RUN(struct settings, wanted.dry_run),
+    OPTION_REPORT(struct settings, wanted.report),
     OPTION_GROUP("Speed"),
-    OPTION_THREADS(struct settings, threads, "threads that write"),
+    OPTION_THREADS(struct settings, wanted.threads, "threads that write"),
     OPTION_BWLIMIT,
     OPTION_MORE("Input"),
-    OPTION_MAX_SIZE(struct settings, max_size),
-    OPTION_FLAG(0, "incremental", struct settings, incremental,
+    OPTION_MAX_SIZE(struct settings, wanted.max_size),
+    OPTION_FLAG(0, "incremental", struct settings, wanted.incremental,
                 "delete and rename what an incremental dump of GNU tar says, replace what it has"),
     OPTIONS_INPUT,
     OPTIONS_BAG(struct settings, opening.bag),
@@ -145,10 +134,10 @@ static void list(void *context, const char *name, size_t size)
 static enum sb_code open_members(struct work *work)
 {
     const struct settings *settings = work->settings;
-    struct sb_source_options source_options = {.max_size = settings->max_size,
-                                               .threads = settings->threads,
+    struct sb_source_options source_options = {.max_size = settings->wanted.max_size,
+                                               .threads = settings->wanted.threads,
                                                .no_check = settings->no_check,
-                                               .dumps = settings->incremental,
+                                               .dumps = settings->wanted.incremental,
                                                .paths = work->paths,
                                                .path_count = work->path_count};
 
@@ -171,33 +160,22 @@ static void close_members(struct work *work)
 static enum sb_code unpack_members(struct work *work)
 {
     const struct settings *settings = work->settings;
-    struct sb_unpack_options wanted = {
-        .input = work->path,
-        .archive = sb_store_archive(work->store),
-        .directory = settings->directory,
-        .filter = settings->filter,
-        .choice = work->choice,
-        .strip = settings->strip,
-        .recode = settings->recode,
-        .max_size = settings->max_size,
-        .existing =
-            settings->incremental ? SB_EXISTING_REPLACE : (enum sb_existing)settings->existing,
-        .preserve = owners_are_set(&settings->owners),
-        .touch = settings->touch,
-        .numeric_owner = settings->owners.numeric,
-        .incremental = settings->incremental,
-        .unread = &work->problems.unread,
-        .report = settings->report,
-        .sync = settings->sync,
-        .dry_run = settings->dry_run,
-        .threads = settings->threads,
-        .notify = &work->notify,
-        .written = settings->dry_run ? list : NULL,
-        .progress = message_progress_call,
-        .lost = report_lost,
-        .context = &work->report,
-    };
+    struct sb_unpack_options wanted = settings->wanted;
 
+    wanted.input = work->path;
+    wanted.archive = sb_store_archive(work->store);
+    wanted.filter = settings->filter;
+    wanted.choice = work->choice;
+    wanted.preserve = owners_are_set(&settings->owners);
+    wanted.numeric_owner = settings->owners.numeric;
+    wanted.unread = &work->problems.unread;
+    wanted.notify = &work->notify;
+    wanted.written = wanted.dry_run ? list : NULL;
+    wanted.progress = message_progress_call;
+    wanted.lost = report_lost;
+    wanted.context = &work->report;
+    if (wanted.incremental)
+        wanted.existing = SB_EXISTING_REPLACE;
     TRY(sb_unpack(work->members, &wanted, &work->result));
     for (size_t i = 0; work->choice && i < work->path_count; i++) {
         if (sb_choice_unmatched(work->choice, i))
@@ -250,13 +228,13 @@ static void complain_of_directory(const struct work *work)
 static void complain(const struct work *work)
 {
     bool resumable = sb_error()->code != SB_DAMAGED && sb_error()->code != SB_LIMIT &&
-                     sb_error()->code != SB_CHANGED && !work->settings->incremental;
+                     sb_error()->code != SB_CHANGED && !work->settings->wanted.incremental;
 
     /* A container other than an archive cannot be read past its damage. */
     if (sb_error()->code == SB_DAMAGED && work->store && !sb_store_archive(work->store))
         sb_error()->code = SB_FORMAT;
     message_failure();
-    if (work->result.begun && !work->settings->dry_run)
+    if (work->result.begun && !work->settings->wanted.dry_run)
         message_error("%s: unpacked in part%s", work->name,
                       resumable ? "; go on with --existing=skip" : "");
 }
@@ -265,8 +243,8 @@ static int unpack(struct work *work)
 {
     enum sb_code code;
 
-    if (report_begin(&work->report, work->settings->report, &work->path, 1,
-                     work->settings->directory))
+    if (report_begin(&work->report, work->settings->wanted.report, &work->path, 1,
+                     work->settings->wanted.directory))
         return message_failure();
     code = open_members(work);
     if (!code)
@@ -294,14 +272,11 @@ static int run(void *context, char **operands, int count)
         .paths = operands + 1,
         .path_count = (size_t)count - 1,
     };
-    const char *wrong = settings->incremental && count > 1
-                            ? "--incremental takes a dump as a whole: give no PATH"
-                            : options_misused(rules);
 
-    if (wrong)
-        return message_usage("%s", wrong);
-    settings->recode.decompress |= settings->recode.all_layers;
-    settings->recode.max_size = settings->max_size;
+    if (settings->wanted.incremental && count > 1)
+        return message_usage("--incremental takes a dump as a whole: give no PATH");
+    settings->wanted.recode.decompress |= settings->wanted.recode.all_layers;
+    settings->wanted.recode.max_size = settings->wanted.max_size;
     work.notify = (struct sb_notify){.call = notice, .context = &work};
     return unpack(&work);
 }
@@ -309,18 +284,15 @@ static int run(void *context, char **operands, int count)
 const struct command unpack_command = {
     .name = "unpack",
     .summary = "write the files of an archive, tar or zip to a directory",
-    .synopsis =
-        (const char *const[]){
-            "[-C DIR] ARCHIVE [PATH|GLOB...]",
-            NULL,
-        },
+    .synopsis = {"[-C DIR] ARCHIVE [PATH|GLOB...]"},
     .examples = {"shardbox unpack -C /tmp/train train.barecat",
                  "shardbox unpack train.barecat 'images/00*.jpg'"},
     .options = options,
+    .rules = rules,
     .exit_status = "0 all was unpacked, 1 in part, 2 error",
     .operands = OPERAND_ARCHIVE_PATHS,
     .settings_size = sizeof(struct settings),
     .needs_archive = true,
-    .defaults = &(const struct settings){.directory = "."},
+    .defaults = &(const struct settings){.wanted.directory = "."},
     .run = run,
 };

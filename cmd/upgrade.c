@@ -2,10 +2,9 @@
  * shardbox upgrade: converts an archive's index to the current schema, and repairs it.
  */
 #include "task/change/upgrade.h"
-#include "core/io.h"
 #include "open/opening.h"
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 #include "ui/shared_options.h"
 
@@ -43,9 +42,7 @@ static void show_progress(void *context, int64_t done, int64_t files)
  * What was done is printed under -v, with `done` before it; what would be done is the output of a
  * dry run, and has `todo` before it.
  */
-static void say(const struct settings *settings, const char *done, const char *todo,
-                const char *format, ...) SB_PRINTF(4, 5);
-
+SB_PRINTF(4, 5)
 static void say(const struct settings *settings, const char *done, const char *todo,
                 const char *format, ...)
 {
@@ -56,11 +53,7 @@ static void say(const struct settings *settings, const char *done, const char *t
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (settings->wanted.dry_run) {
-        output_text("would ");
-        output_text(todo);
-        output_char(' ');
-        output_text(text);
-        output_char('\n');
+        output_format("would %s %s\n", todo, text);
     } else {
         message_note("%s: %s %s", settings->archive, done, text);
     }
@@ -139,7 +132,7 @@ static int run(void *context, char **operands, int count)
 const struct command upgrade_command = {
     .name = "upgrade",
     .summary = "bring an archive's index to the present schema, and repair it",
-    .synopsis = (const char *const[]){"ARCHIVE", NULL},
+    .synopsis = {"ARCHIVE"},
     .examples = {"shardbox upgrade -n train.barecat", "shardbox upgrade --checksums train.barecat"},
     .options = options,
     .exit_status = "0 done or nothing to do, 1 done in part, 2 error",

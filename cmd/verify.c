@@ -13,7 +13,6 @@
 #include "store/syrah/set.h"
 #include "task/protect/before.h"
 #include "task/verify/verify.h"
-#include "ui/command.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
@@ -638,7 +637,7 @@ static int run(void *context, char **operands, int count)
 const struct command verify_command = {
     .name = "verify",
     .summary = "check an archive: its index, its shards and every byte",
-    .synopsis = (const char *const[]){"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE", NULL},
+    .synopsis = {"ARCHIVE [PATH|GLOB...]", "BAG|SYRAH", "CACHE"},
     .examples = {"shardbox verify --repair train.barecat",
                  "shardbox verify --repair-from=/backup/train.barecat train.barecat"},
     .options = options,

@@ -4,78 +4,57 @@
 #ifndef SB_CMD_CAT_CAT_H
 #define SB_CMD_CAT_CAT_H
 
-#include "open/given.h"
 #include "open/opening.h"
 
-#include "archive/archive.h"
+#include "store/record_choice.h"
 #include "store/table.h"
-#include "task/table/fetch.h"
+#include "task/fetch/fetch.h"
 
-/*
- * What `cat` does with tables: records of a bag, arrays of a Syrah file or a cache; by number, at
- * random, or by key.
- */
-
-struct cat_rows_settings {
-    int64_t sample; /* -1: none */
-    int64_t seed;
-    bool replace;
-    bool shuffle;
-    bool forever;
+struct cat_settings {
+    struct opening opening;
+    struct sb_fetch_options wanted;
+    struct sb_record_choice_options draw; /* which order, how many, whether again and again */
     const char *keys;
-};
-
-/* What the command line requests besides. */
-struct cat_request {
-    struct sb_store *store;
-    const char *spec;
-    char *const *operands;
-    size_t operand_count;
     const char *files_from; /* NULL: none */
     bool nul;
-    enum sb_framing framing;
-    enum sb_array_as as;
-    unsigned threads;
+    bool batch;
+    int order;
+    const char *part;
     struct sb_share share;
+    bool samples;
+    bool npy, raw;
+
+    /* Once the first operand is open. */
+    struct sb_store *store;
+    const char *spec;
+    char *const *operands; /* the others */
+    size_t operand_count;
 };
 
-/* One run of it. */
-struct cat_job {
-    const struct cat_rows_settings *settings;
-    const struct cat_request *request;
-    struct sb_table *table;
-    int64_t written; /* bytes */
-    int64_t missing; /* rows, or cells */
-};
+/* What ends names, numbers and keys in files_from. */
+char cat_line_end(const struct cat_settings *settings);
 
 /* Of the options parsed last, one that only means something for a table, or, `drawn`, for bags,
  * without "--"; or NULL. */
 const char *cat_rows_given(bool drawn);
 
-/* Are they drawn, shuffled or repeated? */
-bool is_random(const struct cat_rows_settings *settings);
+/* Are records, items, keys or samples drawn, shuffled or repeated? */
+bool is_random(const struct cat_settings *settings);
 
-/* How records, items, keys or samples are to be drawn, shuffled or repeated; NULL: nothing is
- * wrong. */
-const char *misused_draw(const struct cat_rows_settings *settings,
-                         const struct cat_request *request);
+/* What is wrong with how they are; or NULL. */
+const char *misused_draw(const struct cat_settings *settings);
 
-/* What of these the settings say. */
-void draw_as_set(struct sb_record_choice_options *options,
-                 const struct cat_rows_settings *settings);
+/* Of a table: records of a bag, arrays of a Syrah file or a cache; by number, at random, or by key.
+ * Returns the exit status. */
+int cat_rows(const struct cat_settings *settings);
 
-/* Does all of it; returns the exit status. */
-int cat_rows(const struct cat_rows_settings *settings, const struct cat_request *request);
-
-/* The names for `cat --samples`: the files of samples, which are chosen as records are. */
+/* The names for `cat --samples`: the files of samples, which are chosen as records are; operands
+ * and list are numbers and slices. What is not there is said when its turn comes. */
 
 struct cat_samples;
 
-/* request: its operands and list are numbers and slices. What is not there is said when its turn
- * comes. */
 enum sb_code cat_samples_open(struct cat_samples **out, struct sb_archive *archive,
-                              const struct cat_rows_settings *settings,
-                              const struct cat_request *request) SB_CHECKED;
+                              const struct cat_settings *settings) SB_CHECKED;
 void cat_samples_free(struct cat_samples *samples); /* NULL is allowed */
 
 /* The names of their files, sample by sample. */

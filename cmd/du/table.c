@@ -5,15 +5,11 @@
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "ui/rows.h"
 
 #include "core/buf.h"
-#include "core/io.h"
-#include "core/name.h"
 #include "core/number.h"
 #include "store/usage.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +21,20 @@
 #define DTYPE_WIDTH (sizeof("float128") - 1)
 
 struct writing {
-    const struct du_table *wanted;
+    const struct du_settings *wanted;
     const struct sb_usage *usage;
     struct sb_buf line;
     struct json json;
     const char **columns; /* of --csv */
 };
 
-const char *du_format(const struct du_sizes *sizes, int64_t bytes, char out[NUMBER_SIZE])
+const char *du_format(const struct du_settings *settings, int64_t bytes, char out[NUMBER_SIZE])
 {
-    int64_t below = ((int64_t)1 << sizes->unit) - 1;
+    int64_t below = ((int64_t)1 << settings->unit) - 1;
 
-    if (sizes->human || bytes < 0)
-        return format_amount(bytes, sizes->human, out);
-    return format_number((bytes >> sizes->unit) + ((bytes & below) != 0), out);
+    if (settings->human || bytes < 0)
+        return format_amount(bytes, settings->human, out);
+    return format_number((bytes >> settings->unit) + ((bytes & below) != 0), out);
 }
 
 static size_t width_of(const struct writing *writing, size_t measure)
@@ -48,7 +44,7 @@ static size_t width_of(const struct writing *writing, size_t measure)
 
     if (!usage->measures[measure].bytes)
         return COUNT_WIDTH;
-    if (!writing->wanted->sizes.human)
+    if (!writing->wanted->human)
         return BYTES_WIDTH;
     for (size_t i = 0; i < usage->measure_count; i++) {
         size_t size = strlen(usage->measures[i].word);
@@ -89,11 +85,11 @@ static void begin_json(struct writing *writing)
 static const char *word_of(const struct writing *writing, size_t measure, char out[64])
 {
     const struct sb_measure *what = &writing->usage->measures[measure];
-    const struct du_sizes *sizes = &writing->wanted->sizes;
+    const struct du_settings *wanted = writing->wanted;
 
-    if (!what->bytes || sizes->human || !sizes->unit)
+    if (!what->bytes || wanted->human || !wanted->unit)
         return what->word;
-    snprintf(out, 64, "%s(%c)", what->word, sizes->unit == DU_KIB ? 'K' : 'M');
+    snprintf(out, 64, "%s(%c)", what->word, wanted->unit == DU_KIB ? 'K' : 'M');
     return out;
 }
 
@@ -151,7 +147,6 @@ static void add_ratio(struct writing *writing, const struct sb_usage_line *what)
 static void write_line(struct writing *writing, const struct sb_usage_line *what)
 {
     const struct sb_usage *usage = writing->usage;
-    const struct du_sizes *sizes = &writing->wanted->sizes;
     struct sb_buf *line = &writing->line;
     char number[NUMBER_SIZE];
 
@@ -163,7 +158,7 @@ static void write_line(struct writing *writing, const struct sb_usage_line *what
     for (size_t i = 0; i < usage->measure_count; i++) {
         int64_t amount = what->amounts[i];
         const char *text = amount < 0                 ? "-"
-                           : usage->measures[i].bytes ? du_format(sizes, amount, number)
+                           : usage->measures[i].bytes ? du_format(writing->wanted, amount, number)
                                                       : format_number(amount, number);
 
         add_cell(line, text, width_of(writing, i), true);
@@ -184,7 +179,7 @@ static void end_writing(struct writing *writing)
 }
 
 /* A bag that is one file needs no total. */
-static void write_usage(const struct du_table *wanted, const struct sb_usage *usage)
+static void write_usage(const struct du_settings *wanted, const struct sb_usage *usage)
 {
     struct writing writing = {.wanted = wanted, .usage = usage};
     bool alone = usage->packed && usage->line_count == 1;
@@ -201,7 +196,7 @@ static void write_usage(const struct du_table *wanted, const struct sb_usage *us
 
 const char du_options_of_bags[] = "compression dictionary limits layout threads";
 
-static enum sb_code measure(const struct du_table *wanted, struct sb_table *table,
+static enum sb_code measure(const struct du_settings *wanted, struct sb_table *table,
                             struct sb_usage *usage)
 {
     struct sb_usage_options options = {
@@ -221,11 +216,11 @@ static enum sb_code measure(const struct du_table *wanted, struct sb_table *tabl
     return code;
 }
 
-static enum sb_code show_table(const struct du_table *wanted, struct sb_store *store)
+static enum sb_code show_table(const struct du_settings *wanted, struct sb_store *store)
 {
     struct sb_usage usage = {0};
     struct sb_table *table;
-    enum sb_code code = open_table(store, &table, wanted->samples, wanted->opening);
+    enum sb_code code = open_table(store, &table, wanted->samples, &wanted->opening);
 
     if (!code)
         code = measure(wanted, table, &usage);
@@ -273,7 +268,7 @@ static enum sb_code show_one(void *context, struct sb_table *table, const char *
     return code;
 }
 
-static enum sb_code show_caches(const struct du_table *wanted, const char *path)
+static enum sb_code show_caches(const struct du_settings *wanted, const char *path)
 {
     struct caches caches = {.writing.wanted = wanted,
                             .of_all.total = {.name = "total", .rest = true}};
@@ -316,7 +311,7 @@ static int check_usage(const struct sb_store *store, bool samples, bool several,
     return STATUS_CLEAN;
 }
 
-int du_table(const struct du_table *wanted, struct sb_store *store, bool several, int operands)
+int du_table(const struct du_settings *wanted, struct sb_store *store, bool several, int operands)
 {
     int status = check_usage(store, wanted->samples, several, operands);
     enum sb_code code;
@@ -325,62 +320,4 @@ int du_table(const struct du_table *wanted, struct sb_store *store, bool several
         return status;
     code = several ? show_caches(wanted, sb_store_path(store)) : show_table(wanted, store);
     return code ? message_failure() : message_status();
-}
-
-struct du_part {
-    char *path;
-    struct du_amounts amounts;
-};
-
-void du_total_release(struct du_total *total)
-{
-    for (size_t i = 0; i < total->count; i++)
-        free(total->parts[i].path);
-    free(total->parts);
-    *total = (struct du_total){0};
-}
-
-void du_total_add(struct du_total *total, const char *path, struct du_amounts amounts)
-{
-    struct du_part part = {.path = strdup(path), .amounts = amounts};
-
-    output_need(part.path ? SB_OK : SB_NOMEM);
-    output_need(sb_grow(&total->parts, &total->capacity, total->count, sizeof(part)));
-    total->parts[total->count++] = part;
-}
-
-static int rank(char c)
-{
-    return c == '/' ? 1 : c ? 1 + (unsigned char)c : 0;
-}
-
-/* A directory comes just before all that is below it. */
-static int compare(const void *left, const void *right)
-{
-    const char *a = ((const struct du_part *)left)->path;
-    const char *b = ((const struct du_part *)right)->path;
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    return rank(*a) - rank(*b);
-}
-
-struct du_amounts du_total_sum(struct du_total *total)
-{
-    struct du_amounts sum = {0};
-    const char *last = NULL;
-
-    if (total->count > 0)
-        qsort(total->parts, total->count, sizeof(*total->parts), compare);
-    for (size_t i = 0; i < total->count; i++) {
-        const struct du_part *part = &total->parts[i];
-
-        if (last && sb_name_within(part->path, strlen(part->path), last, strlen(last)))
-            continue;
-        last = part->path;
-        sb_count_up(&sum.size, part->amounts.size);
-        sb_count_up(&sum.files, part->amounts.files);
-    }
-    return sum;
 }

@@ -1,6 +1,6 @@
 /*
  * The parts of find: the expression that is held against each member, its tests and actions, and
- * the walk through the members.
+ * the format of what is printed. Main thread only.
  */
 #ifndef SB_CMD_FIND_FIND_H
 #define SB_CMD_FIND_FIND_H
@@ -8,7 +8,6 @@
 #include "open/opening.h"
 #include "ui/json.h"
 
-#include "archive/content.h"
 #include "archive/entry.h"
 #include "core/buf.h"
 
@@ -22,20 +21,23 @@
  *
  * A node is a test, an action, or joins others. Words are added in their order; then
  * find_expression_finish joins them as find does: `!` before and, and before or, or before a comma.
- * Nodes belong to the expression. Main thread only.
+ * Nodes belong to the expression. What the index does not know of a member passes no test of it.
  */
 
 struct find_node;
-struct find_printer;
+struct find_settings;
 
-/* A member, while the expression is held against it. */
+/* A member, while the expression is held against it, and what prints it. */
 struct find_visit {
+    const struct find_settings *settings;
     const struct sb_entry *entry;
-    size_t depth; /* below the PATH that it was found under; only with FIND_DEPTH */
-    struct find_printer *printer;
-    struct sb_buf folded; /* of the last test that takes no account of case */
-    bool pruned;          /* out: nothing below it is wanted */
-    bool quit;            /* out: nothing more is wanted at all */
+    size_t depth;               /* below the PATH that it was found under; only with FIND_DEPTH */
+    struct sb_content *content; /* for targets of links; NULL where none are shown */
+    struct sb_buf folded;       /* of the last test that takes no account of case */
+    struct sb_buf line;
+    struct json json;
+    bool pruned; /* out: nothing below it is wanted */
+    bool quit;   /* out: nothing more is wanted at all */
 };
 
 typedef bool find_passes(const struct find_node *node, struct find_visit *visit);
@@ -43,11 +45,11 @@ typedef bool find_matches(const char *pattern, const char *name, size_t size);
 
 enum find_part { FIND_TEST, FIND_OPEN, FIND_CLOSE, FIND_NOT, FIND_AND, FIND_OR, FIND_COMMA };
 
-/* What the entry of a visit must have. */
+/* What a visit must have. */
 enum {
     FIND_ROWS = 1 << 0,    /* more than names, and what is a directory */
-    FIND_DEPTH = 1 << 1,   /* visit.depth */
-    FIND_CONTENT = 1 << 2, /* the printer's content */
+    FIND_DEPTH = 1 << 1,   /* its depth */
+    FIND_CONTENT = 1 << 2, /* its content */
     FIND_MODES = 1 << 3,   /* as FIND_ROWS, but only modes, and what is a link */
 };
 
@@ -74,8 +76,8 @@ struct find_node {
             bool folds;         /* they are in lower case, and so is the name to be */
         } glob;
         struct {
-            struct find_number units;
-            int64_t unit; /* bytes */
+            struct find_number units; /* that are begun */
+            int64_t unit;             /* bytes */
         } size;
         struct {
             int64_t after, before; /* nanoseconds since 1970, both excluded */
@@ -121,6 +123,38 @@ bool find_expression_finish(struct find_expression *expression);
 
 void find_expression_release(struct find_expression *expression);
 
+/* Actions, which pass always: print as the options say; the path and NUL; by node.format. */
+find_passes find_print, find_print_nul, find_print_format;
+
+struct find_settings {
+    struct opening opening;
+    struct find_expression expression;
+    struct find_node *type, *name, *path, *size, *newer; /* tests of options; NULL: not given */
+    struct sb_filter *filter;
+    bool nul;
+    int sort;
+    const char *files_from;
+    bool missing;
+    int64_t threads;
+    struct printf_format *format;
+    int json; /* enum json_form */
+};
+
+/* Words of GNU find's expressions: as take_words and word of ui/options.h. */
+int find_take_words(struct find_expression *expression, char *const *words);
+const char *find_word(size_t i);
+
+/* The long options that are tests: each makes a node of its own, or the one of before says
+ * something else. */
+bool find_type_option(void *settings, const char *value);
+bool find_name_option(void *settings, const char *value);
+bool find_path_option(void *settings, const char *value);
+bool find_size_option(void *settings, const char *value);
+bool find_newer_option(void *settings, const char *value);
+
+/* Adds the test of the filter; false after a message. */
+bool find_add_filter(struct find_settings *settings);
+
 /*
  * The format of find --printf and -printf: those of GNU find's directives that an archive has
  * values for.
@@ -137,128 +171,16 @@ void find_expression_release(struct find_expression *expression);
  * unknown value is shown as "?".
  */
 
-struct sb_content;
 struct printf_format;
 
 /* NULL for a format that is wrong, after a message about it. option: what it is the value of. */
 struct printf_format *printf_format_new(const char *option, const char *text);
 void printf_format_free(struct printf_format *format);
 
-/* Does it show more than names and depth? */
-bool printf_format_needs_rows(const struct printf_format *format);
-
-/* Does it show a depth, or what depends on it? */
-bool printf_format_needs_depth(const struct printf_format *format);
-
-/* Replaces the contents of out. */
-void printf_format_apply(const struct printf_format *format, const struct sb_entry *entry,
-                         size_t depth, struct sb_content *content, struct sb_buf *out);
-
-/* What find prints of a member: actions of the expression, which pass always. */
-
-struct find_printer {
-    bool nul;                     /* of the options: paths end in NUL */
-    bool as_json;                 /* of the options: an object, or a row of CSV, for each */
-    struct printf_format *format; /* of the options; NULL: none */
-    struct sb_content *content;   /* for targets of links; NULL where none are shown */
-    struct sb_buf line;
-    struct json json;
-};
-
-void find_printer_release(struct find_printer *printer); /* but what is of the options */
-
 /* FIND_ bits. */
-unsigned find_needs_of(const struct printf_format *format);
+unsigned printf_format_needs(const struct printf_format *format);
 
-find_passes find_print;        /* as the options say */
-find_passes find_print_nul;    /* the path and NUL */
-find_passes find_print_format; /* node.format */
-
-/*
- * Tests of a member, as nodes: each function makes a node hold one. What the index does not know of
- * a member passes no test of it.
- */
-
-/* types: bits 1 << enum sb_type. */
-void find_test_types(struct find_node *node, unsigned types);
-
-/* The last component, or the whole path. pattern is kept. */
-void find_test_name(struct find_node *node, const char *pattern, find_matches *matches);
-void find_test_path(struct find_node *node, const char *pattern, find_matches *matches);
-
-/* Before those, for tests that take no account of case: pattern in lower case, which is the node's.
- */
-const char *find_fold_pattern(struct find_node *node, const char *pattern);
-
-/* Size of files and links, in units that are begun; directories do not pass. */
-void find_test_size(struct find_node *node, struct find_number units, int64_t unit);
-
-/* Modified after one time and before another, in nanoseconds. */
-void find_test_time(struct find_node *node, int64_t after, int64_t before);
-
-/* how: '-' all of the permission bits, '/' any of them or bits is 0, '=' just these. */
-void find_test_mode(struct find_node *node, char how, uint32_t bits);
-
-void find_test_uid(struct find_node *node, struct find_number id);
-void find_test_gid(struct find_node *node, struct find_number id);
-
-void find_test_filter(struct find_node *node, const struct sb_filter *filter);
-
-find_passes find_true, find_false;
-find_passes find_empty; /* a file of no bytes, or a directory with nothing in it; by FIND_ROWS */
-find_passes find_prune, find_quit; /* both set what is in the visit */
-
-/* The words of GNU find's expressions. */
-
-/* As take_words of ui/command.h: adds a word, with its value. */
-int find_take_words(struct find_expression *expression, char *const *words);
-
-/* All of them, one by one; NULL after the last. */
-const char *find_word(size_t i);
-
-/* Types of a list as "f,d"; false after a message. option: the word that it is the value of. */
-bool find_parse_types(const char *option, const char *value, unsigned *types);
-
-enum { FIND_BY_PATH, FIND_BY_ADDRESS, FIND_BY_SIZE };
-
-struct find_settings {
-    struct opening opening;
-    struct find_expression expression;
-    struct find_node *type, *name, *path, *size, *newer; /* tests of options; NULL: not given */
-    struct sb_filter *filter;
-    bool nul;
-    int sort;
-    const char *files_from;
-    bool missing;
-    int64_t threads;
-    struct printf_format *format;
-    int json; /* enum json_form */
-};
-
-/* Goes through the members of a container, and holds the expression against each. */
-
-/* A run of the command, besides its settings. */
-struct finding {
-    const struct find_settings *settings;
-    struct sb_archive *archive;
-    struct sb_select *select; /* NULL for a list of names */
-    struct find_printer printer;
-    struct find_visit visit;
-    struct left_out left_out;
-
-    /* Directories that were pruned and whose members may still come: each begins with the one
-     * before it, and they come in the opposite order. */
-    struct sb_buf pruned;
-    size_t *pruned_sizes;
-    size_t pruned_count, pruned_capacity;
-};
-
-/* Everything that the paths name, in the order of the settings. */
-enum sb_code find_selected(struct finding *finding, char **paths, size_t count) SB_CHECKED;
-
-/* What a list names, in its order. */
-enum sb_code find_listed(struct finding *finding) SB_CHECKED;
-
-void finding_release(struct finding *finding);
+/* Makes the visit's line. */
+void printf_format_apply(const struct printf_format *format, struct find_visit *visit);
 
 #endif

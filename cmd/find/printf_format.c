@@ -1,7 +1,6 @@
 #include "find/find.h"
 #include "open/opening.h"
 #include "ui/entry_text.h"
-#include "ui/local_time.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
@@ -145,23 +144,17 @@ struct printf_format *printf_format_new(const char *option, const char *text)
 
 static bool has_directive(const struct printf_format *format, const char *directives)
 {
-    size_t i;
-
-    for (i = 0; i < format->count; i++) {
+    for (size_t i = 0; i < format->count; i++) {
         if (format->pieces[i].directive && strchr(directives, format->pieces[i].directive))
             return true;
     }
     return false;
 }
 
-bool printf_format_needs_rows(const struct printf_format *format)
+unsigned printf_format_needs(const struct printf_format *format)
 {
-    return has_directive(format, "ylsmMUGugtT");
-}
-
-bool printf_format_needs_depth(const struct printf_format *format)
-{
-    return has_directive(format, "dP");
+    return FIND_CONTENT | (has_directive(format, "ylsmMUGugtT") ? FIND_ROWS : 0) |
+           (has_directive(format, "dP") ? FIND_DEPTH : 0);
 }
 
 /* GNU find writes seconds with ten digits of fraction. */
@@ -240,13 +233,6 @@ static void add_number(struct sb_buf *out, bool known, const char *format, int64
         output_need(sb_buf_add_format(out, "%" PRId64, value));
 }
 
-static void add_head(struct sb_buf *out, const struct sb_entry *entry)
-{
-    size_t parent = sb_parent_size(entry->path, entry->path_size);
-
-    output_need(parent ? sb_buf_add(out, entry->path, parent) : sb_buf_add_char(out, '.'));
-}
-
 /* The last components, as many as it is deep. */
 static void add_below(struct sb_buf *out, const struct sb_entry *entry, size_t depth)
 {
@@ -256,14 +242,6 @@ static void add_below(struct sb_buf *out, const struct sb_entry *entry, size_t d
         start = sb_parent_size(entry->path, start);
     start += start > 0 && start < entry->path_size;
     output_need(sb_buf_add(out, entry->path + start, entry->path_size - start));
-}
-
-static void add_base(struct sb_buf *out, const struct sb_entry *entry)
-{
-    size_t parent = sb_parent_size(entry->path, entry->path_size);
-    size_t base = parent ? parent + 1 : 0;
-
-    output_need(sb_buf_add(out, entry->path + base, entry->path_size - base));
 }
 
 static void add_mode(struct sb_buf *out, const struct sb_entry *entry)
@@ -287,35 +265,37 @@ static void add_target(struct sb_buf *out, const struct sb_entry *entry, struct 
     sb_buf_release(&target);
 }
 
-static void add_owner(struct sb_buf *out, bool known, const char *(*name)(int64_t), int64_t id)
+static void add_owner(struct sb_buf *out, bool known, enum sb_owner which, int64_t id)
 {
-    output_need(sb_buf_add_text(out, known ? name(id) : "?"));
+    output_need(sb_buf_add_text(out, known ? owner_name(which, id) : "?"));
 }
 
-static void add_value(const struct piece *piece, const struct sb_entry *entry, size_t depth,
-                      struct sb_content *content, struct sb_buf *out)
+static void add_value(const struct piece *piece, const struct find_visit *visit, struct sb_buf *out)
 {
+    const struct sb_entry *entry = visit->entry;
+    size_t parent = sb_parent_size(entry->path, entry->path_size);
+
     switch (piece->directive) {
     case 'p':
         output_need(sb_buf_add(out, entry->path, entry->path_size));
         break;
     case 'P':
-        add_below(out, entry, depth);
+        add_below(out, entry, visit->depth);
         break;
     case 'f':
-        add_base(out, entry);
+        add_below(out, entry, 1);
         break;
     case 'h':
-        add_head(out, entry);
+        output_need(parent ? sb_buf_add(out, entry->path, parent) : sb_buf_add_char(out, '.'));
         break;
     case 'd':
-        add_number(out, true, "d", (int64_t)depth);
+        add_number(out, true, "d", (int64_t)visit->depth);
         break;
     case 'y':
         output_need(sb_buf_add_char(out, type_letter(entry)));
         break;
     case 'l':
-        add_target(out, entry, content);
+        add_target(out, entry, visit->content);
         break;
     case 's':
         add_number(out, true, "d", entry->type == SB_DIR ? entry->size_tree : entry->size);
@@ -333,10 +313,10 @@ static void add_value(const struct piece *piece, const struct sb_entry *entry, s
         add_number(out, entry->has & SB_HAS_GID, "d", entry->gid);
         break;
     case 'u':
-        add_owner(out, entry->has & SB_HAS_UID, user_name, entry->uid);
+        add_owner(out, entry->has & SB_HAS_UID, SB_USER, entry->uid);
         break;
     case 'g':
-        add_owner(out, entry->has & SB_HAS_GID, group_name, entry->gid);
+        add_owner(out, entry->has & SB_HAS_GID, SB_GROUP, entry->gid);
         break;
     case 't':
         add_time(out, entry, 'c');
@@ -366,20 +346,19 @@ static void pad(const struct piece *piece, struct sb_buf *out, size_t start)
     out->data[out->size] = '\0';
 }
 
-void printf_format_apply(const struct printf_format *format, const struct sb_entry *entry,
-                         size_t depth, struct sb_content *content, struct sb_buf *out)
+void printf_format_apply(const struct printf_format *format, struct find_visit *visit)
 {
-    const struct piece *piece;
-    size_t start;
+    struct sb_buf *out = &visit->line;
 
     sb_buf_clear(out);
-    for (piece = format->pieces; piece < format->pieces + format->count; piece++) {
-        if (!piece->directive) {
+    for (size_t i = 0; i < format->count; i++) {
+        const struct piece *piece = &format->pieces[i];
+        size_t start = out->size;
+
+        if (piece->directive)
+            add_value(piece, visit, out);
+        else
             output_need(sb_buf_add(out, format->literals.data + piece->text, piece->size));
-            continue;
-        }
-        start = out->size;
-        add_value(piece, entry, depth, content, out);
         if (piece->width)
             pad(piece, out, start);
     }

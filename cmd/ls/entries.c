@@ -285,39 +285,50 @@ static enum listing_form choose_form(const struct ls_settings *settings)
     return LISTING_COLUMNS;
 }
 
-static void show_owner(void *context, const struct sb_entry *entry)
+static bool owns(const struct sb_entry *entry, const struct place *place)
 {
-    struct list *list = context;
-
-    list->anything = true;
-    listing_add(entry, 0);
+    /* The end of a file cannot overflow, but that of the place can. */
+    return entry->size > 0 && entry->offset + entry->size > place->offset &&
+           (entry->offset <= place->offset || entry->offset - place->offset < place->length);
 }
 
+/* The files that own any of the bytes, in order of address. */
 static enum sb_code show_owners(struct list *list)
 {
     const struct place *place = &list->settings->place;
+    struct sb_query query = {.order = SB_BY_ADDRESS,
+                             .files = true,
+                             .shard_first = place->shard,
+                             .shard_last = place->shard};
+    CLEANUP(sb_cursor_freep) struct sb_cursor *cursor = NULL;
+    struct sb_entry entry;
     enum sb_code code;
 
+    TRY(sb_cursor_open(&cursor, list->archive, &query));
     listing_begin(&list->style);
-    code = find_owners(list->archive, place, show_owner, list, &list->left_out);
+    while (!(code = sb_cursor_next(cursor, &entry))) {
+        if (entry.defect || owns(&entry, place))
+            TRY(take(list, &entry, 0));
+        else if (entry.offset > place->offset && entry.size > 0)
+            break;
+    }
     listing_end();
-    if (!code && !list->anything)
+    if (code && code != SB_END)
+        return code;
+    if (!list->anything)
         message_problem("%" PRIu32 ":%" PRId64 ": no file has these bytes", place->shard,
                         place->offset);
-    return code;
+    return SB_OK;
 }
 
 static enum sb_code show(struct list *list, char **args, size_t count)
 {
     const struct ls_settings *settings = list->settings;
 
-    if (settings->shards || settings->rsync_list)
+    if (settings->shards || settings->rsync_list) {
         TRY(need_shards(list->archive, "shards"));
-    if (settings->rsync_list || (settings->shards && settings->style.nul))
-        return show_shard_names(list->archive, settings->rsync_list, settings->style.nul);
-    if (settings->shards)
-        return show_shards(list->archive, settings->style.human, settings->style.json,
-                           &list->left_out);
+        return ls_shards(settings, list->archive, &list->left_out);
+    }
     if (settings->at)
         return show_owners(list);
     if (settings->sort != LS_BY_NAME || settings->reverse)
@@ -344,7 +355,7 @@ enum sb_code ls_entries(const struct ls_settings *settings, struct sb_store *sto
                        : settings->slash  ? LISTING_SLASHES
                                           : LISTING_NO_MARKS;
     TRY(catalog_whole(store, &list.archive, &settings->opening));
-    colour_begin(settings->style.nul ? COLOUR_NEVER : (enum colour_when)settings->colour);
+    colour_begin(settings->style.nul ? COLOUR_NEVER : settings->colour);
     if (settings->details || settings->style.json)
         TRY(sb_content_open(&list.content, list.archive, NULL));
     list.style.content = list.content;

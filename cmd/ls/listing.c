@@ -2,9 +2,12 @@
 #include "open/opening.h"
 #include "ui/entry_text.h"
 #include "ui/json.h"
-#include "ui/local_time.h"
 #include "ui/output.h"
-#include "ui/rows.h"
+
+#include "core/array.h"
+#include "core/buf.h"
+#include "core/number.h"
+#include "core/time.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,13 +17,139 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
-#include "core/buf.h"
-#include "core/number.h"
-#include "core/time.h"
+enum kind { FILE_, DIR_, LINK_, EXEC, SETUID, SETGID, STICKY, OTHER_WRITABLE, STICKY_WRITABLE };
+
+/* The defaults of GNU ls for what LS_COLORS does not set. */
+static struct {
+    char key[3];
+    const char *sequence; /* without "\033[" and "m" */
+} kinds[] = {
+    [FILE_] = {"fi", ""},
+    [DIR_] = {"di", "01;34"},
+    [LINK_] = {"ln", "01;36"},
+    [EXEC] = {"ex", "01;32"},
+    [SETUID] = {"su", "37;41"},
+    [SETGID] = {"sg", "30;43"},
+    [STICKY] = {"st", "37;44"},
+    [OTHER_WRITABLE] = {"ow", "34;42"},
+    [STICKY_WRITABLE] = {"tw", "30;42"},
+};
+
+struct suffix {
+    const char *text;
+    size_t size;
+    const char *sequence;
+};
+
+static bool enabled;
+static char *ls_colours; /* a copy of LS_COLORS, cut into strings */
+static struct suffix *suffixes;
+static size_t suffix_count;
+
+static void take_setting(char *key, const char *value)
+{
+    if (*key == '*') {
+        suffixes[suffix_count++] =
+            (struct suffix){.text = key + 1, .size = strlen(key + 1), .sequence = value};
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+        if (strcmp(kinds[i].key, key) == 0)
+            kinds[i].sequence = value;
+    }
+}
+
+static void read_settings(const char *text)
+{
+    char *at, *next, *equals;
+
+    ls_colours = strdup(text);
+    suffixes = calloc(strlen(text) + 1, sizeof(*suffixes));
+    if (!ls_colours || !suffixes)
+        output_check(ENOMEM);
+    for (at = ls_colours; at; at = next) {
+        next = strchr(at, ':');
+        if (next)
+            *next++ = '\0';
+        equals = strchr(at, '=');
+        if (!equals)
+            continue;
+        *equals = '\0';
+        take_setting(at, equals + 1);
+    }
+}
+
+void colour_begin(int when)
+{
+    const char *no_color = getenv("NO_COLOR"), *ls_colors = getenv("LS_COLORS");
+
+    enabled = when == COLOUR_ALWAYS ||
+              (when == COLOUR_AUTO && output_is_terminal() && !(no_color && *no_color));
+    if (enabled && ls_colors && !ls_colours)
+        read_settings(ls_colors);
+}
+
+static enum kind kind_of_dir(uint32_t mode)
+{
+    if ((mode & S_ISVTX) && (mode & S_IWOTH))
+        return STICKY_WRITABLE;
+    if (mode & S_IWOTH)
+        return OTHER_WRITABLE;
+    return mode & S_ISVTX ? STICKY : DIR_;
+}
+
+static enum kind kind_of(const struct sb_entry *entry)
+{
+    if (entry->type == SB_DIR)
+        return kind_of_dir(entry->mode);
+    if (entry->type == SB_LINK)
+        return LINK_;
+    if (entry->mode & S_ISUID)
+        return SETUID;
+    if (entry->mode & S_ISGID)
+        return SETGID;
+    return entry->mode & (S_IXUSR | S_IXGRP | S_IXOTH) ? EXEC : FILE_;
+}
+
+/* Later settings win, as in GNU ls. */
+static const char *sequence_of_suffix(const struct sb_entry *entry)
+{
+    for (const struct suffix *suffix = suffixes + suffix_count; suffix-- > suffixes;) {
+        if (suffix->size <= entry->path_size &&
+            memcmp(entry->path + entry->path_size - suffix->size, suffix->text, suffix->size) == 0)
+            return suffix->sequence;
+    }
+    return NULL;
+}
+
+/* The sequence to write before a name, "" for none; colour_end() of it goes after the name. */
+static const char *colour_of(const struct sb_entry *entry)
+{
+    static char begin[64];
+    const char *sequence;
+    enum kind kind;
+
+    if (!enabled)
+        return "";
+    kind = kind_of(entry);
+    sequence = kind == FILE_ ? sequence_of_suffix(entry) : NULL;
+    if (!sequence)
+        sequence = kinds[kind].sequence;
+    if (*sequence == '\0' || strlen(sequence) > sizeof(begin) - 4)
+        return "";
+    snprintf(begin, sizeof(begin), "\033[%sm", sequence);
+    return begin;
+}
+
+static const char *colour_end(const char *begun)
+{
+    return *begun ? "\033[0m" : "";
+}
 
 #define ROWS_MOST   8192
 #define TEXT_MOST   (1 << 20)
@@ -105,9 +234,9 @@ static size_t width_of(const char *text, size_t size)
 /* Width of a column of `rows` names that begins at `first`. */
 static size_t column_width(size_t first, size_t rows)
 {
-    size_t width = 0, i;
+    size_t width = 0;
 
-    for (i = first; i < first + rows && i < waiting.count; i++) {
+    for (size_t i = first; i < first + rows && i < waiting.count; i++) {
         if (waiting.cells[i].width > width)
             width = waiting.cells[i].width;
     }
@@ -116,9 +245,9 @@ static size_t column_width(size_t first, size_t rows)
 
 static bool fits(size_t rows, size_t available)
 {
-    size_t width = 0, first;
+    size_t width = 0;
 
-    for (first = 0; first < waiting.count; first += rows) {
+    for (size_t first = 0; first < waiting.count; first += rows) {
         width += column_width(first, rows) + (first ? GAP : 0);
         if (width > available)
             return false;
@@ -140,15 +269,11 @@ static size_t choose_rows(size_t available)
 
 static void write_row(size_t row, size_t rows)
 {
-    size_t i, spaces;
-
-    for (i = row; i < waiting.count; i += rows) {
+    for (size_t i = row; i < waiting.count; i += rows) {
         output_bytes(waiting.text.data + waiting.cells[i].text, waiting.cells[i].size);
         if (i + rows >= waiting.count)
             break;
-        spaces = column_width(i - row, rows) - waiting.cells[i].width + GAP;
-        while (spaces-- > 0)
-            output_char(' ');
+        output_format("%*s", (int)(column_width(i - row, rows) - waiting.cells[i].width + GAP), "");
     }
     output_char('\n');
 }
@@ -156,13 +281,10 @@ static void write_row(size_t row, size_t rows)
 /* Writes pending names. */
 static void columns_end(void)
 {
-    size_t rows, row;
+    size_t rows = waiting.count > 0 ? choose_rows(terminal_width()) : 0;
 
-    if (waiting.count > 0) {
-        rows = choose_rows(terminal_width());
-        for (row = 0; row < rows; row++)
-            write_row(row, rows);
-    }
+    for (size_t row = 0; row < rows; row++)
+        write_row(row, rows);
     waiting.count = 0;
     sb_buf_clear(&waiting.text);
 }
@@ -209,18 +331,14 @@ static int64_t links_of(const struct sb_entry *entry)
     return links;
 }
 
-static const char *user_of(const struct sb_entry *entry, char number[NUMBER_SIZE])
+static const char *owner_of(const struct sb_entry *entry, enum sb_owner which,
+                            char number[NUMBER_SIZE])
 {
-    if (!(entry->has & SB_HAS_UID))
-        return "?";
-    return block.style->numeric ? format_number(entry->uid, number) : user_name(entry->uid);
-}
+    int64_t id = which == SB_USER ? entry->uid : entry->gid;
 
-static const char *group_of(const struct sb_entry *entry, char number[NUMBER_SIZE])
-{
-    if (!(entry->has & SB_HAS_GID))
+    if (!(entry->has & (which == SB_USER ? SB_HAS_UID : SB_HAS_GID)))
         return "?";
-    return block.style->numeric ? format_number(entry->gid, number) : group_name(entry->gid);
+    return block.style->numeric ? format_number(id, number) : owner_name(which, id);
 }
 
 static char line_end(void)
@@ -241,8 +359,8 @@ static void measure(const struct row *row)
     char number[NUMBER_SIZE];
 
     widen(&block.widths.links, format_number(links_of(&row->entry), number));
-    widen(&block.widths.user, user_of(&row->entry, number));
-    widen(&block.widths.group, group_of(&row->entry, number));
+    widen(&block.widths.user, owner_of(&row->entry, SB_USER, number));
+    widen(&block.widths.group, owner_of(&row->entry, SB_GROUP, number));
     widen(&block.widths.size, format_size(&row->entry, number));
 }
 
@@ -344,8 +462,8 @@ static void write_long(const struct row *row)
     mode_text(entry, mode);
     add_cell(&block.line, mode, 0, false);
     add_cell(&block.line, format_number(links_of(entry), number), block.widths.links, true);
-    add_cell(&block.line, user_of(entry, number), block.widths.user, false);
-    add_cell(&block.line, group_of(entry, number), block.widths.group, false);
+    add_cell(&block.line, owner_of(entry, SB_USER, number), block.widths.user, false);
+    add_cell(&block.line, owner_of(entry, SB_GROUP, number), block.widths.group, false);
     add_cell(&block.line, format_size(entry, number), block.widths.size, true);
     if (block.style->full_time)
         add_full_time(entry);
@@ -364,13 +482,11 @@ static void write_long(const struct row *row)
 
 static void write_rows(void)
 {
-    size_t i;
-
-    for (i = 0; i < block.count; i++) {
+    for (size_t i = 0; i < block.count; i++) {
         block.rows[i].entry.path = block.text.data + block.rows[i].text;
         measure(&block.rows[i]);
     }
-    for (i = 0; i < block.count; i++)
+    for (size_t i = 0; i < block.count; i++)
         write_long(&block.rows[i]);
     block.count = 0;
     sb_buf_clear(&block.text);

@@ -2,15 +2,13 @@
  * The rows of a table, or their cells, a line or an object each: by what the table says that there
  * is to be listed (store/facts.h).
  */
-#include "ui/rows.h"
 #include "ls/ls.h"
-#include "open/chosen.h"
+#include "open/given.h"
 #include "open/opening.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/output.h"
 
-#include "core/io.h"
 #include "store/facts.h"
 #include "store/table.h"
 #include "task/index/record_index.h"

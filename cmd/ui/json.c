@@ -4,7 +4,6 @@
 #include "ui/output.h"
 
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <string.h>
 
 /*
@@ -39,80 +38,28 @@ static unsigned code_point(const unsigned char *text, size_t size)
     return (text[0] & 0x0fU) << 12 | (text[1] & 0x3fU) << 6 | (text[2] & 0x3fU);
 }
 
-/* Of text that is JSON already. */
-static enum sb_code add_masked(struct sb_buf *out, const unsigned char *text, size_t size)
+/* As JSON quotes it; what a terminal might act on is escaped, too. */
+static enum sb_code add_string(struct sb_buf *out, const char *string, size_t size)
 {
-    enum sb_code code = SB_OK;
-    size_t done = 0;
+    static const char letters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
+    const unsigned char *text = (const unsigned char *)string;
+    size_t done = 0, escaped;
 
-    for (size_t i = 0; i < size && !code;) {
-        size_t control = control_size(text + i, size - i);
-
-        if (control == 0) {
-            i++;
-            continue;
-        }
-        code = sb_buf_add(out, text + done, i - done);
-        if (!code)
-            code = sb_buf_add_format(out, "\\u%04x", code_point(text + i, control));
-        i += control;
-        done = i;
-    }
-    return code ? code : sb_buf_add(out, text + done, size - done);
-}
-
-/* json_quote(?1), on a connection that lives as long as the program. */
-static sqlite3_stmt *quoting_statement(void)
-{
-    static sqlite3_stmt *statement;
-    sqlite3 *db;
-
-    if (statement)
-        return statement;
-    if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ||
-        sqlite3_prepare_v2(db, "SELECT json_quote(?1)", -1, &statement, NULL)) {
-        sqlite3_close(db);
-        return NULL;
-    }
-    return statement;
-}
-
-static enum sb_code quote(struct sb_buf *out, const char *text, size_t size)
-{
-    sqlite3_stmt *statement = quoting_statement();
-    enum sb_code code = SB_NOMEM;
-    const unsigned char *quoted;
-
-    if (!statement)
-        return SB_NOMEM;
-    if (sqlite3_bind_text64(statement, 1, text, size, SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW) {
-        quoted = sqlite3_column_text(statement, 0);
-        if (quoted)
-            code = add_masked(out, quoted, (size_t)sqlite3_column_bytes(statement, 0));
-    }
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return code;
-}
-
-static bool is_plain(const unsigned char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < ' ' || text[i] == '"' || text[i] == '\\')
-            return false;
-        if (text[i] >= 0x7f && control_size(text + i, size - i) > 0)
-            return false;
-    }
-    return true;
-}
-
-static enum sb_code add_string(struct sb_buf *out, const char *text, size_t size)
-{
-    if (!is_plain((const unsigned char *)text, size))
-        return quote(out, text, size);
     TRY(sb_buf_add_char(out, '"'));
-    TRY(sb_buf_add(out, text, size));
+    for (size_t i = 0; i < size; i += escaped ? escaped : 1) {
+        const char *letter = text[i] ? strchr(letters, string[i]) : NULL;
+
+        escaped = text[i] < ' ' || letter ? 1
+                  : text[i] < 0x7f        ? 0
+                                          : control_size(text + i, size - i);
+        if (!escaped)
+            continue;
+        TRY(sb_buf_add(out, string + done, i - done));
+        done = i + escaped;
+        TRY(letter ? sb_buf_add_format(out, "\\%c", escapes[letter - letters])
+                   : sb_buf_add_format(out, "\\u%04x", code_point(text + i, escaped)));
+    }
+    TRY(sb_buf_add(out, string + done, size - done));
     return sb_buf_add_char(out, '"');
 }
 
@@ -121,19 +68,17 @@ static enum sb_code add_base64(struct sb_buf *out, const char *data, size_t size
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
     for (size_t i = 0; i < size; i += 3) {
-        unsigned bits = (unsigned)(unsigned char)data[i] << 16;
-        char four[4] = {'=', '=', '=', '='};
+        unsigned char three[3] = {0};
+        size_t taken = size - i < 3 ? size - i : 3;
 
-        if (i + 1 < size)
-            bits |= (unsigned)(unsigned char)data[i + 1] << 8;
-        if (i + 2 < size)
-            bits |= (unsigned char)data[i + 2];
-        four[0] = digits[bits >> 18];
-        four[1] = digits[bits >> 12 & 63];
-        if (i + 1 < size)
-            four[2] = digits[bits >> 6 & 63];
-        if (i + 2 < size)
-            four[3] = digits[bits & 63];
+        memcpy(three, data + i, taken);
+        const char four[4] = {
+            digits[three[0] >> 2],
+            digits[(three[0] & 3) << 4 | three[1] >> 4],
+            taken > 1 ? digits[(three[1] & 15) << 2 | three[2] >> 6] : '=',
+            taken > 2 ? digits[three[2] & 63] : '=',
+        };
+
         TRY(sb_buf_add(out, four, sizeof(four)));
     }
     return SB_OK;

@@ -1,8 +1,8 @@
 #include "ui/message.h"
-#include "ui/failure.h"
+#include "ui/json.h"
 #include "ui/output.h"
-#include "ui/typed_paths.h"
 
+#include "core/array.h"
 #include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/name.h"
@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,7 +25,8 @@
 #define CLEAR_LINE        "\r\033[K"
 #define PROGRESS_INTERVAL 250000000 /* nanoseconds */
 #define LINES_OF_KIND     10
-#define KINDS_MOST        64 /* of more, every line is printed */
+#define KINDS_MOST        64   /* of more, every line is printed */
+#define PATHS_MOST        4096 /* more than that are shown as absolute */
 
 static const char *command_name;
 static bool is_quiet;
@@ -53,6 +55,167 @@ static struct {
     int64_t files;
     const char *counted; /* NULL: files */
 } progress;
+
+struct typed_path {
+    char *typed, *absolute;
+    size_t size; /* of absolute */
+};
+
+static pthread_mutex_t paths_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct typed_path *paths;
+static size_t path_count, path_capacity;
+
+static bool is_known(const char *absolute)
+{
+    for (size_t i = 0; i < path_count; i++) {
+        if (strcmp(paths[i].absolute, absolute) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_path(const char *typed, const char *absolute)
+{
+    struct typed_path path = {.size = strlen(absolute)};
+
+    if (IGNORED(sb_grow(&paths, &path_capacity, path_count, sizeof(path))))
+        return;
+    path.typed = strdup(typed);
+    path.absolute = strdup(absolute);
+    if (path.typed && path.absolute) {
+        paths[path_count++] = path;
+        return;
+    }
+    free(path.typed);
+    free(path.absolute);
+}
+
+/* What begins with the path is shown with the typed one before it: it must be as true of that. */
+void typed_paths_note(const char *typed, const char *absolute)
+{
+    bool is_pipe = strcmp(typed, "standard input") == 0;
+
+    if (!*typed || (!is_pipe && strcmp(sb_base_name(typed), sb_base_name(absolute)) != 0))
+        return;
+    pthread_mutex_lock(&paths_lock);
+    if (path_count < PATHS_MOST && !is_known(absolute))
+        add_path(typed, absolute);
+    pthread_mutex_unlock(&paths_lock);
+}
+
+/* The longest of them with which the text begins; NULL: none. */
+static const struct typed_path *find_path(const char *text)
+{
+    const struct typed_path *found = NULL;
+
+    for (size_t i = 0; i < path_count; i++) {
+        if (strncmp(text, paths[i].absolute, paths[i].size) == 0 &&
+            (!found || paths[i].size > found->size))
+            found = &paths[i];
+    }
+    return found;
+}
+
+/* Appends a text, and the paths in it as they were typed. */
+static enum sb_code typed_paths_put(struct sb_buf *out, const char *text)
+{
+    enum sb_code code = SB_OK;
+    char before = ' ';
+
+    pthread_mutex_lock(&paths_lock);
+    while (!code && *text) {
+        bool may_begin = *text == '/' && (before == ' ' || before == '\'' || before == '(');
+        const struct typed_path *path = may_begin ? find_path(text) : NULL;
+
+        before = *text;
+        code = path ? sb_buf_add_text(out, path->typed) : sb_buf_add_char(out, *text);
+        text += path ? path->size : 1;
+    }
+    pthread_mutex_unlock(&paths_lock);
+    return code;
+}
+
+static struct {
+    int status; /* 0: there is none */
+    const char *word;
+    char text[1024];
+} noted;
+
+/* The manual, shardbox-reports(7), has each of them. */
+static const struct {
+    int number;
+    const char *word;
+} system_words[] = {
+    {ENOENT, "missing"},       {ENOTDIR, "missing"},     {ENOSPC, "no-space"},
+    {EDQUOT, "no-space"},      {EFBIG, "limit"},         {EACCES, "permission"},
+    {EPERM, "permission"},     {EROFS, "read-only"},     {EIO, "unreadable"},
+    {EREMOTEIO, "unreadable"}, {ESTALE, "unreadable"},   {ETIMEDOUT, "unreadable"},
+    {ENXIO, "unreadable"},     {ENODEV, "unreadable"},   {ENOTCONN, "unreadable"},
+    {EMFILE, "no-resources"},  {ENFILE, "no-resources"}, {EAGAIN, "no-resources"},
+    {EBUSY, "locked"},         {ETXTBSY, "locked"},      {ENOLCK, "no-locks"},
+};
+
+static const char *const code_words[] = {
+    [SB_OK] = "error",
+    [SB_END] = "error",
+    [SB_NOMEM] = "no-memory",
+    [SB_SYSTEM] = "system",
+    [SB_NOENT] = "missing",
+    [SB_EXISTS] = "exists",
+    [SB_FORMAT] = "format",
+    [SB_DAMAGED] = "damaged",
+    [SB_LOCKED] = "locked",
+    [SB_INVALID] = "invalid",
+    [SB_LIMIT] = "limit",
+    [SB_CHANGED] = "changed",
+    [SB_INTERRUPT] = "interrupted",
+};
+
+/* The word for an error, from its code and errno: these do not change. */
+static const char *failure_word(const struct sb_error *err)
+{
+    for (size_t i = 0; err->code == SB_SYSTEM && i < ARRAY_SIZE(system_words); i++) {
+        if (system_words[i].number == err->sys_errno)
+            return system_words[i].word;
+    }
+    return code_words[err->code];
+}
+
+/* Of several the first one with the highest status is kept. */
+static void failure_note(const char *word, const char *text, int new_status)
+{
+    if (new_status <= noted.status)
+        return;
+    noted.status = new_status;
+    noted.word = word;
+    snprintf(noted.text, sizeof(noted.text), "%s", text);
+}
+
+static void add_failure(struct json *line, const char *word, const char *text)
+{
+    struct sb_buf typed = {0};
+
+    json_text(line, "failure", word);
+    json_escaped(line, "text", typed_paths_put(&typed, text) ? text : typed.data);
+    sb_buf_release(&typed);
+}
+
+void failure_json(struct json *line, const struct sb_error *err)
+{
+    add_failure(line, failure_word(err), err->text);
+}
+
+void failure_print(void)
+{
+    struct json line = {0};
+
+    if (noted.status == 0)
+        return;
+    json_begin(&line);
+    add_failure(&line, noted.word, noted.text);
+    json_print(&line);
+    json_release(&line);
+}
 
 void message_command(const char *name)
 {
@@ -94,11 +257,7 @@ static void write_line(const char *line, size_t size)
         ;
 }
 
-static enum sb_code compose(struct sb_buf *line, const char *format, va_list args) SB_PRINTF(2, 0);
-static void say_without_memory(const char *format, va_list args) SB_PRINTF(1, 0);
-static void say(const char *format, va_list args) SB_PRINTF(1, 0);
-
-static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
+SB_PRINTF(2, 0) static enum sb_code compose(struct sb_buf *line, const char *format, va_list args)
 {
     char *text = NULL;
     int length = vasprintf(&text, format, args);
@@ -122,7 +281,7 @@ static enum sb_code compose(struct sb_buf *line, const char *format, va_list arg
 }
 
 /* Without memory to compose it in, a message is cut, and anything but ASCII is masked. */
-static void say_without_memory(const char *format, va_list args)
+SB_PRINTF(1, 0) static void say_without_memory(const char *format, va_list args)
 {
     char line[512];
     size_t prefix = (size_t)snprintf(line, sizeof(line), "shardbox%s%s: ", command_name ? " " : "",
@@ -139,7 +298,7 @@ static void say_without_memory(const char *format, va_list args)
     write_line(line, size);
 }
 
-static void say(const char *format, va_list args)
+SB_PRINTF(1, 0) static void say(const char *format, va_list args)
 {
     struct sb_buf line = {0};
     va_list again;
@@ -163,8 +322,7 @@ static void say(const char *format, va_list args)
         va_end(args_);                                                                             \
     } while (0)
 
-static void say_text(const char *format, ...) SB_PRINTF(1, 2);
-static void say_text(const char *format, ...)
+SB_PRINTF(1, 2) static void say_text(const char *format, ...)
 {
     SAY(format);
 }

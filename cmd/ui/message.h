@@ -91,4 +91,22 @@ void message_guard_exit(void);
 /* Ends the program with the status, or by the signal that interrupted it. */
 _Noreturn void message_leave(void);
 
+/*
+ * How a path was typed that the library opens, and names in its errors, by its absolute name: as
+ * `resolves` of core/context.h. A link under another name than its target's is not remembered;
+ * "standard input" is. Any thread may call this.
+ */
+void typed_paths_note(const char *typed, const char *absolute);
+
+/*
+ * What ended the run, for programs: an object of --json, {"failure":WORD,"text":MESSAGE}, if there
+ * is one, with a word of shardbox-reports(7). Of several it is the first one with the highest
+ * status. Main thread only.
+ */
+void failure_print(void);
+
+/* The same members for an error, in a report. */
+struct json;
+void failure_json(struct json *line, const struct sb_error *err);
+
 #endif

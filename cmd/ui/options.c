@@ -1,8 +1,7 @@
-#include "ui/command.h"
-#include "ui/failure.h"
+#include "ui/options.h"
 #include "ui/meant.h"
 #include "ui/message.h"
-#include "ui/protecting.h"
+#include "ui/shared_options.h"
 
 #include "core/buf.h"
 #include "core/glob.h"
@@ -181,6 +180,8 @@ static bool store(const struct option *option, void *settings, const char *value
         return store_rule(field, option->kind == OPTION_KIND_INCLUDE, value);
     case OPTION_KIND_CALL:
         return option->call(settings, value);
+    case OPTION_KIND_NOTED:
+        return true;
     case OPTION_KIND_COMMON:
         set_common(option->low);
         return true;
@@ -511,6 +512,8 @@ static bool is_archive_second(char *const *operands, int count)
 
 static int run(const struct command *command, void *settings, char **operands, int count)
 {
+    const char *wrong = command->rules ? options_misused(command->rules) : NULL;
+
     if (command->needs_archive && count == 0)
         return message_usage("no archive given");
     if (command->takes_one && count > 1)
@@ -518,7 +521,7 @@ static int run(const struct command *command, void *settings, char **operands, i
     if (command->needs_archive && is_archive_second(operands, count))
         return message_usage("%s: no such file; the archive comes first: %s %s", operands[0],
                              operands[1], operands[0]);
-    return command->run(settings, operands, count);
+    return wrong ? message_usage("%s", wrong) : command->run(settings, operands, count);
 }
 
 static int parse_and_run(const struct command *command, int argc, char **argv, void *settings)

@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define VERSION "0.1.0" /* of the program */
+
 struct command;
 
 enum option_kind {
@@ -37,6 +39,7 @@ enum option_kind {
     OPTION_KIND_INCLUDE, /* struct sb_filter *, made at the first rule: a rule of --include ... */
     OPTION_KIND_EXCLUDE, /* ... or --exclude */
     OPTION_KIND_CALL,    /* call(settings, value); value is NULL when the option has none */
+    OPTION_KIND_NOTED,   /* no field: only options_given has it; may be given several times */
     OPTION_KIND_COMMON,  /* of every command: for options.c, which one is `low` */
     OPTION_KIND_GROUP,   /* no option: those after it are of the group `name` */
 };
@@ -142,5 +145,69 @@ size_t options_list(const struct command *command, struct option list[OPTIONS_MA
 
 /* The help of a command, to stdout: what fits a screen, or all of it. */
 void options_print_help(const struct command *command, bool all);
+
+/* A command of the multicall binary: each cmd/NAME.c ends with one `const struct command`. */
+
+struct command {
+    const char *name;
+    const char *summary;      /* one line, for --list, -h and completions */
+    const char *synopsis[10]; /* what follows the name, one per form, the common ones first */
+    const char *examples[2];  /* whole lines to type */
+    const struct option
+        *options; /* of its own; the common ones are added; ends with an empty row */
+    const struct option_rule *rules; /* what does not go together; NULL: nothing */
+    const char *exit_status;         /* what each of them means here */
+    const char *notes;               /* shown below the options by --help-all; may be NULL */
+    const char *words_help;     /* about those of take_words, shown above the options; or NULL */
+    enum operand_kind operands; /* what completions offer */
+
+    bool needs_archive; /* as its first operand */
+    bool takes_one;     /* and no other */
+    size_t settings_size;
+
+    const void *defaults;        /* what the settings are before the options; NULL: zeros */
+    void (*end)(void *settings); /* frees what run leaves in them; NULL: nothing */
+
+    /* Takes each operand at its place among the options, because `-C` is for those after it; false,
+     * after a message, ends the parse. NULL: operands go to run. */
+    bool (*operand)(void *settings, const char *value);
+
+    /*
+     * Takes words that are no options of the table, such as find's `-name GLOB`. It is called
+     * before each word that is neither a long option nor one or more letters of the table; words
+     * ends with NULL. Returns how many it took, 0 for a word that is not its own, -1 after a
+     * message. After "--" it is not called. NULL: there are no such words.
+     */
+    int (*take_words)(void *settings, char *const *words);
+    const char *(*word)(size_t i); /* those it knows, one by one, then NULL; for completions */
+
+    /* The exit status: 0, 1 or 2; see message.h. */
+    int (*run)(void *settings, char **operands, int count);
+};
+
+/* Parses what follows argv[0], and runs the command; returns the exit status. */
+int command_run(const struct command *command, int argc, char **argv);
+
+/* All commands, in the order of --list; ends with NULL. */
+extern const struct command *const commands[];
+
+/* NULL: none is called so. */
+const struct command *command_named(const char *name, size_t size);
+
+/* Prints the script for "bash", "zsh" or "fish"; returns the exit status. */
+int print_completion_script(const char *shell);
+
+/*
+ * shardbox --complete INDEX WORD...: what the word of this index may become; words[0] is INDEX.
+ * Returns the exit status. Prints, each ended by a NUL, a kind, what precedes the completed part of
+ * the word ("--order="), and candidates for that part:
+ *
+ *     file, directory   none: the shell knows them
+ *     names             of members, rows or columns of a container, that begin with what was typed
+ *     words             maybe with a tab and a description after them; the script takes those that
+ *                       begin with what was typed. An option that needs a value ends in '='
+ *     none              there is nothing
+ */
+int complete_line(int count, char **words);
 
 #endif

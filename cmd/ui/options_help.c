@@ -1,8 +1,8 @@
 /*
  * --help and --help-all of a command, made from its table of options.
  */
-#include "ui/command.h"
 #include "ui/message.h"
+#include "ui/options.h"
 #include "ui/output.h"
 
 #include "core/buf.h"

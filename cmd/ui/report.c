@@ -1,5 +1,4 @@
 #include "ui/report.h"
-#include "ui/failure.h"
 #include "ui/message.h"
 #include "ui/output.h"
 

@@ -10,10 +10,18 @@
 #ifndef SB_CMD_UI_SHARED_OPTIONS_H
 #define SB_CMD_UI_SHARED_OPTIONS_H
 
-#include "store/container.h"
-#include "task/transfer/transfer.h"
 #include "ui/options.h"
-#include "ui/protecting.h"
+
+#include "core/buf.h"
+#include "core/error.h"
+#include "core/share.h"
+#include "store/container.h"
+#include "task/protect/protect.h"
+#include "task/transfer/transfer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A choice that was not made. */
 #define NOT_GIVEN (-1)
@@ -154,5 +162,86 @@ bool output_is_first(const char *output, char *const *operands, int count);
  * ("@") must be there.
  */
 bool output_is_added_to(bool append, const char *output);
+
+/*
+ * Work that is cut among several processes: --part=I/N, or --part=auto.
+ *
+ *     OPTION_PART(struct settings, part, "pack only the part I of N: ..."),
+ *     ...
+ *     if (!part_parse(settings.part, &settings.share)) ...
+ */
+
+/* field is a const char * of the settings. */
+#define OPTION_PART(settings, field, help)                                                         \
+    OPTION_TEXT(0, "part", settings, field, "I/N", help, OPERAND_NONE)
+
+/* Parses the value; NULL: the work is not cut. False: after a message. */
+bool part_parse(const char *text, struct sb_share *out);
+
+/*
+ * Sets out to the name of the part's output (store/part_name.h), and *path to its text; changes
+ * neither if the work is not cut. False: after a message.
+ */
+bool part_name_output(const char **path, struct sb_share share, bool bag, struct sb_buf *out);
+
+/* The part as a line of a checkpoint: I/N also for "auto", which is another part in each process.
+ */
+enum sb_code part_add_line(struct sb_buf *out, struct sb_share share) SB_CHECKED;
+
+/*
+ * The lines that describe a run with --checkpoint, which task/transfer/checkpoint.h compares, and
+ * the message after one that was interrupted.
+ */
+
+/*
+ * Appends the options of the command line, in their order, without those that do not change what is
+ * stored, and those named in `except`.
+ */
+enum sb_code resume_add_options(struct sb_buf *out, const char *except) SB_CHECKED;
+
+/* Appends one more: "OPTION=value", or just the value if option is NULL. */
+enum sb_code resume_add_line(struct sb_buf *out, const char *option, const char *value) SB_CHECKED;
+
+/* The last message of a run that failed, and can be resumed. */
+void resume_hint(const char *archive, bool appends);
+
+/*
+ * Parity files, for protect and for --protect of commands that write. Main thread only.
+ */
+
+struct protect_file {
+    char *path;
+    int64_t work; /* bytes that will be read, about */
+};
+
+/* Files that are done one after the other, with progress. {.wanted = ...}. */
+struct protecting {
+    struct sb_protect_options wanted; /* progress and context are set here */
+    struct protect_file *files;
+    size_t count, capacity;
+    int64_t done, total; /* bytes */
+};
+
+/* A file, and the shards of one that is an index. */
+void protecting_add(struct protecting *protecting, const char *path);
+
+/* Does all of them, and releases them. How many failed, each after a message; one as of a command
+ * that failed, or, if `late`, one that raises the status to 1. */
+size_t protecting_run(struct protecting *protecting, bool late);
+
+/* "5%", "0.5%", "12.5", for the option of this name. False: after a message. */
+bool parse_redundancy(const char *option, const char *value, unsigned *per_mille);
+
+/* --protect */
+bool parse_protect(void *settings, const char *value);
+bool protect_is_given(void);
+
+/* With --protect: an output that the command has written: an archive, another file, or a spec of
+ * bags. */
+void protect_later(const char *path);
+
+/* After the command, when nothing is locked any more: brings the parity of its outputs up to date,
+ * unless it failed. */
+void protect_outputs(void);
 
 #endif

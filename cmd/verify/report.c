@@ -1,7 +1,6 @@
-#include "ui/failure.h"
+#include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"
-#include "ui/version.h"
 #include "verify/verify.h"
 
 #include "core/array.h"

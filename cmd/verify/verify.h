@@ -4,7 +4,7 @@
 #ifndef SB_CMD_VERIFY_VERIFY_H
 #define SB_CMD_VERIFY_VERIFY_H
 
-#include "open/chosen.h"
+#include "open/given.h"
 #include "open/opening.h"
 #include "ui/json.h"
 #include "ui/options.h"

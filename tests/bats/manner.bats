@@ -479,5 +479,5 @@ LIST
     [[ $page ]] || page=$(cat "$PROJECT/man/shardbox-reports.7")
     while read -r word; do
         [[ $page == *"$word"* ]] || fail "$word"
-    done < <(sed -n '/_words\[\] = {/,/^};/p' "$PROJECT/cmd/ui/failure.c" | grep -o '"[a-z-]*"' | tr -d '"')
+    done < <(sed -n '/_words\[\] = {/,/^};/p' "$PROJECT/cmd/ui/message.c" | grep -o '"[a-z-]*"' | tr -d '"')
 }

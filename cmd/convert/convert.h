@@ -1,11 +1,14 @@
 /*
- * The options of convert that are about records: bags, and framed records on a pipe.
+ * The options of convert, and whether they exclude each other. Those about records, of bags or
+ * framed ones on a pipe, are split's as well.
  */
-#ifndef SB_CMD_CONVERT_RECORDS_H
-#define SB_CMD_CONVERT_RECORDS_H
+#ifndef SB_CMD_CONVERT_CONVERT_H
+#define SB_CMD_CONVERT_CONVERT_H
 
-#include "open/chosen.h"
+#include "open/given.h"
 #include "open/opening.h"
+#include "ui/shared_options.h"
+
 #include "task/convert/convert.h"
 
 #define NOT_FRAMED (-1)
@@ -19,6 +22,12 @@ struct record_settings {
     const char *keys;
     int64_t count; /* records a shard; 0: any number */
     bool limits_only;
+
+    /* What they must agree with; set before they are checked. */
+    const struct sb_convert_options *wanted; /* but for its records; with force, a list of records
+                                                must name some: see sb_list_must_name */
+    struct sb_container_type from;           /* SB_UNKNOWN: not said */
+    bool to_given;                           /* by --to */
 };
 
 /* Of bags that become bags, for a settings struct with a struct record_settings `field`. */
@@ -34,28 +43,11 @@ struct record_settings {
         OPTION_CHOICE(0, "from-layout", settings, field.from_bag.layout, "HOW", layout_words,      \
                       "how records lie in their shards")
 
-/* What they must agree with. */
-struct record_use {
-    const struct sb_convert_options *wanted; /* but for its records; with force, a list of records
-                                                must name some: see sb_list_must_name */
-    struct sb_container_type from;           /* SB_UNKNOWN: not said */
-    bool to_given;                           /* by --to */
-};
-
-/* Are records, of a bag that is written, compressed? */
-bool writes_zstd(const struct record_settings *settings, const struct record_use *use);
-
-/* Are framed records written? Otherwise they may be read. */
-bool writes_frames(const struct record_settings *settings, const struct record_use *use);
-
 /* Is there an option about bags, or one that chooses records? */
 bool names_bags(const struct record_settings *settings);
 
 /* Options of bags where none is read, or written; or NULL. */
 const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag);
-
-/* What is wrong with them, or NULL. */
-const char *misused_records(const struct record_settings *settings, const struct record_use *use);
 
 /* The result of these options. */
 struct records {
@@ -65,8 +57,33 @@ struct records {
 };
 
 /* {0} may be released. */
-enum sb_code records_open(struct records *records, const struct record_settings *settings,
-                          const struct record_use *use) SB_CHECKED;
+enum sb_code records_open(struct records *records,
+                          const struct record_settings *settings) SB_CHECKED;
 void records_release(struct records *records);
+
+enum { METHOD_STORE, METHOD_DEFLATE };
+
+struct convert_settings {
+    struct sb_convert_options wanted; /* its output: of the part, where the work is cut; so are the
+                                         report and keys that are written */
+    int from, to, method, sequence;   /* choices, or NOT_GIVEN */
+    const char *part;
+    const char *report;
+    struct sb_filter *filter;
+    struct owner_options owners;
+    struct record_settings records;
+
+    bool from_extents;
+};
+
+/* What is wrong with them, or NULL. */
+const char *misuse_of_convert(const struct convert_settings *settings);
+
+/* No word and no suffix says what OUTPUT is to become: after a message. */
+bool convert_output_is_unknown(const struct convert_settings *settings);
+
+/* The input of a failed conversion that is no container, but records with something between them,
+ * or a file to pack: after a message with the line to type. */
+bool convert_explain_input(const struct convert_settings *settings);
 
 #endif

@@ -2,28 +2,170 @@
  * What is wrong with the options and operands of convert, and what was meant where they say too
  * little.
  */
-#include "convert/settings.h"
+#include "convert/convert.h"
+#include "ui/meant.h"
+
 #include "core/array.h"
 #include "core/context.h"
+#include "core/list.h"
 #include "core/name.h"
 #include "store/store.h"
-#include "ui/meant.h"
-#include "ui/message.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-struct record_use record_use_of(const struct convert_settings *settings)
+static bool writes_bag(const struct record_settings *settings)
 {
-    return (struct record_use){.wanted = &settings->wanted,
-                               .from = settings->input_type,
-                               .to_given = settings->to != NOT_GIVEN};
+    return sb_container_takes(settings->wanted->to.kind) & SB_TO_RECORDS;
+}
+
+static bool writes_frames(const struct record_settings *settings)
+{
+    return settings->framing != NOT_FRAMED && settings->wanted->to.kind == SB_UNKNOWN;
+}
+
+static bool has_words(const struct sb_bag_words *words)
+{
+    return words->compression || words->limits || words->layout || words->dictionary;
+}
+
+bool names_bags(const struct record_settings *settings)
+{
+    return has_words(&settings->bag) || has_words(&settings->from_bag) || settings->files_from;
+}
+
+const char *misused_bag_words(const struct record_settings *settings, bool from_bag, bool to_bag)
+{
+    if (!from_bag && has_words(&settings->from_bag))
+        return "--from-compression, --from-dictionary, --from-limits and --from-layout are for "
+               "bags that are read";
+    if (!from_bag && !to_bag && has_words(&settings->bag))
+        return "--compression, --dictionary, --limits and --layout are for bags";
+    return NULL;
+}
+
+static bool holds_bags(const char *path)
+{
+    return sb_store_abilities(path, (struct sb_container_type){0}) & SB_CAN_BAGS;
+}
+
+/* Names may be read from a bag for any kind of INPUT. */
+static bool reads_bag(const struct record_settings *settings)
+{
+    bool found = sb_container_can(settings->from.kind) & SB_CAN_RECORDS || settings->keys;
+
+    for (size_t i = 0;
+         !found && settings->from.kind == SB_UNKNOWN && i < settings->wanted->input_count; i++)
+        found = holds_bags(settings->wanted->inputs[i]);
+    return found;
+}
+
+static const char *misused_output(const struct record_settings *settings)
+{
+    if (writes_bag(settings))
+        return settings->name_format
+                   ? "--name-format is for records that become files, and a bag has no files"
+                   : NULL;
+    if (settings->name_format && settings->keys)
+        return "--name-format and --keys both say what files are called: choose one";
+    return NULL;
+}
+
+static const char *misused_records(const struct record_settings *settings)
+{
+    const char *wrong = misused_output(settings);
+
+    if (wrong)
+        return wrong;
+    if (settings->framing != NOT_FRAMED && !writes_frames(settings) &&
+        settings->from.kind != SB_UNKNOWN)
+        return "--frame says what INPUTs are: it excludes --from";
+    if (settings->files_from && settings->wanted->input_count > 1)
+        return "-T is read but once: it goes with one INPUT, which may be bags joined by ','";
+    return misused_bag_words(settings, reads_bag(settings), writes_bag(settings));
+}
+
+/* Options of INPUTs; those without from- are too, if no bag is written. */
+static struct sb_bag_words words_of_inputs(const struct record_settings *settings, bool to_bag)
+{
+    struct sb_bag_words words = settings->from_bag;
+    const struct sb_bag_words *other = &settings->bag;
+
+    if (to_bag)
+        return words;
+    words.compression = words.compression ? words.compression : other->compression;
+    words.limits = words.limits ? words.limits : other->limits;
+    words.layout = words.layout ? words.layout : other->layout;
+    words.dictionary = words.dictionary ? words.dictionary : other->dictionary;
+    return words;
+}
+
+/* If --to overrules a suffix, the suffix does not decide about compression. */
+static enum sb_compression compression_of(const struct record_settings *settings)
+{
+    if (settings->bag.compression != SB_COMPRESSION_AUTO || !settings->to_given)
+        return settings->bag.compression;
+    return settings->wanted->to.filter == SB_FILTER_ZSTD ? SB_COMPRESSION_ZSTD
+                                                         : SB_COMPRESSION_NONE;
+}
+
+static bool writes_zstd(const struct record_settings *settings)
+{
+    enum sb_compression compression = compression_of(settings);
+
+    return writes_bag(settings) &&
+           sb_compression_of(compression, settings->wanted->output) == SB_COMPRESSION_ZSTD;
+}
+
+static void fill_output(struct sb_convert_records *wanted, const struct record_settings *settings)
+{
+    wanted->write = (struct sb_bag_writer_options){
+        .compression = compression_of(settings),
+        .limits = settings->bag.limits,
+        .layout = settings->bag.layout,
+        .shard_records = settings->count,
+        .shard_bytes = settings->wanted->shard_size,
+        .total = -1,
+    };
+    wanted->dictionary = settings->bag.dictionary;
+    wanted->encode_anew = settings->wanted->level > 0;
+}
+
+enum sb_code records_open(struct records *records, const struct record_settings *settings)
+{
+    bool to_bag = writes_bag(settings);
+    struct sb_bag_words words = words_of_inputs(settings, to_bag);
+
+    *records = (struct records){
+        .wanted = {.name_format = settings->name_format, .keys = settings->keys},
+    };
+    records->wanted.read = &records->read;
+    if (settings->framing != NOT_FRAMED) {
+        records->wanted.framing = (enum sb_framing)settings->framing;
+        records->wanted.framed_output = writes_frames(settings);
+        records->wanted.framed_input = !records->wanted.framed_output;
+    }
+    if (to_bag)
+        fill_output(&records->wanted, settings);
+    TRY(chosen_records_open(&records->chosen, settings->files_from, '\n'));
+    if (records->chosen.options.list && settings->wanted->force)
+        sb_list_must_name(records->chosen.options.list);
+    if (records->chosen.given)
+        records->wanted.choice = &records->chosen.options;
+    return bag_options_of(&words, settings->from, &records->read);
+}
+
+void records_release(struct records *records)
+{
+    sb_dictionary_free(records->read.dictionary);
+    chosen_records_close(&records->chosen);
+    *records = (struct records){0};
 }
 
 static bool all_can(const struct convert_settings *settings, enum sb_store_ability ability)
 {
     for (size_t i = 0; i < settings->wanted.input_count; i++) {
-        if (!(sb_store_abilities(settings->wanted.inputs[i], settings->input_type) & ability))
+        if (!(sb_store_abilities(settings->wanted.inputs[i], settings->records.from) & ability))
             return false;
     }
     return true;
@@ -32,7 +174,7 @@ static bool all_can(const struct convert_settings *settings, enum sb_store_abili
 static bool any_can(const struct convert_settings *settings, unsigned abilities)
 {
     for (size_t i = 0; i < settings->wanted.input_count; i++) {
-        if (sb_store_abilities(settings->wanted.inputs[i], settings->input_type) & abilities)
+        if (sb_store_abilities(settings->wanted.inputs[i], settings->records.from) & abilities)
             return true;
     }
     return false;
@@ -40,7 +182,7 @@ static bool any_can(const struct convert_settings *settings, unsigned abilities)
 
 static bool reads_bags_alone(const struct convert_settings *settings)
 {
-    return sb_container_can(settings->input_type.kind) & SB_CAN_RECORDS ||
+    return sb_container_can(settings->records.from.kind) & SB_CAN_RECORDS ||
            all_can(settings, SB_CAN_RECORDS);
 }
 
@@ -169,10 +311,9 @@ static const char *misused_for_inputs(const struct convert_settings *settings, u
 static bool compresses(const struct convert_settings *settings, unsigned takes)
 {
     const struct sb_convert_options *wanted = &settings->wanted;
-    struct record_use use = record_use_of(settings);
 
     return options_are_set("compress") ||
-           (takes & SB_TO_RECORDS ? wanted->append || writes_zstd(&settings->records, &use)
+           (takes & SB_TO_RECORDS ? wanted->append || writes_zstd(&settings->records)
                                   : wanted->to.filter != SB_FILTER_NONE) ||
            (wanted->to.kind == SB_UNKNOWN && sb_framing_filter(wanted->output)) ||
            (takes & SB_TO_MEMBERS && settings->method != METHOD_STORE);
@@ -196,7 +337,6 @@ const char *misuse_of_convert(const struct convert_settings *settings)
     const struct sb_convert_options *wanted = &settings->wanted;
     unsigned takes = sb_container_takes(wanted->to.kind);
     bool over_others = wanted->wrap || settings->from_extents;
-    struct record_use use = record_use_of(settings);
     const char *wrong = misused_operands(settings, takes);
 
     if (!wrong)
@@ -216,7 +356,7 @@ const char *misuse_of_convert(const struct convert_settings *settings)
         wrong = "--from=extents takes the list as it is: of the options only --force, "
                 "--no-checksum, --strict, --dry-run and --threads go with it";
     if (!wrong)
-        wrong = misused_records(&settings->records, &use);
+        wrong = misused_records(&settings->records);
     if (!wrong && wanted->level && !compresses(settings, takes))
         wrong = "--level is for what is compressed";
     if (!wrong)
@@ -240,19 +380,17 @@ static struct line_to_type begin_line(const struct convert_settings *settings, c
 
 bool convert_output_is_unknown(const struct convert_settings *settings)
 {
-    struct record_use use = record_use_of(settings);
     bool pipe = strcmp(settings->wanted.output, "-") == 0;
     bool suffix = strchr(sb_base_name(settings->wanted.output), '.') != NULL;
     struct line_to_type line;
 
-    if (settings->wanted.to.kind != SB_UNKNOWN || writes_frames(&settings->records, &use))
+    if (settings->wanted.to.kind != SB_UNKNOWN || writes_frames(&settings->records))
         return false;
     line = begin_line(settings, pipe ? "--to=tar" : suffix ? "--to=archive" : "--to=dir");
-    line_complain(&line,
-                  "%s: what it is to become is said by --to, or a suffix: .barecat, .tar, "
-                  ".tar.gz, .tar.zst, .zip, .bag, .bagz, .syr",
-                  pipe ? "standard output" : settings->wanted.output);
-    return true;
+    return line_complain(&line,
+                         "%s: what it is to become is said by --to, or a suffix: .barecat, .tar, "
+                         ".tar.gz, .tar.zst, .zip, .bag, .bagz, .syr",
+                         pipe ? "standard output" : settings->wanted.output);
 }
 
 /* How the records of a file with such a name are separated; NULL: not known. */
@@ -289,18 +427,17 @@ bool convert_explain_input(const struct convert_settings *settings)
         return false;
     for (size_t i = 0; !input && i < settings->wanted.input_count; i++) {
         if (is_plain_file(settings->wanted.inputs[i]) && frame_of(settings->wanted.inputs[i]) &&
-            sb_store_abilities(settings->wanted.inputs[i], settings->input_type) == 0)
+            sb_store_abilities(settings->wanted.inputs[i], settings->records.from) == 0)
             input = settings->wanted.inputs[i];
     }
     if (!input && sb_container_takes(settings->wanted.to.kind) & SB_TO_RECORDS &&
         settings->wanted.input_count == 1 && strcmp(settings->wanted.inputs[0], "-") == 0) {
         line = begin_line(settings, "--frame=line");
-        line_complain(&line, "%s; --frame says how records are separated", sb_error()->text);
-        return true;
+        return line_complain(&line, "%s; --frame says how records are separated", sb_error()->text);
     }
     if (!input)
         return false;
     line = begin_line(settings, frame_of(input));
-    line_complain(&line, "%s: is no container; --frame says how its records are separated", input);
-    return true;
+    return line_complain(&line, "%s: is no container; --frame says how its records are separated",
+                         input);
 }
