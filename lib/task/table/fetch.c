@@ -198,6 +198,62 @@ static enum sb_code stream_block(void *context, const void *data, size_t size)
     return code;
 }
 
+static enum sb_code drop_piece(void *context, const void *data, size_t size)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    return SB_OK;
+}
+
+static enum sb_code store_piece(void *context, const void *data, size_t size)
+{
+    const struct stream *stream = context;
+
+    return sb_bag_writer_piece(stream->f->options->bag->writer, data, size);
+}
+
+static enum sb_code encode_piece(void *context, const void *data, size_t size)
+{
+    const struct stream *stream = context;
+
+    return sb_encode_more(stream->slot->encoder, data, size, store_piece, context);
+}
+
+static enum sb_code store_pieces(struct stream *stream, const struct sb_cell_request *request,
+                                 int64_t size)
+{
+    struct sb_table_slot *slot = stream->slot;
+    const struct sb_table_ops *ops = slot->table->ops;
+
+    if (!slot->encoder)
+        return ops->stream(slot->reader, &request->stored, store_piece, stream);
+    TRY(sb_encode_begin(slot->encoder, size));
+    TRY(ops->stream(slot->reader, &request->stored, encode_piece, stream));
+    return sb_encode_end(slot->encoder, store_piece, stream);
+}
+
+/* Once a part of it is written it cannot be left out, so damage must be found first. */
+static enum sb_code stream_to_bag(struct stream *stream, const struct sb_cell_request *request)
+{
+    const struct sb_cell_bag *bag = stream->f->options->bag;
+    struct sb_table_slot *slot = stream->slot;
+    const struct sb_table_ops *ops = slot->table->ops;
+    int64_t size;
+    enum sb_code code;
+
+    if (sb_table_slot_keeps(slot, request))
+        return sb_bag_writer_add_run(bag->writer, bag->reader, request->stored.place, 1);
+    TRY(ops->size(slot->reader, &request->stored, &size));
+    TRY(ops->stream(slot->reader, &request->stored, drop_piece, NULL));
+    code = store_pieces(stream, request, size);
+    if (!code)
+        code = sb_bag_writer_end_record(bag->writer);
+    if (code == SB_DAMAGED)
+        sb_error()->code = code = SB_CHANGED;
+    return code;
+}
+
 static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_request *request)
 {
     struct sb_table_slot *slot = stream->slot;
@@ -241,7 +297,8 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot)
     enum sb_code code;
 
     sb_buf_clear(&slot->out);
-    code = INTO(&cause, stream_framed(&stream, request));
+    code = INTO(&cause, f->options->bag ? stream_to_bag(&stream, request)
+                                        : stream_framed(&stream, request));
     slot->next++;
     slot->large = false;
     if (!code) {
@@ -287,8 +344,13 @@ static void follow(struct fetch *f, const struct sb_table_slot *slot)
 
 static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
 {
+    const struct sb_cell_bag *bag = f->options->bag;
+
     for (;;) {
-        TRY(give(f, slot->answer));
+        if (!bag)
+            TRY(give(f, slot->answer));
+        else if (slot->ready > 0)
+            TRY(sb_bag_writer_add(bag->writer, slot->out.data, slot->sizes, slot->ready));
         count_given(f, slot);
         if (slot->failure.code)
             return sb_fail(slot->failure.code, "%s: %s: %s", f->table->name,
@@ -301,14 +363,26 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
     }
 }
 
+static int64_t stored_bytes(const struct sb_table_slot *slot)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < slot->count; i++)
+        sum += slot->request[i].stored.extent.size;
+    return sum;
+}
+
 static enum sb_code drain(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
+    const struct sb_cell_bag *bag = f->options->bag;
     int64_t before = f->counts->bytes;
 
     follow(f, slot);
     TRY(give_slot(f, slot));
+    if (bag)
+        bag->progress(bag->context, stored_bytes(slot));
     return check_silence(f, slot->count, f->counts->bytes > before);
 }
 
@@ -352,7 +426,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);
-    if (code || options->more_follows)
+    if (code || options->bag || options->more_follows)
         return code;
     TRY(sb_framing_finish(options->framing, &out));
     return give(&f, &out);

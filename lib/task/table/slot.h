@@ -40,15 +40,18 @@ struct sb_cell_request {
 struct sb_table_slot {
     const struct sb_table *table;
     const struct sb_table_fetch_options *options;
-    void *reader; /* made on first use, as the next two */
+    void *reader; /* made on first use, as the next three */
     struct sb_framer *framer;
+    struct sb_encoder *encoder;
     struct sb_extent *extents;
 
     struct sb_cell_request *request;
     size_t count;
     uint32_t *order; /* existing cells, by their places */
     size_t placed;
-    size_t capacity; /* of request, order and extents */
+    size_t *sizes;   /* of records of a bag, back to back in `out` */
+    size_t ready;    /* number of these */
+    size_t capacity; /* of request, order, extents and sizes */
     bool ascending;  /* places are in the requested order, without duplicates */
     bool located;
     int64_t took; /* nanoseconds for its first round */
@@ -76,6 +79,9 @@ enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state 
 
 /* Lays out the answer for as many cells from `next` on as fit. */
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot) SB_CHECKED;
+
+/* With options->bag: does it get the stored bytes of the cell? */
+bool sb_table_slot_keeps(const struct sb_table_slot *slot, const struct sb_cell_request *request);
 
 /* For batch, where each request needs an answer: writes that there are no bytes. */
 enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot,
