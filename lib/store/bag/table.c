@@ -63,7 +63,7 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
     return SB_OK;
 }
 
-/* One alone; of many see task/table/record_rows.h. */
+/* One alone; of many see task/table/fetch.h. */
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t column,
                              struct sb_facts *facts)
 {

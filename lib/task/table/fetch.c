@@ -97,6 +97,7 @@ static enum sb_code fill(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
+    const struct sb_cell_facts *facts = f->options->facts;
     enum sb_code code = SB_OK;
 
     sb_table_slot_clear(slot);
@@ -111,13 +112,19 @@ static enum sb_code fill(void *context, void *slot_context)
                 code = check_silence(f, 1, false);
             continue;
         }
-        if (slot->count > 0 && !f->feed->ready(f->feed->context))
-            return SB_OK;
+        if (!f->feed->ready(f->feed->context)) {
+            if (slot->count > 0)
+                return SB_OK;
+            if (facts)
+                facts->waits(facts->context);
+        }
         cause.code = INTO(&cause, f->feed->next(f->feed->context, &f->run));
-        if (cause.code == SB_INVALID && f->run.rows.count == 0)
+        if (cause.code == SB_INVALID && (facts || f->run.rows.count == 0)) {
+            f->run.rows.count = 0;
             code = add_missing(f, slot, f->run.rows.first, cause.text);
-        else
+        } else {
             f->ended = cause;
+        }
     }
     if (code || slot->count > 0)
         return code;
@@ -137,7 +144,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_table_slot *self = slot;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_table_slot_read(self);
+    enum sb_code code =
+        self->options->facts ? sb_table_slot_measure(self) : sb_table_slot_read(self);
 
     (void)context;
     (void)turns;
@@ -363,6 +371,36 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
     }
 }
 
+static enum sb_code give_facts(struct fetch *f, const struct sb_table_slot *slot)
+{
+    const struct sb_cell_facts *wanted = f->options->facts;
+    struct sb_facts facts = {.part = -1};
+    struct sb_table_part part = {0};
+
+    for (size_t i = 0; i < slot->count; i++) {
+        const struct sb_cell_request *request = &slot->request[i];
+        const struct sb_extent *extent = &request->stored.extent;
+        uint32_t shard = request->stored.place.shard;
+        const char *text = slot->texts.data + request->text_at;
+
+        if (request->state == SB_CELL_MISSING) {
+            sb_report(f->notify, SB_PROBLEM, "missing", f->table->name, "%s", text);
+            continue;
+        }
+        if (facts.part != shard)
+            TRY(f->table->ops->part(f->table, shard, &part));
+        facts.row = request->stored.cell.row;
+        facts.part = shard;
+        facts.path = part.path;
+        facts.offset = extent->offset;
+        facts.stored = extent->offset < 0 ? -1 : extent->size;
+        facts.size = request->state == SB_CELL_DAMAGED ? -1 : request->size;
+        facts.defect = request->state == SB_CELL_DAMAGED ? text : NULL;
+        TRY(wanted->each(wanted->context, &facts));
+    }
+    return SB_OK;
+}
+
 static int64_t stored_bytes(const struct sb_table_slot *slot)
 {
     int64_t sum = 0;
@@ -380,6 +418,8 @@ static enum sb_code drain(void *context, void *slot_context)
     int64_t before = f->counts->bytes;
 
     follow(f, slot);
+    if (f->options->facts)
+        return give_facts(f, slot);
     TRY(give_slot(f, slot));
     if (bag)
         bag->progress(bag->context, stored_bytes(slot));
@@ -409,7 +449,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     enum sb_code code;
 
     *counts = (struct sb_table_fetch_counts){0};
-    f.slot_cells = cells < 1 ? 1 : cells > FEW ? FEW : (size_t)cells;
+    f.slot_cells = options->facts || cells > FEW ? FEW : cells < 1 ? 1 : (size_t)cells;
     if (total >= 0 && total <= FEW && total < WORTH_MORE_THREADS / average)
         threads = 1;
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
@@ -426,7 +466,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);
-    if (code || options->bag || options->more_follows)
+    if (code || !output || options->more_follows)
         return code;
     TRY(sb_framing_finish(options->framing, &out));
     return give(&f, &out);

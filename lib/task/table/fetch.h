@@ -1,6 +1,6 @@
 /*
  * Fetches cells of a table, many at once, and writes them in the order of the choice: framed, or as
- * records of a bag.
+ * records of a bag. Or says what is known of them without reading them whole.
  *
  * Worker threads look cells up and read them in batches; the output does not depend on the number
  * of threads. Adjacent cells are read together. Memory is some MB per thread; larger cells are
@@ -10,6 +10,7 @@
 #define SB_TASK_TABLE_FETCH_H
 
 #include "store/bag/writer.h"
+#include "store/facts.h"
 #include "store/frames/framing.h"
 #include "store/record_choice.h"
 #include "store/table.h"
@@ -63,8 +64,20 @@ struct sb_cell_bag {
     void *context;
 };
 
+/* What is known of the cells of a table that has extents and parts: place and size. */
+struct sb_cell_facts {
+    /* Calling thread; defects are not reported, and the facts live during the call. A code other
+     * than SB_OK ends the run. */
+    enum sb_code (*each)(void *context, const struct sb_facts *facts);
+
+    /* Calling thread: all cells so far were passed, and the next ones must be waited for. */
+    void (*waits)(void *context);
+    void *context;
+};
+
 struct sb_table_fetch_options {
-    const struct sb_cell_bag *bag; /* instead of framing and output; NULL: none */
+    const struct sb_cell_bag *bag;     /* instead of framing and output; NULL: none */
+    const struct sb_cell_facts *facts; /* likewise; invalid lines are as missing rows */
     enum sb_framing framing;
     char line_end;       /* of SB_FRAMING_BATCH */
     enum sb_array_as as; /* texts and blobs are never converted */

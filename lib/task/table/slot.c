@@ -74,7 +74,7 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
     request->stored.cell.row = cell->row;
     request->stored.cell.column = cell->column;
     request->stored.cell.npy = cell->npy;
-    request->stored.extent = (struct sb_extent){0};
+    request->stored.extent = (struct sb_extent){.offset = -1};
     request->index = index;
     request->at = request->text_at = 0;
     request->name_at = name ? name_at + 1 : 0;
@@ -494,5 +494,23 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
         return answer(slot, end);
     slot->answer = &slot->stored;
     slot->next = end;
+    return SB_OK;
+}
+
+enum sb_code sb_table_slot_measure(struct sb_table_slot *slot)
+{
+    TRY(locate(slot));
+    for (size_t i = 0; i < slot->placed; i++) {
+        struct sb_cell_request *request = &slot->request[slot->order[i]];
+        enum sb_code code;
+
+        if (request->state != SB_CELL_LOCATED)
+            continue;
+        code = slot->table->ops->size(slot->reader, &request->stored, &request->size);
+        if (code == SB_DAMAGED)
+            code = mark_damaged(slot, request, sb_error());
+        TRY(code);
+    }
+    slot->next = slot->count;
     return SB_OK;
 }
