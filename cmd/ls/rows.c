@@ -12,7 +12,6 @@
 #include "store/facts.h"
 #include "store/table.h"
 #include "task/index/record_index.h"
-#include "task/table/record_rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -355,37 +354,35 @@ static enum sb_code show_feed(struct list *list, const struct sb_cell_feed *feed
     return code == SB_END ? SB_OK : code;
 }
 
-static enum sb_code show_records(void *context, const struct sb_facts *rows, size_t count)
+static enum sb_code show_record(void *context, const struct sb_facts *row)
 {
     struct list *list = context;
 
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].defect)
-            complain(list, &rows[i]);
-        show(list, &rows[i]);
-    }
-    rows_flush(&list->rows);
+    if (row->defect)
+        complain(list, row);
+    show(list, row);
     return SB_OK;
 }
 
 static void flush_rows(void *context)
 {
-    (void)context;
+    struct list *list = context;
+
+    rows_flush(&list->rows);
     output_flush();
 }
 
 /* Records are looked at many at once. */
-static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed)
+static enum sb_code show_many(struct list *list, const struct sb_cell_feed *feed,
+                              const struct sb_cell_facts *facts)
 {
-    const struct sb_record_rows_options options = {
-        .threads = (unsigned)list->wanted->threads,
-        .each = show_records,
-        .waits = flush_rows,
-        .context = list,
-        .notify = &message_notify,
-    };
+    const struct sb_table_fetch_options options = {.facts = facts,
+                                                   .threads = (unsigned)list->wanted->threads};
+    struct sb_table_fetch_counts counts;
+    enum sb_code code = sb_table_fetch(list->table, feed, &options, NULL, &message_notify, &counts);
 
-    return sb_record_rows(list->table, feed, &options);
+    rows_flush(&list->rows);
+    return code;
 }
 
 static enum sb_code begin_widths(struct list *list)
@@ -413,6 +410,7 @@ static enum sb_code begin_widths(struct list *list)
 static enum sb_code list_chosen(struct list *list, char *const *operands, size_t count)
 {
     const struct ls_settings *wanted = list->wanted;
+    const struct sb_cell_facts facts = {.each = show_record, .waits = flush_rows, .context = list};
     struct sb_cell_feed feed;
     CLEANUP(chosen_rows_close) struct chosen_rows chosen = {0};
 
@@ -422,7 +420,7 @@ static enum sb_code list_chosen(struct list *list, char *const *operands, size_t
     TRY(chosen_rows_feed(&chosen, list->table, &feed));
     if (!wanted->count)
         return list->table->ops->records
-                   ? show_many(list, &feed)
+                   ? show_many(list, &feed, &facts)
                    : show_feed(list, &feed, chosen.choice ? list->table->name : NULL);
     output_format("%" PRId64 "\n", sb_table_choice_rows(chosen.choice));
     return SB_OK;
@@ -449,16 +447,14 @@ struct found {
     size_t count, shown;
 };
 
-static enum sb_code show_found_rows(void *context, const struct sb_facts *rows, size_t count)
+static enum sb_code show_found_row(void *context, const struct sb_facts *facts)
 {
     struct found *found = context;
+    struct sb_facts row = *facts;
 
-    for (size_t i = 0; i < count; i++) {
-        struct sb_facts row = rows[i];
-
-        row.key = found->key[found->shown++];
-        TRY(show_records(found->list, &row, 1));
-    }
+    row.key = found->key[found->shown++];
+    TRY(show_record(found->list, &row));
+    rows_flush(&found->list->rows);
     return SB_OK;
 }
 
@@ -481,19 +477,13 @@ static enum sb_code show_pending(struct found *found)
 {
     struct found_records records = {.records = found->records, .count = found->count};
     const struct sb_cell_feed feed = found_records_feed(&records);
-    const struct sb_record_rows_options options = {
-        .threads = (unsigned)found->list->wanted->threads,
-        .each = show_found_rows,
-        .context = found,
-        .notify = &message_notify,
-    };
+    const struct sb_cell_facts facts = {.each = show_found_row, .context = found};
     enum sb_code code;
 
     found->shown = 0;
     for (size_t i = 0; i < found->count; i++)
         found->key[i].text = found->keys.data + found->key_at[i];
-    code = found->count <= FOUND_FEW ? show_singly(found)
-                                     : sb_record_rows(found->list->table, &feed, &options);
+    code = found->count <= FOUND_FEW ? show_singly(found) : show_many(found->list, &feed, &facts);
     found->count = 0;
     sb_buf_clear(&found->keys);
     return code;

@@ -163,6 +163,7 @@ struct sb_table {
 };
 
 /* Of files that are already open; the table owns them, also on failure. */
+enum sb_code sb_table_of_bag(struct sb_table **out, struct sb_bag *bag) SB_CHECKED;
 enum sb_code sb_table_of_syrah(struct sb_table **out, struct sb_syrah_set *set) SB_CHECKED;
 void sb_table_free(struct sb_table *table); /* NULL is allowed */
 FREEP(sb_table_free, struct sb_table)

@@ -11,21 +11,10 @@
 
 #define SLOTS_PER_THREAD 4
 
-enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag)
-{
-    return sb_bag_reader_new(&block->reader, bag);
-}
-
-void sb_record_block_release(struct sb_record_block *block)
-{
-    sb_bag_reader_free(block->reader);
-    block->reader = NULL;
-    sb_buf_release(&block->stored);
-    sb_buf_release(&block->record);
-}
-
-size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *bag,
-                           const struct sb_extent *extents, size_t count)
+/* Takes neighbours of one shard, at least one and at most SB_RECORD_BLOCK_MAX, and no more bytes
+ * than one read is to have. Returns how many. */
+static size_t take_block(struct sb_record_block *block, const struct sb_bag *bag,
+                         const struct sb_extent *extents, size_t count)
 {
     int64_t sum = extents[0].size;
     size_t taken = 0;
@@ -194,9 +183,8 @@ static enum sb_code fill(void *context, void *slot_pointer)
         TRY(look_ahead(scanning));
     slot->first = scanning->window_first;
     slot->first.index += (int64_t)scanning->at;
-    scanning->at +=
-        sb_record_block_set(&slot->block, scanning->bag, scanning->window + scanning->at,
-                            scanning->count - scanning->at);
+    scanning->at += take_block(&slot->block, scanning->bag, scanning->window + scanning->at,
+                               scanning->count - scanning->at);
     sb_buf_clear(&slot->damage);
     return SB_OK;
 }
@@ -237,7 +225,9 @@ static void end_scanning(struct scanning **pointer)
         if (scanning->scan->release && slot->own)
             scanning->scan->release(slot->own);
         free(slot->own);
-        sb_record_block_release(&slot->block);
+        sb_bag_reader_free(slot->block.reader);
+        sb_buf_release(&slot->block.stored);
+        sb_buf_release(&slot->block.record);
         sb_buf_release(&slot->damage);
     }
     free(scanning->slots);
@@ -256,9 +246,8 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan)
     scanning->bag = bag;
     scanning->scan = scan;
     scanning->slot_count = count;
-    scanning->slots = slots = calloc(count, sizeof(*slots));
-    if (!slots)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&scanning->slots, count));
+    slots = scanning->slots;
     for (uint32_t i = 0; i < sb_bag_shard_count(bag); i++) {
         if (__builtin_add_overflow(scanning->total, sb_bag_shard(bag, i)->bytes, &scanning->total))
             scanning->total = 0;
@@ -266,10 +255,8 @@ enum sb_code sb_record_scan(struct sb_bag *bag, const struct sb_scan *scan)
     TRY(sb_bag_reader_new(&scanning->reader, bag));
     sb_bag_reader_goes_far(scanning->reader);
     for (unsigned i = 0; i < count; i++) {
-        TRY(sb_record_block_begin(&slots[i].block, bag));
-        slots[i].own = calloc(1, scan->own_size ? scan->own_size : 1);
-        if (!slots[i].own)
-            return sb_fail_memory();
+        TRY(sb_bag_reader_new(&slots[i].block.reader, bag));
+        TRY(sb_alloc_zeroed(&slots[i].own, 1, scan->own_size ? scan->own_size : 1));
     }
     return sb_pipeline_run(&ops, scanning, slots, sizeof(*slots), count, scan->threads);
 }

@@ -1,6 +1,6 @@
 /*
- * Neighbours in a shard of a bag: their sizes and their bytes, from one read of all of them. And a
- * pass over all records of a bag on threads, neighbours by neighbours, shard by shard.
+ * A pass over all records of a bag on threads, in blocks of neighbours, shard by shard: their sizes
+ * and their bytes, from one read of a block.
  *
  * That read is made when it is first needed. Where records are so large that it does not pay, or
  * when it fails, each is read by itself. A block belongs to one thread at a time.
@@ -24,17 +24,6 @@ struct sb_record_block {
     bool tried, read;
     struct sb_buf stored, record;
 };
-
-/* {0} is a block without a reader; the bag is kept. */
-enum sb_code sb_record_block_begin(struct sb_record_block *block, struct sb_bag *bag) SB_CHECKED;
-void sb_record_block_release(struct sb_record_block *block);
-
-/*
- * Takes neighbours of one shard, at least one of them (count is not 0): at most SB_RECORD_BLOCK_MAX
- * records, and no more bytes than one read is to have. Returns how many.
- */
-size_t sb_record_block_set(struct sb_record_block *block, const struct sb_bag *bag,
-                           const struct sb_extent *extents, size_t count);
 
 /* The size of the record as it was written, where no more than its frame's header need be read; -1
  * where that does not say it. */

@@ -63,7 +63,7 @@ static enum sb_code part(struct sb_table *table, uint32_t number, struct sb_tabl
     return SB_OK;
 }
 
-/* One alone; of many see task/table/record_rows.h. */
+/* One alone; of many see task/table/fetch.h. */
 static enum sb_code describe(struct sb_table *table, int64_t row, uint32_t column,
                              struct sb_facts *facts)
 {
@@ -301,16 +301,15 @@ enum sb_code sb_input_open_bag(struct sb_bag **out, struct sb_input *input,
                        : sb_bag_open(out, input->path, options, notify);
 }
 
-enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
-                               const struct sb_bag_options *options, const struct sb_notify *notify)
+enum sb_code sb_table_of_bag(struct sb_table **out, struct sb_bag *bag)
 {
-    CLEANUP(sb_freep) struct bag_table *table = malloc(sizeof(*table));
-    struct sb_bag *bag;
+    struct bag_table *table = malloc(sizeof(*table));
 
     *out = NULL;
-    if (!table)
+    if (!table) {
+        sb_bag_free(bag);
         return sb_fail_memory();
-    TRY(sb_input_open_bag(&bag, input, options, 0, notify));
+    }
     *table = (struct bag_table){.base = {.ops = &bag_ops,
                                          .name = sb_bag_name(bag),
                                          .row_word = "record",
@@ -318,8 +317,18 @@ enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
                                          .cell_size = average_size(bag),
                                          .listing = &listing},
                                 .bag = bag};
-    *out = &TAKE(table)->base;
+    *out = &table->base;
     return SB_OK;
+}
+
+enum sb_code sb_table_open_bag(struct sb_table **out, struct sb_input *input,
+                               const struct sb_bag_options *options, const struct sb_notify *notify)
+{
+    struct sb_bag *bag;
+
+    *out = NULL;
+    TRY(sb_input_open_bag(&bag, input, options, 0, notify));
+    return sb_table_of_bag(out, bag);
 }
 
 static enum sb_sure is_spec(const struct sb_input *input)

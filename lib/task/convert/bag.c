@@ -1,10 +1,16 @@
 #include "store/bag/bag.h"
 #include "store/shard_spec.h"
 #include "task/convert/impl.h"
-#include "task/convert/rebag.h"
+#include "task/table/fetch.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* A shorter run is not worth a call of its own. */
+#define RUN_RECORDS 256
+
+/* Bytes copied between two reports of progress. */
+#define MOVE_BYTES ((int64_t)64 << 20)
 
 struct bags {
     const struct sb_convert_options *options;
@@ -16,9 +22,18 @@ struct bags {
     const struct sb_record_choice_options
         *choice; /* those of the options, until a list is counted */
     struct sb_record_choice_options counted;
-    struct sb_limit_spool numbers;  /* of the list */
-    int64_t bytes_done, files_done; /* of the inputs before */
+    struct sb_limit_spool numbers;      /* of the list */
+    int64_t start_records, start_bytes; /* of the writer */
+    int64_t bytes_done;                 /* stored bytes of inputs */
 };
+
+static enum sb_code drop_piece(void *context, const void *data, size_t size)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    return SB_OK;
+}
 
 /* The first nonempty record of a shard. SB_END: there is none. */
 static enum sb_code find_bytes(struct sb_bag_reader *reader, uint32_t shard, int64_t records,
@@ -48,7 +63,7 @@ static enum sb_code hold_against(struct sb_bag *bag)
     for (uint32_t i = 0; code == SB_END && i < sb_bag_shard_count(bag); i++)
         code = find_bytes(reader, i, sb_bag_shard(bag, i)->records, &extent);
     if (!code)
-        code = sb_bag_stream(reader, &extent, sb_rebag_drop, NULL);
+        code = sb_bag_stream(reader, &extent, drop_piece, NULL);
     if (code == SB_DAMAGED)
         return sb_fail(SB_INVALID,
                        "%s: its records cannot be read by the dictionary that is to be used for "
@@ -177,17 +192,6 @@ enum sb_code sb_convert_open_bag(struct sb_sink **out, struct sb_dictionary **di
     return SB_OK;
 }
 
-static void report_progress(void *context, int64_t bytes, int64_t total, int64_t records)
-{
-    const struct bags *bags = context;
-    const struct sb_transfer_options *wanted = &bags->options->transfer;
-    bool alone = bags->options->input_count == 1;
-
-    if (wanted->progress)
-        wanted->progress(wanted->context, bags->bytes_done + bytes, alone ? total : 0,
-                         bags->files_done + records);
-}
-
 /* Reports missing numbers, and counts the others. */
 static enum sb_code count_chosen(struct bags *bags, const char *input,
                                  struct sb_record_choice *choice, int64_t *count)
@@ -210,29 +214,32 @@ static enum sb_code count_chosen(struct bags *bags, const char *input,
     return SB_OK;
 }
 
-/* A bag, and a choice of its records; NULL: all. */
+/* A bag, and a choice of its records. */
 struct chosen {
-    struct sb_bag *bag;
+    struct sb_table *table;
+    struct sb_bag *bag; /* the table's */
     struct sb_record_choice *choice;
+    bool all; /* nothing was chosen */
 };
 
 static void close_chosen(struct chosen *chosen)
 {
     sb_record_choice_free(chosen->choice);
-    sb_bag_free(chosen->bag);
+    sb_table_free(chosen->table);
 }
 
 static enum sb_code open_chosen(struct chosen *chosen, const struct bags *bags, size_t input)
 {
+    static const struct sb_record_choice_options all = {.sample = -1};
     struct sb_record_choice_options capacity;
     const struct sb_record_choice_options *choice =
         sb_convert_part_choice(bags->part, input, bags->choice, &capacity);
 
     TRY(sb_bag_open(&chosen->bag, bags->options->inputs[input], bags->options->records.read,
                     bags->notify));
-    if (choice)
-        TRY(sb_record_choice_new(&chosen->choice, choice, sb_bag_count(chosen->bag)));
-    return SB_OK;
+    TRY(sb_table_of_bag(&chosen->table, chosen->bag));
+    chosen->all = !choice;
+    return sb_record_choice_new(&chosen->choice, choice ? choice : &all, sb_bag_count(chosen->bag));
 }
 
 static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count)
@@ -240,10 +247,7 @@ static enum sb_code count_input(struct bags *bags, size_t input, int64_t *count)
     CLEANUP(close_chosen) struct chosen chosen = {0};
 
     TRY(open_chosen(&chosen, bags, input));
-    *count = sb_bag_count(chosen.bag);
-    if (chosen.choice)
-        TRY(count_chosen(bags, bags->options->inputs[input], chosen.choice, count));
-    return SB_OK;
+    return count_chosen(bags, bags->options->inputs[input], chosen.choice, count);
 }
 
 static enum sb_code count_inputs(struct bags *bags, int64_t *total)
@@ -303,33 +307,192 @@ static enum sb_code open_writer(struct bags *bags)
     else if (needs)
         TRY(count_inputs(bags, &writer.total));
     TRY(convert_dictionary(&bags->dictionary, options));
-    return sb_bag_writer_open(&bags->writer, &writer);
+    TRY(sb_bag_writer_open(&bags->writer, &writer));
+    bags->start_records = sb_bag_writer_records(bags->writer);
+    bags->start_bytes = sb_bag_writer_bytes(bags->writer);
+    return SB_OK;
+}
+
+/* An input's records on the way into the new bag. */
+struct adding {
+    struct bags *bags;
+    struct chosen chosen;
+    struct sb_cell_bag to;
+    struct sb_record_run run; /* count 0: another one is needed */
+    int64_t total;            /* stored bytes of the only input; 0: unknown */
+};
+
+static void release(struct adding *adding)
+{
+    sb_bag_reader_free(adding->to.reader);
+    close_chosen(&adding->chosen);
+}
+
+static void report_progress(void *context, int64_t bytes)
+{
+    const struct adding *adding = context;
+    struct bags *bags = adding->bags;
+    const struct sb_transfer_options *wanted = &bags->options->transfer;
+
+    bags->bytes_done += bytes;
+    if (wanted->progress)
+        wanted->progress(wanted->context, bags->bytes_done, adding->total,
+                         sb_bag_writer_records(bags->writer) - bags->start_records);
+}
+
+/* SB_END when there are no more. */
+static enum sb_code need_run(struct adding *adding)
+{
+    enum sb_code code = SB_OK;
+
+    if (adding->run.count > 0)
+        return SB_OK;
+    while ((code = sb_record_choice_next(adding->chosen.choice, &adding->run)) == SB_INVALID)
+        sb_report(adding->bags->notify, SB_PROBLEM, "missing", sb_bag_name(adding->chosen.bag),
+                  "%s", sb_error()->text);
+    return code;
+}
+
+static void pass_over(struct sb_record_run *run, int64_t count)
+{
+    run->first += run->step * count;
+    run->count -= count;
+}
+
+/* How many records of the run, from the next one on, are adjacent in a shard; 0: it jumps. */
+static int64_t adjacent_records(const struct adding *adding)
+{
+    const struct sb_record_run *run = &adding->run;
+    struct sb_bag *bag = adding->chosen.bag;
+    struct sb_place place = sb_bag_place_of(bag, run->first);
+    int64_t left = sb_bag_shard(bag, place.shard)->records - place.index;
+
+    if (run->step != 1 ||
+        (sb_bag_shard_count(bag) > 1 && sb_bag_options_of(bag)->layout != SB_LAYOUT_CONCATENATED))
+        return 0;
+    return run->count < left ? run->count : left;
+}
+
+/* Are so many adjacent records to be copied as they are stored, in large blocks? */
+static bool moves(const struct adding *adding, int64_t adjacent)
+{
+    const struct sb_cell_bag *to = &adding->to;
+    struct sb_bag *bag = adding->chosen.bag;
+    bool zstd = sb_bag_shard(bag, sb_bag_place_of(bag, adding->run.first).shard)->zstd;
+
+    return adjacent >= RUN_RECORDS && zstd == sb_bag_writer_compresses(to->writer) &&
+           (!zstd || to->as_stored);
+}
+
+/* Errors of limits have the number already. */
+static void leave_out(const struct adding *adding, int64_t record)
+{
+    const char *name = sb_bag_name(adding->chosen.bag), *text = sb_error()->text;
+
+    if (strncmp(text, "record ", strlen("record ")) == 0)
+        sb_report(adding->bags->notify, SB_PROBLEM, "damaged", name, "%s", text);
+    else
+        sb_report(adding->bags->notify, SB_PROBLEM, "damaged", name, "record %" PRId64 ": %s",
+                  record, text);
+}
+
+static enum sb_code move_run(struct adding *adding, int64_t count)
+{
+    struct sb_bag_writer *writer = adding->bags->writer;
+    int64_t most = MOVE_BYTES / adding->chosen.table->cell_size;
+
+    if (most < RUN_RECORDS)
+        most = RUN_RECORDS;
+    while (count > 0) {
+        int64_t before = sb_bag_writer_records(writer), bytes = sb_bag_writer_bytes(writer), moved;
+        enum sb_code code = sb_bag_writer_add_run(
+            writer, adding->to.reader, sb_bag_place_of(adding->chosen.bag, adding->run.first),
+            count < most ? count : most);
+
+        moved = sb_bag_writer_records(writer) - before;
+        report_progress(adding, sb_bag_writer_bytes(writer) - bytes);
+        if (code && code != SB_DAMAGED)
+            return code;
+        if (code)
+            leave_out(adding, adding->run.first + moved);
+        moved += code == SB_DAMAGED;
+        pass_over(&adding->run, moved);
+        count -= moved;
+    }
+    return SB_OK;
+}
+
+/* The records up to those that are moved. */
+static enum sb_code next_cells(void *context, struct sb_cell_run *out)
+{
+    struct adding *adding = context;
+    int64_t adjacent;
+
+    TRY(need_run(adding));
+    adjacent = adjacent_records(adding);
+    if (moves(adding, adjacent))
+        return SB_END;
+    *out = (struct sb_cell_run){.rows = adding->run, .column_count = 1};
+    if (adjacent > 0)
+        out->rows.count = adjacent;
+    pass_over(&adding->run, out->rows.count);
+    return SB_OK;
+}
+
+static bool is_ready(void *context)
+{
+    const struct adding *adding = context;
+
+    return adding->run.count > 0 || sb_record_choice_ready(adding->chosen.choice);
+}
+
+static int64_t total_of(void *context)
+{
+    const struct adding *adding = context;
+
+    return sb_record_choice_total(adding->chosen.choice);
+}
+
+static enum sb_code fetch(struct adding *adding)
+{
+    const struct sb_table_fetch_options options = {
+        .bag = &adding->to, .threads = adding->bags->options->transfer.threads};
+    const struct sb_cell_feed feed = {
+        .next = next_cells, .ready = is_ready, .total = total_of, .context = adding};
+    struct sb_table_fetch_counts counts;
+
+    return sb_table_fetch(adding->chosen.table, &feed, &options, NULL, adding->bags->notify,
+                          &counts);
 }
 
 static enum sb_code add_input(struct bags *bags, size_t input)
 {
     const struct sb_convert_options *options = bags->options;
     const struct sb_bag_options *read = options->records.read;
-    struct sb_rebag_counts counts = {0};
-    CLEANUP(close_chosen) struct chosen chosen = {0};
-    struct sb_rebag_options wanted = {
-        .dictionary = bags->dictionary,
-        .same_dictionary = sb_dictionary_same(read ? read->dictionary : NULL, bags->dictionary),
-        .decode = options->records.encode_anew,
-        .level = options->level,
-        .threads = options->transfer.threads,
-        .notify = bags->notify,
-        .progress = report_progress,
-        .context = bags,
-    };
+    CLEANUP(release)
+    struct adding adding = {
+        .bags = bags,
+        .to = {.writer = bags->writer,
+               .as_stored = !options->records.encode_anew &&
+                            sb_dictionary_same(read ? read->dictionary : NULL, bags->dictionary),
+               .dictionary = bags->dictionary,
+               .level = options->level,
+               .progress = report_progress}};
     enum sb_code code;
 
-    TRY(open_chosen(&chosen, bags, input));
-    wanted.choice = chosen.choice;
-    code = sb_rebag(chosen.bag, bags->writer, &wanted, &counts);
-    bags->bytes_done += counts.bytes;
-    bags->files_done += counts.records;
-    return code;
+    adding.to.context = &adding;
+    TRY(open_chosen(&adding.chosen, bags, input));
+    TRY(sb_bag_reader_new(&adding.to.reader, adding.chosen.bag));
+    for (uint32_t i = 0; adding.chosen.all && options->input_count == 1 &&
+                         i < sb_bag_shard_count(adding.chosen.bag);
+         i++)
+        adding.total += sb_bag_shard(adding.chosen.bag, i)->bytes;
+    while ((code = need_run(&adding)) == SB_OK) {
+        int64_t adjacent = adjacent_records(&adding);
+
+        TRY(moves(&adding, adjacent) ? move_run(&adding, adjacent) : fetch(&adding));
+    }
+    return code == SB_END ? SB_OK : code;
 }
 
 static enum sb_code add_inputs(struct bags *bags)
@@ -369,9 +532,11 @@ enum sb_code sb_convert_bags(const struct sb_convert_options *options,
         return SB_OK;
     }
     code = add_inputs(&bags);
-    result->counts.files = bags.files_done;
-    result->counts.bytes = bags.bytes_done;
-    result->members = bags.files_done;
+    if (bags.writer) {
+        result->members = sb_bag_writer_records(bags.writer) - bags.start_records;
+        result->counts.files = result->members;
+        result->counts.bytes = sb_bag_writer_bytes(bags.writer) - bags.start_bytes;
+    }
     sb_bag_writer_free(bags.writer);
     sb_dictionary_free(bags.dictionary);
     sb_limit_spool_release(&bags.numbers);

@@ -97,6 +97,7 @@ static enum sb_code fill(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
+    const struct sb_cell_facts *facts = f->options->facts;
     enum sb_code code = SB_OK;
 
     sb_table_slot_clear(slot);
@@ -111,13 +112,19 @@ static enum sb_code fill(void *context, void *slot_context)
                 code = check_silence(f, 1, false);
             continue;
         }
-        if (slot->count > 0 && !f->feed->ready(f->feed->context))
-            return SB_OK;
+        if (!f->feed->ready(f->feed->context)) {
+            if (slot->count > 0)
+                return SB_OK;
+            if (facts)
+                facts->waits(facts->context);
+        }
         cause.code = INTO(&cause, f->feed->next(f->feed->context, &f->run));
-        if (cause.code == SB_INVALID && f->run.rows.count == 0)
+        if (cause.code == SB_INVALID && (facts || f->run.rows.count == 0)) {
+            f->run.rows.count = 0;
             code = add_missing(f, slot, f->run.rows.first, cause.text);
-        else
+        } else {
             f->ended = cause;
+        }
     }
     if (code || slot->count > 0)
         return code;
@@ -137,7 +144,8 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
 {
     struct sb_table_slot *self = slot;
     int64_t began = sb_clock_ns();
-    enum sb_code code = sb_table_slot_read(self);
+    enum sb_code code =
+        self->options->facts ? sb_table_slot_measure(self) : sb_table_slot_read(self);
 
     (void)context;
     (void)turns;
@@ -198,6 +206,62 @@ static enum sb_code stream_block(void *context, const void *data, size_t size)
     return code;
 }
 
+static enum sb_code drop_piece(void *context, const void *data, size_t size)
+{
+    (void)context;
+    (void)data;
+    (void)size;
+    return SB_OK;
+}
+
+static enum sb_code store_piece(void *context, const void *data, size_t size)
+{
+    const struct stream *stream = context;
+
+    return sb_bag_writer_piece(stream->f->options->bag->writer, data, size);
+}
+
+static enum sb_code encode_piece(void *context, const void *data, size_t size)
+{
+    const struct stream *stream = context;
+
+    return sb_encode_more(stream->slot->encoder, data, size, store_piece, context);
+}
+
+static enum sb_code store_pieces(struct stream *stream, const struct sb_cell_request *request,
+                                 int64_t size)
+{
+    struct sb_table_slot *slot = stream->slot;
+    const struct sb_table_ops *ops = slot->table->ops;
+
+    if (!slot->encoder)
+        return ops->stream(slot->reader, &request->stored, store_piece, stream);
+    TRY(sb_encode_begin(slot->encoder, size));
+    TRY(ops->stream(slot->reader, &request->stored, encode_piece, stream));
+    return sb_encode_end(slot->encoder, store_piece, stream);
+}
+
+/* Once a part of it is written it cannot be left out, so damage must be found first. */
+static enum sb_code stream_to_bag(struct stream *stream, const struct sb_cell_request *request)
+{
+    const struct sb_cell_bag *bag = stream->f->options->bag;
+    struct sb_table_slot *slot = stream->slot;
+    const struct sb_table_ops *ops = slot->table->ops;
+    int64_t size;
+    enum sb_code code;
+
+    if (sb_table_slot_keeps(slot, request))
+        return sb_bag_writer_add_run(bag->writer, bag->reader, request->stored.place, 1);
+    TRY(ops->size(slot->reader, &request->stored, &size));
+    TRY(ops->stream(slot->reader, &request->stored, drop_piece, NULL));
+    code = store_pieces(stream, request, size);
+    if (!code)
+        code = sb_bag_writer_end_record(bag->writer);
+    if (code == SB_DAMAGED)
+        sb_error()->code = code = SB_CHANGED;
+    return code;
+}
+
 static enum sb_code stream_framed(struct stream *stream, const struct sb_cell_request *request)
 {
     struct sb_table_slot *slot = stream->slot;
@@ -241,7 +305,8 @@ static enum sb_code give_large(struct fetch *f, struct sb_table_slot *slot)
     enum sb_code code;
 
     sb_buf_clear(&slot->out);
-    code = INTO(&cause, stream_framed(&stream, request));
+    code = INTO(&cause, f->options->bag ? stream_to_bag(&stream, request)
+                                        : stream_framed(&stream, request));
     slot->next++;
     slot->large = false;
     if (!code) {
@@ -287,8 +352,13 @@ static void follow(struct fetch *f, const struct sb_table_slot *slot)
 
 static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
 {
+    const struct sb_cell_bag *bag = f->options->bag;
+
     for (;;) {
-        TRY(give(f, slot->answer));
+        if (!bag)
+            TRY(give(f, slot->answer));
+        else if (slot->ready > 0)
+            TRY(sb_bag_writer_add(bag->writer, slot->out.data, slot->sizes, slot->ready));
         count_given(f, slot);
         if (slot->failure.code)
             return sb_fail(slot->failure.code, "%s: %s: %s", f->table->name,
@@ -301,14 +371,58 @@ static enum sb_code give_slot(struct fetch *f, struct sb_table_slot *slot)
     }
 }
 
+static enum sb_code give_facts(struct fetch *f, const struct sb_table_slot *slot)
+{
+    const struct sb_cell_facts *wanted = f->options->facts;
+    struct sb_facts facts = {.part = -1};
+    struct sb_table_part part = {0};
+
+    for (size_t i = 0; i < slot->count; i++) {
+        const struct sb_cell_request *request = &slot->request[i];
+        const struct sb_extent *extent = &request->stored.extent;
+        uint32_t shard = request->stored.place.shard;
+        const char *text = slot->texts.data + request->text_at;
+
+        if (request->state == SB_CELL_MISSING) {
+            sb_report(f->notify, SB_PROBLEM, "missing", f->table->name, "%s", text);
+            continue;
+        }
+        if (facts.part != shard)
+            TRY(f->table->ops->part(f->table, shard, &part));
+        facts.row = request->stored.cell.row;
+        facts.part = shard;
+        facts.path = part.path;
+        facts.offset = extent->offset;
+        facts.stored = extent->offset < 0 ? -1 : extent->size;
+        facts.size = request->state == SB_CELL_DAMAGED ? -1 : request->size;
+        facts.defect = request->state == SB_CELL_DAMAGED ? text : NULL;
+        TRY(wanted->each(wanted->context, &facts));
+    }
+    return SB_OK;
+}
+
+static int64_t stored_bytes(const struct sb_table_slot *slot)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < slot->count; i++)
+        sum += slot->request[i].stored.extent.size;
+    return sum;
+}
+
 static enum sb_code drain(void *context, void *slot_context)
 {
     struct fetch *f = context;
     struct sb_table_slot *slot = slot_context;
+    const struct sb_cell_bag *bag = f->options->bag;
     int64_t before = f->counts->bytes;
 
     follow(f, slot);
+    if (f->options->facts)
+        return give_facts(f, slot);
     TRY(give_slot(f, slot));
+    if (bag)
+        bag->progress(bag->context, stored_bytes(slot));
     return check_silence(f, slot->count, f->counts->bytes > before);
 }
 
@@ -335,7 +449,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     enum sb_code code;
 
     *counts = (struct sb_table_fetch_counts){0};
-    f.slot_cells = cells < 1 ? 1 : cells > FEW ? FEW : (size_t)cells;
+    f.slot_cells = options->facts || cells > FEW ? FEW : cells < 1 ? 1 : (size_t)cells;
     if (total >= 0 && total <= FEW && total < WORTH_MORE_THREADS / average)
         threads = 1;
     count = threads > 1 ? SLOTS_A_THREAD * threads + SLOTS_MORE : 1;
@@ -352,7 +466,7 @@ enum sb_code sb_table_fetch(struct sb_table *table, const struct sb_cell_feed *f
     free(slots);
     sb_buf_release(&f.name);
     sb_buf_release(&f.subject);
-    if (code || options->more_follows)
+    if (code || !output || options->more_follows)
         return code;
     TRY(sb_framing_finish(options->framing, &out));
     return give(&f, &out);

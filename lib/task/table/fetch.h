@@ -1,5 +1,6 @@
 /*
- * Fetches cells of a table, many at once, and writes them in the order of the choice.
+ * Fetches cells of a table, many at once, and writes them in the order of the choice: framed, or as
+ * records of a bag. Or says what is known of them without reading them whole.
  *
  * Worker threads look cells up and read them in batches; the output does not depend on the number
  * of threads. Adjacent cells are read together. Memory is some MB per thread; larger cells are
@@ -8,6 +9,8 @@
 #ifndef SB_TASK_TABLE_FETCH_H
 #define SB_TASK_TABLE_FETCH_H
 
+#include "store/bag/writer.h"
+#include "store/facts.h"
 #include "store/frames/framing.h"
 #include "store/record_choice.h"
 #include "store/table.h"
@@ -42,12 +45,39 @@ struct sb_cell_feed {
     /* The number of cells, -1: unknown. */
     int64_t (*total)(void *context);
 
-    /* The name that was missing, until the next call of next. */
+    /* The name that was missing, until the next call of next. NULL: nothing is ever missing. */
     const char *(*missing)(void *context);
     void *context;
 };
 
+/* A bag to which the records of another one are added; the writer's owner commits it. How a record
+ * is encoded depends only on its bytes and its own size. */
+struct sb_cell_bag {
+    struct sb_bag_writer *writer;
+    struct sb_bag_reader *reader;     /* of the table's bag */
+    bool as_stored;                   /* compressed records fit into the new bag as they are */
+    struct sb_dictionary *dictionary; /* for encoding */
+    int level;
+
+    /* Calling thread: so many stored bytes of the table's bag are done. */
+    void (*progress)(void *context, int64_t bytes);
+    void *context;
+};
+
+/* What is known of the cells of a table that has extents and parts: place and size. */
+struct sb_cell_facts {
+    /* Calling thread; defects are not reported, and the facts live during the call. A code other
+     * than SB_OK ends the run. */
+    enum sb_code (*each)(void *context, const struct sb_facts *facts);
+
+    /* Calling thread: all cells so far were passed, and the next ones must be waited for. */
+    void (*waits)(void *context);
+    void *context;
+};
+
 struct sb_table_fetch_options {
+    const struct sb_cell_bag *bag;     /* instead of framing and output; NULL: none */
+    const struct sb_cell_facts *facts; /* likewise; invalid lines are as missing rows */
     enum sb_framing framing;
     char line_end;       /* of SB_FRAMING_BATCH */
     enum sb_array_as as; /* texts and blobs are never converted */

@@ -10,9 +10,11 @@ void sb_table_slot_release(struct sb_table_slot *slot)
     if (slot->reader)
         slot->table->ops->reader_free(slot->reader);
     sb_framer_free(slot->framer);
+    sb_encoder_free(slot->encoder);
     free(slot->extents);
     free(slot->request);
     free(slot->order);
+    free(slot->sizes);
     sb_buf_release(&slot->texts);
     sb_buf_release(&slot->stored);
     sb_buf_release(&slot->decoded);
@@ -32,11 +34,12 @@ void sb_table_slot_clear(struct sb_table_slot *slot)
 
 static enum sb_code grow(struct sb_table_slot *slot)
 {
-    size_t requests = slot->capacity, order = requests, extents = requests;
+    size_t requests = slot->capacity, order = requests, extents = requests, sizes = requests;
 
     TRY(sb_grow(&slot->request, &requests, slot->count, sizeof(*slot->request)));
     TRY(sb_grow(&slot->order, &order, slot->count, sizeof(*slot->order)));
     TRY(sb_grow(&slot->extents, &extents, slot->count, sizeof(*slot->extents)));
+    TRY(sb_grow(&slot->sizes, &sizes, slot->count, sizeof(*slot->sizes)));
     slot->capacity = requests;
     return SB_OK;
 }
@@ -71,7 +74,7 @@ enum sb_code sb_table_slot_add(struct sb_table_slot *slot, const struct sb_cell 
     request->stored.cell.row = cell->row;
     request->stored.cell.column = cell->column;
     request->stored.cell.npy = cell->npy;
-    request->stored.extent = (struct sb_extent){0};
+    request->stored.extent = (struct sb_extent){.offset = -1};
     request->index = index;
     request->at = request->text_at = 0;
     request->name_at = name ? name_at + 1 : 0;
@@ -317,13 +320,26 @@ static bool is_encoded(const struct sb_table_slot *slot, const struct sb_cell_re
            slot->table->ops->is_encoded(slot->table, &request->stored);
 }
 
+static bool is_bare(const struct sb_table_slot *slot)
+{
+    return !slot->options->bag && sb_framing_is_bare(slot->options->framing);
+}
+
+bool sb_table_slot_keeps(const struct sb_table_slot *slot, const struct sb_cell_request *request)
+{
+    const struct sb_cell_bag *bag = slot->options->bag;
+    bool encoded = is_encoded(slot, request);
+
+    return encoded == sb_bag_writer_compresses(bag->writer) && (!encoded || bag->as_stored);
+}
+
 /* Can the stored bytes be written unchanged? Not if records share bytes, because of wrong limits,
  * or if one turned out to be missing. */
 static bool is_answer_itself(const struct sb_table_slot *slot, size_t end)
 {
     size_t used = 0;
 
-    if (!slot->ascending || !sb_framing_is_bare(slot->options->framing))
+    if (!slot->ascending || !is_bare(slot))
         return false;
     for (size_t i = slot->next; i < end; i++) {
         const struct sb_cell_request *request = &slot->request[i];
@@ -353,14 +369,30 @@ static enum sb_code decode(struct sb_table_slot *slot, const struct sb_cell_requ
     return code;
 }
 
-static enum sb_code frame(struct sb_table_slot *slot, const struct sb_cell_request *request,
-                          const void *data, size_t size)
+/* Appends a record of the bag. encoder NULL: unchanged. */
+static enum sb_code store(struct sb_table_slot *slot, struct sb_encoder *encoder, const void *data,
+                          size_t size)
+{
+    size_t before = slot->out.size;
+
+    TRY(encoder ? sb_encode(encoder, data, size, &slot->out) : sb_buf_add(&slot->out, data, size));
+    slot->sizes[slot->ready++] = slot->out.size - before;
+    return SB_OK;
+}
+
+/* Appends a cell by its bytes: framed, or as a record of a bag. */
+static enum sb_code put(struct sb_table_slot *slot, const struct sb_cell_request *request,
+                        const void *data, size_t size)
 {
     size_t before = slot->out.size;
     char number[SB_ROW_NUMBER_SIZE];
-    struct sb_framed framed = sb_table_slot_framed(slot, request, (int64_t)size, number);
-    enum sb_code code = sb_framer_begin(slot->framer, &framed, &slot->out);
+    struct sb_framed framed;
+    enum sb_code code;
 
+    if (slot->options->bag)
+        return store(slot, slot->encoder, data, size);
+    framed = sb_table_slot_framed(slot, request, (int64_t)size, number);
+    code = sb_framer_begin(slot->framer, &framed, &slot->out);
     if (!code)
         code = sb_framer_data(slot->framer, data, size, &slot->out);
     if (!code)
@@ -387,16 +419,19 @@ enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot, const struct sb_ce
 /* SB_END: the slot is full; it is answered in the next turn. */
 static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell_request *request)
 {
-    bool bare = sb_framing_is_bare(slot->options->framing);
+    const char *stored = slot->stored.data + request->at;
+    size_t stored_size = (size_t)request->stored.extent.size;
+    bool bare = is_bare(slot);
     struct sb_buf *to = bare ? &slot->out : &slot->decoded;
     struct sb_error cause;
     enum sb_code code;
 
     if (slot->out.size >= SB_TABLE_SLOT_CAPACITY)
         return SB_END;
+    if (slot->options->bag && sb_table_slot_keeps(slot, request))
+        return store(slot, NULL, stored, stored_size);
     if (!bare && !is_encoded(slot, request))
-        return frame(slot, request, slot->stored.data + request->at,
-                     (size_t)request->stored.extent.size);
+        return put(slot, request, stored, stored_size);
     if (!bare)
         sb_buf_clear(to);
     code = INTO(&cause, decode(slot, request, to));
@@ -410,7 +445,7 @@ static enum sb_code answer_with_bytes(struct sb_table_slot *slot, struct sb_cell
     }
     if (code)
         *sb_error() = cause;
-    return code || bare ? code : frame(slot, request, to->data, to->size);
+    return code || bare ? code : put(slot, request, to->data, to->size);
 }
 
 static enum sb_code answer(struct sb_table_slot *slot, size_t end)
@@ -428,15 +463,28 @@ static enum sb_code answer(struct sb_table_slot *slot, size_t end)
     return code == SB_END ? SB_OK : code;
 }
 
+static enum sb_code make_coder(struct sb_table_slot *slot)
+{
+    const struct sb_cell_bag *bag = slot->options->bag;
+
+    if (bag && !slot->encoder && sb_bag_writer_compresses(bag->writer))
+        return sb_encoder_new(&slot->encoder, bag->dictionary, bag->level);
+    if (bag)
+        return SB_OK;
+    if (!slot->framer)
+        TRY(sb_framer_new(&slot->framer, slot->options->framing));
+    sb_framer_set_line_end(slot->framer, slot->options->line_end);
+    return SB_OK;
+}
+
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
 {
     size_t end, wanted;
 
     sb_buf_clear(&slot->out);
+    slot->ready = 0;
     slot->answer = &slot->out;
-    if (!slot->framer)
-        TRY(sb_framer_new(&slot->framer, slot->options->framing));
-    sb_framer_set_line_end(slot->framer, slot->options->line_end);
+    TRY(make_coder(slot));
     if (!slot->located)
         TRY(locate(slot));
     end = end_that_fits(slot, &wanted);
@@ -446,5 +494,23 @@ enum sb_code sb_table_slot_read(struct sb_table_slot *slot)
         return answer(slot, end);
     slot->answer = &slot->stored;
     slot->next = end;
+    return SB_OK;
+}
+
+enum sb_code sb_table_slot_measure(struct sb_table_slot *slot)
+{
+    TRY(locate(slot));
+    for (size_t i = 0; i < slot->placed; i++) {
+        struct sb_cell_request *request = &slot->request[slot->order[i]];
+        enum sb_code code;
+
+        if (request->state != SB_CELL_LOCATED)
+            continue;
+        code = slot->table->ops->size(slot->reader, &request->stored, &request->size);
+        if (code == SB_DAMAGED)
+            code = mark_damaged(slot, request, sb_error());
+        TRY(code);
+    }
+    slot->next = slot->count;
     return SB_OK;
 }

@@ -23,7 +23,7 @@
 
 enum sb_cell_state {
     SB_CELL_REQUESTED, /* its place is to be looked up */
-    SB_CELL_LOCATED,   /* stored.extent is set */
+    SB_CELL_LOCATED,   /* stored.extent is set; its offset is -1 before */
     SB_CELL_DAMAGED,
     SB_CELL_MISSING, /* no such number */
 };
@@ -32,6 +32,7 @@ struct sb_cell_request {
     enum sb_cell_state state;
     struct sb_stored_cell stored;
     int64_t index;  /* for the frame */
+    int64_t size;   /* measured */
     size_t at;      /* offset of its stored bytes, in `stored` */
     size_t name_at; /* in texts, plus one; 0: its index is its name */
     size_t text_at; /* offset of the error message, in texts */
@@ -40,15 +41,18 @@ struct sb_cell_request {
 struct sb_table_slot {
     const struct sb_table *table;
     const struct sb_table_fetch_options *options;
-    void *reader; /* made on first use, as the next two */
+    void *reader; /* made on first use, as the next three */
     struct sb_framer *framer;
+    struct sb_encoder *encoder;
     struct sb_extent *extents;
 
     struct sb_cell_request *request;
     size_t count;
     uint32_t *order; /* existing cells, by their places */
     size_t placed;
-    size_t capacity; /* of request, order and extents */
+    size_t *sizes;   /* of records of a bag, back to back in `out` */
+    size_t ready;    /* number of these */
+    size_t capacity; /* of request, order, extents and sizes */
     bool ascending;  /* places are in the requested order, without duplicates */
     bool located;
     int64_t took; /* nanoseconds for its first round */
@@ -76,6 +80,12 @@ enum sb_code sb_table_slot_spoil(struct sb_table_slot *slot, enum sb_cell_state 
 
 /* Lays out the answer for as many cells from `next` on as fit. */
 enum sb_code sb_table_slot_read(struct sb_table_slot *slot) SB_CHECKED;
+
+/* Instead, for options->facts: finds the sizes of all cells. */
+enum sb_code sb_table_slot_measure(struct sb_table_slot *slot) SB_CHECKED;
+
+/* With options->bag: does it get the stored bytes of the cell? */
+bool sb_table_slot_keeps(const struct sb_table_slot *slot, const struct sb_cell_request *request);
 
 /* For batch, where each request needs an answer: writes that there are no bytes. */
 enum sb_code sb_table_slot_refuse(struct sb_table_slot *slot,

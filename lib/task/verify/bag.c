@@ -104,7 +104,9 @@ static enum sb_code check_bag(struct bag_check *check, const char *spec)
     check->bytes = 0;
     check->file_count = (uint32_t)check->spec.count;
     check->files = calloc(check->spec.count + 1, sizeof(*check->files));
+    sb_open_files_begin(&check->open_files, sb_open_files_many());
     code = check->files ? run(check) : sb_fail_memory();
+    sb_open_files_end(&check->open_files);
     sb_bag_writer_free(check->writer);
     sb_file_free(TAKE(check->walked_limits));
     free(check->files);

@@ -59,6 +59,20 @@ void sb_bag_batch_release(struct bag_batch *batch)
     free(batch->items);
 }
 
+/* Both files of a shard have a number of their own among those that are open. */
+static enum sb_code open_file(struct bag_batch *batch, uint32_t number, const char *path,
+                              const char *what, struct sb_file **out)
+{
+    struct sb_open_files *files = &batch->check->open_files;
+
+    *out = sb_open_files_find(files, number, 0);
+    if (*out)
+        return SB_OK;
+    TRY(sb_file_open(out, path, what));
+    sb_open_files_keep(files, number, 0, *out);
+    return SB_OK;
+}
+
 static enum sb_code open_files(struct bag_batch *batch, uint32_t number)
 {
     const struct bag_file *file = &batch->check->files[number];
@@ -67,10 +81,10 @@ static enum sb_code open_files(struct bag_batch *batch, uint32_t number)
     if (batch->limits.file == file)
         return SB_OK;
     close_files(batch);
-    TRY(sb_file_open(&batch->records, file->path, "bag"));
+    TRY(open_file(batch, 2 * number, file->path, "bag", &batch->records));
     if (file->separate && !file->walked) {
         TRY(sb_limits_name(file->path, &name));
-        TRY(sb_file_open(&batch->separate, name.data, "limits file"));
+        TRY(open_file(batch, 2 * number + 1, name.data, "limits file", &batch->separate));
     }
     batch->limits.file = file;
     batch->limits.bytes = file->walked     ? batch->check->walked_limits

@@ -5,7 +5,7 @@
 #define SB_TASK_VERIFY_BAG_IMPL_H
 
 #include "core/buf.h"
-#include "core/file.h"
+#include "core/open_files.h"
 #include "store/shard_spec.h"
 #include "task/verify/bag.h"
 
@@ -34,10 +34,11 @@ struct bag_check {
     struct sb_spec spec;
     struct bag_file *files; /* one for each path of the spec */
     uint32_t file_count;
-    bool whole;                    /* all are usable, so that numbers are those of the set */
-    int64_t places;                /* numbers of records are below this */
-    int64_t bytes;                 /* of all records */
-    struct sb_file *walked_limits; /* a temporary file; NULL: none */
+    struct sb_open_files open_files; /* those that batches read */
+    bool whole;                      /* all are usable, so that numbers are those of the set */
+    int64_t places;                  /* numbers of records are below this */
+    int64_t bytes;                   /* of all records */
+    struct sb_file *walked_limits;   /* a temporary file; NULL: none */
     int64_t walked_size;
     struct sb_bag_writer *writer; /* NULL: nothing is repaired */
 };
