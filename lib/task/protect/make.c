@@ -65,8 +65,8 @@ static bool is_whole_index(const struct sb_protected *work)
     size_t base = sb_protect_base_of_shard(work->path);
     CLEANUP(sb_freep) char *index = base ? strndup(work->path, base) : NULL;
 
-    return !(index && sb_protect_has_shard(index, work->path, work->options->parity_dir)) &&
-           sb_protect_is_index(work->path);
+    return sb_protect_is_index(work->path) &&
+           !(index && sb_protect_has_shard(index, work->path, work->options->parity_dir));
 }
 
 /* As they are requested, or as the open parity file has them. */
