@@ -87,7 +87,4 @@ enum sb_code sb_protect_drop(const char *path) SB_CHECKED;
  */
 enum sb_code sb_protect_drop_old(const char *path) SB_CHECKED;
 
-/* How ARCHIVE-before-repair begins (task/protect/before.h). */
-extern const char sb_repair_magic[8];
-
 #endif

@@ -187,6 +187,16 @@ bool sb_protect_has_shard(const char *index, const char *path, const char *parit
                               parity_dir);
 }
 
+bool sb_protect_has_own(const char *index, const char *path, const char *parity_dir)
+{
+    size_t size = sb_index_base_size(index);
+    const char *rest = strncmp(index, path, size) == 0 ? path + size : "";
+
+    return (strcmp(rest, SB_REPAIR_END) == 0 && sb_own_begins(path, SB_REPAIR_MAGIC)) ||
+           (strcmp(rest, SB_LINKED_BY) == 0 && sb_own_begins(path, SB_LINKED_BY_MAGIC)) ||
+           sb_protect_has_shard(index, path, parity_dir);
+}
+
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */
 static int take_locks(int fd, bool whole)
 {

@@ -18,10 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD      24
-#define HEADER    40
-#define NAME_MOST 255
-#define SIZE_MOST ((int64_t)1 << 20)
+#define HEAD       24
+#define HEADER     40
+#define NAME_MOST  255
+#define MAGIC_SIZE (sizeof(SB_REPAIR_MAGIC) - 1)
+#define SIZE_MOST  ((int64_t)1 << 20)
 
 static const char what_it_is[] = "the bytes from before a repair";
 static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
@@ -136,7 +137,7 @@ static enum sb_code find_end(int fd, int64_t file_size, int64_t *end)
 
     *end = file_size;
     TRY(read_exactly(fd, head, HEAD, 0, &is));
-    if (is && memcmp(head, sb_repair_magic, sizeof(sb_repair_magic)) == 0 &&
+    if (is && memcmp(head, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 &&
         sb_get_u32(head + 16) == sb_crc32c(0, head, 16) &&
         sb_get_u64(head + 8) < (uint64_t)file_size)
         *end = (int64_t)sb_get_u64(head + 8);
@@ -180,7 +181,7 @@ static enum sb_code read_all(int fd, int64_t *end,
 
 static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
 {
-    static const char nothing[sizeof(sb_repair_magic)];
+    static const char nothing[MAGIC_SIZE];
     char there[HEAD] = {0};
     struct stat st;
     size_t got;
@@ -190,14 +191,14 @@ static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
     if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
         return sb_fail(SB_INVALID, "%s: is no regular file of one name; move it away", name);
     TRY(sb_pread_full(fd, there, sizeof(there), 0, &got, name));
-    if (memcmp(there, sb_repair_magic, sizeof(sb_repair_magic)) == 0 &&
+    if (memcmp(there, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 &&
         sb_get_u32((unsigned char *)there + 20) != origin)
         return sb_fail(SB_INVALID,
                        "%s: is of another archive or file of this name, or of its former place; "
                        "move it beside that, or give another --parity-dir",
                        name);
     /* Before its head is synced it may be of zeros. */
-    if (memcmp(there, sb_repair_magic, sizeof(sb_repair_magic)) == 0 ||
+    if (memcmp(there, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 ||
         (st.st_size <= HEAD && memcmp(there, nothing, sizeof(nothing)) == 0))
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
@@ -209,7 +210,7 @@ static enum sb_code write_head(struct sb_before *before)
     const char *name = before->name.data;
     unsigned char head[HEAD] = {0};
 
-    memcpy(head, sb_repair_magic, sizeof(sb_repair_magic));
+    memcpy(head, SB_REPAIR_MAGIC, MAGIC_SIZE);
     sb_put_u64(head + 8, (uint64_t)before->size);
     sb_put_u32(sb_put_u32(head + 16, sb_crc32c(0, head, 16)), before->origin);
     TRY(sb_pwrite_full(before->fd, head, HEAD, 0, name));

@@ -187,4 +187,8 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
  */
 bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir);
 
+/* Is it one of those, or what records something about the file `index`, and is not protected: what
+ * repairs replaced, and which archives have links to its shards? */
+bool sb_protect_has_own(const char *index, const char *path, const char *parity_dir);
+
 #endif
