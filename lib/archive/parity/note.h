@@ -8,7 +8,7 @@
 #ifndef SB_ARCHIVE_PARITY_NOTE_H
 #define SB_ARCHIVE_PARITY_NOTE_H
 
-#include "archive/parity/format.h"
+#include "archive/parity/parity.h"
 
 #include <sys/stat.h>
 

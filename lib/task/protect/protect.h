@@ -1,5 +1,5 @@
 /*
- * Files of any kind, each with a parity file beside it (archive/parity/format.h): made, checked,
+ * Files of any kind, each with a parity file beside it (archive/parity/parity.h): made, checked,
  * used and removed.
  *
  * Bytes decide, not times and inodes. What a shard's index has a CRC32C of is right if it matches
