@@ -218,8 +218,7 @@ void sb_parity_bad_free(struct sb_parity_bad *bad)
     free(bad);
 }
 
-/* A piece of a section by its number, of data first, then of parity. */
-static enum sb_code add_bad(struct sb_parity_bad *bad, int64_t section, uint32_t number)
+enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section, uint32_t number)
 {
     struct sb_parity_section shape;
     uint64_t bit = UINT64_C(1) << number % BITS;
@@ -282,7 +281,7 @@ static enum sb_code check_pieces(struct check *check, uint32_t from, uint32_t to
         TRY(read_pieces(&check->reader, number, count, &count));
         for (uint32_t i = 0; i < count; i++) {
             if (knows(reader, number + i) && !matches(reader, number + i, i))
-                TRY(add_bad(check->bad, reader->section.number, number + i));
+                TRY(sb_parity_bad_add(check->bad, reader->section.number, number + i));
         }
         if (options->progress)
             options->progress(options->context, (int64_t)count * check->shape->piece);
@@ -574,7 +573,7 @@ static enum sb_code add_read(struct mend *mend, uint32_t number, uint32_t count,
             continue;
         }
         *again = true;
-        TRY(add_bad(mend->bad, reader->section.number, number + i));
+        TRY(sb_parity_bad_add(mend->bad, reader->section.number, number + i));
     }
     return SB_OK;
 }

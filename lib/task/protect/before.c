@@ -18,11 +18,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD       24
-#define HEADER     40
-#define NAME_MOST  255
-#define MAGIC_SIZE (sizeof(SB_REPAIR_MAGIC) - 1)
-#define SIZE_MOST  ((int64_t)1 << 20)
+#define HEAD        24
+#define HEADER      40
+#define NAME_MOST   255
+#define MAGIC_SIZE  (sizeof(SB_REPAIR_MAGIC) - 1)
+#define BATCH_BYTES ((size_t)4 << 20)
+#define BATCH_PARTS 4096
+#define PART_BYTES  ((size_t)16 << 10)
+#define SIZE_MOST   ((int64_t)1 << 20)
+
+#define NOTHING_KEPT ((struct sb_before){.fd = -1})
 
 static const char what_it_is[] = "the bytes from before a repair";
 static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
@@ -38,27 +43,21 @@ struct record {
     char name[NAME_MOST + 1];
 };
 
-/* Of a file of an archive, the length of the archive's name. */
-static size_t base_size(const char *path)
-{
-    size_t base = sb_protect_base_of_shard(path);
-
-    return base ? base : sb_index_base_size(path);
-}
-
-enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
+/* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
+static enum sb_code find_name(struct sb_before *before, const char *path, const char *parity_dir)
 {
     const char *name = sb_base_name(path);
-    size_t base = base_size(path);
+    size_t base = sb_protect_base_of_shard(path);
     CLEANUP(sb_freep) char *whole = NULL;
 
+    if (base == 0)
+        base = sb_index_base_size(path);
     before->origin = 0;
     /* Of two directories files of one name may go to one parity_dir. */
     if (parity_dir) {
         TRY(sb_protect_find_origin(&whole, path));
         before->origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base);
     }
-    sb_buf_clear(&before->name);
     if (parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir))
         return sb_fail_memory();
     TRY(sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,
@@ -243,8 +242,9 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
     return sb_sync_directory_of(name);
 }
 
-enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
-                           const void *bytes, const void *by, size_t size)
+/* `size` bytes, which `by` replaces. The first time the file is opened, or made. */
+static enum sb_code keep(struct sb_before *before, const char *path, int64_t offset,
+                         const void *bytes, const void *by, size_t size)
 {
     const char *name = sb_base_name(path), *what = before->name.data;
     unsigned char header[HEADER + NAME_MOST], *at;
@@ -266,23 +266,241 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
     return SB_OK;
 }
 
-enum sb_code sb_before_sync(struct sb_before *before)
-{
-    if (before->fd < 0 || before->size == before->synced)
-        return SB_OK;
-    TRY(sb_fsync(before->fd, before->name.data));
-    return write_head(before);
-}
-
 /* Of a disk that was full nothing is left. */
-void sb_before_release(struct sb_before *before)
+static void release_before(struct sb_before *before)
 {
     if (before->is_ours && before->synced <= HEAD)
         unlink(before->name.data);
     if (before->fd >= 0)
         close(before->fd);
     sb_buf_release(&before->name);
-    *before = SB_BEFORE_NONE;
+    *before = NOTHING_KEPT;
+}
+
+struct sb_rewrite_part {
+    struct sb_file *file;
+    struct stat st; /* of the file when it was added */
+    int64_t offset;
+    size_t size;
+    size_t at; /* in the bytes */
+};
+
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir)
+{
+    *rewrite = (struct sb_rewrite){.before = NOTHING_KEPT};
+    pthread_mutex_init(&rewrite->mutex, NULL);
+    TRY(sb_alloc(&rewrite->bytes, BATCH_BYTES));
+    TRY(SB_NEW_ARRAY(&rewrite->parts, BATCH_PARTS));
+    return find_name(&rewrite->before, path, parity_dir);
+}
+
+static void forget(struct sb_rewrite *rewrite)
+{
+    for (size_t i = 0; i < rewrite->count; i++)
+        sb_file_free(rewrite->parts[i].file);
+    rewrite->count = 0;
+    rewrite->used = 0;
+}
+
+enum sb_code sb_rewrite_announce(struct sb_rewrite *rewrite, const char *path, int64_t commits)
+{
+    return keep(&rewrite->before, path, commits, "", "", 0);
+}
+
+void sb_rewrite_release(struct sb_rewrite *rewrite)
+{
+    if (!rewrite->bytes)
+        return;
+    forget(rewrite);
+    release_before(&rewrite->before);
+    pthread_mutex_destroy(&rewrite->mutex);
+    free(rewrite->bytes);
+    free(rewrite->parts);
+    rewrite->bytes = NULL;
+}
+
+/* *got: how many bytes are there; what the disk has lost counts as none. */
+static enum sb_code read_there(const struct sb_rewrite_part *part, unsigned char *there,
+                               size_t *got)
+{
+    enum sb_code code = sb_file_read(part->file, there, part->size, part->offset, got);
+
+    if (code == SB_SYSTEM && sb_error()->sys_errno == EIO) {
+        *got = 0;
+        return SB_OK;
+    }
+    return code;
+}
+
+static enum sb_code keep_before(struct sb_rewrite *rewrite)
+{
+    struct sb_before *before = &rewrite->before;
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        TRY(read_there(part, there, &got));
+        if (got > 0)
+            TRY(keep(before, part->file->name, part->offset, there, rewrite->bytes + part->at,
+                     got));
+    }
+    if (before->fd < 0 || before->size == before->synced)
+        return SB_OK;
+    TRY(sb_fsync(before->fd, before->name.data));
+    return write_head(before);
+}
+
+static enum sb_code refuse_changes(const struct sb_rewrite *rewrite)
+{
+    struct stat now;
+
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        if (fstat(part->file->fd, &now))
+            return sb_fail_errno(errno, "%s", part->file->name);
+        if (!sb_is_unchanged(&now, &part->st))
+            return sb_fail(SB_CHANGED, "%s: changed while it was repaired, which ended there",
+                           part->file->name);
+    }
+    return SB_OK;
+}
+
+/* The kernel's copy is dropped where it can be, so that the disk itself is read. */
+static enum sb_code sync_file(const struct sb_rewrite_part *part)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, part->st.st_mtim};
+    int fd = part->file->fd;
+
+    (void)!futimens(fd, times);
+    TRY(sb_fsync(fd, part->file->name));
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return SB_OK;
+}
+
+static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_rewrite_part *part)
+{
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    TRY(sb_file_read(part->file, there, part->size, part->offset, &got));
+    if (got == part->size && memcmp(there, rewrite->bytes + part->at, got) == 0)
+        return SB_OK;
+    return sb_fail(SB_DAMAGED,
+                   "%s: bytes from %" PRId64 " on do not read back as they were written; look at "
+                   "the disk",
+                   part->file->name, part->offset);
+}
+
+static enum sb_code write_parts(struct sb_rewrite *rewrite)
+{
+    TRY(refuse_changes(rewrite));
+    TRY(keep_before(rewrite));
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        TRY(sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
+                           part->file->name));
+        if (i + 1 == rewrite->count || rewrite->parts[i + 1].file != part->file)
+            TRY(sync_file(part));
+    }
+    for (size_t i = 0; i < rewrite->count; i++)
+        TRY(compare(rewrite, &rewrite->parts[i]));
+    return SB_OK;
+}
+
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite)
+{
+    enum sb_code code = write_parts(rewrite);
+
+    forget(rewrite);
+    return code;
+}
+
+static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                             const void *bytes, size_t size)
+{
+    struct sb_rewrite_part part = {.file = file, .offset = offset, .size = size};
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    TRY(read_there(&part, there, &got));
+    if (got == size && memcmp(there, bytes, size) == 0)
+        return SB_OK;
+    if (rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES)
+        TRY(sb_rewrite_end(rewrite));
+    if (fstat(file->fd, &part.st))
+        return sb_fail_errno(errno, "%s", file->name);
+    part.at = rewrite->used;
+    memcpy(rewrite->bytes + rewrite->used, bytes, size);
+    rewrite->used += size;
+    rewrite->parts[rewrite->count++] = part;
+    sb_file_ref(file);
+    return SB_OK;
+}
+
+/* How many zeros from the offset on need not be written, as the file has a hole there. */
+static size_t skip_hole(const struct sb_file *file, int64_t offset, size_t size)
+{
+    bool hole = false;
+    struct stat st;
+    int64_t run;
+
+    if (fstat(file->fd, &st) || st.st_size <= offset)
+        return 0;
+    run = sb_run_length(file->fd, &st, offset, &hole);
+    if (!hole)
+        return 0;
+    return run < (int64_t)size ? (size_t)run : size;
+}
+
+static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                              size_t size)
+{
+    static const unsigned char zeros[PART_BYTES];
+    struct stat st;
+
+    while (size > 0) {
+        size_t some = skip_hole(file, offset, size);
+
+        /* Past the end nothing is there that a hole would replace. */
+        if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset) {
+            TRY(sb_rewrite_end(rewrite));
+            TRY(sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name));
+            return sb_fsync(file->fd, file->name);
+        }
+        if (some == 0) {
+            some = size < PART_BYTES ? size : PART_BYTES;
+            TRY(add_part(rewrite, file, offset, zeros, some));
+        }
+        offset += (int64_t)some;
+        size -= some;
+    }
+    return SB_OK;
+}
+
+static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                        const unsigned char *bytes, size_t size)
+{
+    if (!bytes)
+        return add_zeros(rewrite, file, offset, size);
+    for (size_t done = 0; done < size; done += PART_BYTES)
+        TRY(add_part(rewrite, file, offset + (int64_t)done, bytes + done,
+                     size - done < PART_BYTES ? size - done : PART_BYTES));
+    return SB_OK;
+}
+
+enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                            const void *bytes, size_t size)
+{
+    enum sb_code code;
+
+    pthread_mutex_lock(&rewrite->mutex);
+    code = add(rewrite, file, offset, bytes, size);
+    pthread_mutex_unlock(&rewrite->mutex);
+    return code;
 }
 
 /* What is put back. */
@@ -449,7 +667,7 @@ static enum sb_code undo_all(struct undo *undo)
 static void release(struct undo *undo)
 {
     sb_closep(&undo->target);
-    sb_before_release(&undo->before);
+    release_before(&undo->before);
     for (unsigned i = 0; i < 2; i++)
         sb_buf_release(&undo->bytes[i]);
     free(undo->records);
@@ -461,10 +679,10 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
     CLEANUP(sb_protect_release) struct sb_protect_holds holds = {0};
     CLEANUP(release)
     struct undo undo = {
-        .path = path, .before = SB_BEFORE_NONE, .notify = notify, .dry_run = dry_run, .target = -1};
+        .path = path, .before = NOTHING_KEPT, .notify = notify, .dry_run = dry_run, .target = -1};
     const char *name;
 
-    TRY(sb_before_begin(&undo.before, path, parity_dir));
+    TRY(find_name(&undo.before, path, parity_dir));
     if (!dry_run)
         TRY(sb_protect_hold(&holds, path, false));
     name = undo.before.name.data;

@@ -191,9 +191,8 @@ static enum sb_code write_pieces(struct repair *repair)
         return run_pass(repair);
     TRY(sb_rewrite_begin(&repair->rewrite, work->path, work->options->parity_dir));
     if (repair->commit != SB_COMMIT_NONE)
-        TRY(sb_before_add(&repair->rewrite.before, work->path,
-                          (int64_t)sb_protect_noted_commits(&work->parity->super) + later, "", "",
-                          0));
+        TRY(sb_rewrite_announce(&repair->rewrite, work->path,
+                                (int64_t)sb_protect_noted_commits(&work->parity->super) + later));
     repair->writes = !later;
     TRY(run_pass(repair));
     repair->writes = true;
