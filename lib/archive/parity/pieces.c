@@ -140,9 +140,7 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
 {
     unsigned char *to = data;
 
-    while (size > 0) {
-        size_t some = size;
-
+    for (size_t some = size; size > 0; some = size) {
         TRY(read_some(pieces, to, &some, offset));
         to += some;
         offset += (int64_t)some;
@@ -244,11 +242,9 @@ enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct s
     if (sb_database_is_damaged(file->name, true))
         return SB_OK;
     code = compare(parity, file, another);
-    if (code != SB_DAMAGED)
-        return code;
     /* What cannot be read, or made, is no reason to write over what is sound. */
-    *another = true;
-    return SB_OK;
+    *another = *another || code == SB_DAMAGED;
+    return code == SB_DAMAGED ? SB_OK : code;
 }
 
 /* Both files; none where there is no parity file that can be used. */

@@ -113,15 +113,13 @@ enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older)
 enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
-    struct sb_protected work;
-    enum sb_code code = sb_protected_begin(&work, index, &options);
+    CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
 
     *older = false;
-    if (!code && !IGNORED(sb_protected_open(&work, false)) &&
-        !IGNORED(sb_protected_open_parity(&work)))
-        code = sb_protected_is_older(&work, older);
-    sb_protected_end(&work);
-    return code;
+    TRY(sb_protected_begin(&work, index, &options));
+    if (IGNORED(sb_protected_open(&work, false)) || IGNORED(sb_protected_open_parity(&work)))
+        return SB_OK;
+    return sb_protected_is_older(&work, older);
 }
 
 /* All that there may be, where the index does not say; an archive without files has one, too. To

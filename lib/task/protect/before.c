@@ -43,6 +43,21 @@ struct record {
     char name[NAME_MOST + 1];
 };
 
+/* What is put back. */
+struct undo {
+    const char *path;
+    struct sb_before before; /* which is open to be read */
+    const struct sb_notify *notify;
+    bool dry_run;
+    struct record *records;
+    size_t count, capacity;
+    int64_t skipped;
+    bool database_changed;
+    int target; /* the file of the last record that was used; -1: none */
+    char target_name[NAME_MOST + 1];
+    struct sb_buf bytes[2]; /* as they are, and as they were */
+};
+
 /* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
 static enum sb_code find_name(struct sb_before *before, const char *path, const char *parity_dir)
 {
@@ -143,11 +158,17 @@ static enum sb_code find_end(int fd, int64_t file_size, int64_t *end)
     return SB_OK;
 }
 
-/* *end: of the last record that is not cut. each: NULL, or called for each record; gap, likewise,
+static void say_gap(struct undo *undo, int64_t from, int64_t to)
+{
+    undo->skipped++;
+    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->before.name.data,
+              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
+              from, to - 1);
+}
+
+/* *end: of the last record that is not cut. undo, which may be NULL, gets the records, and says
  * where bytes are damaged. */
-static enum sb_code read_all(int fd, int64_t *end,
-                             enum sb_code (*each)(void *context, const struct record *record),
-                             void (*gap)(void *context, int64_t from, int64_t to), void *context)
+static enum sb_code read_all(int fd, int64_t *end, struct undo *undo)
 {
     struct record record = {0};
     int64_t synced;
@@ -157,23 +178,24 @@ static enum sb_code read_all(int fd, int64_t *end,
     if (fstat(fd, &st))
         return sb_fail_errno(errno, "fstat");
     TRY(find_end(fd, st.st_size, &synced));
-    while (*end < synced) {
+    while (*end < synced && !record.cut) {
         int64_t at = *end;
 
         TRY(find_record(fd, synced, &at, &record));
         if (at < 0 || at > synced)
             at = synced;
-        if (at > *end && gap)
-            gap(context, *end, at);
+        if (at > *end && undo)
+            say_gap(undo, *end, at);
         if (at == synced) {
             *end = at;
             break;
         }
-        if (each)
-            TRY(each(context, &record));
-        if (record.cut)
-            break;
-        *end = record.at + record.size;
+        if (undo) {
+            TRY(sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(record)));
+            undo->records[undo->count++] = record;
+        }
+        if (!record.cut)
+            *end = record.at + record.size;
     }
     return SB_OK;
 }
@@ -231,7 +253,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
                        "repaired",
                        name, strerror(errno));
     TRY(refuse_foreign(before->fd, name, before->origin));
-    TRY(read_all(before->fd, &before->size, NULL, NULL, NULL));
+    TRY(read_all(before->fd, &before->size, NULL));
     if (stat(path, &st) == 0)
         sb_parity_adopt(before->fd, &st);
     if (ftruncate(before->fd, before->size))
@@ -503,30 +525,6 @@ enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, in
     return code;
 }
 
-/* What is put back. */
-struct undo {
-    const char *path;
-    struct sb_before before; /* which is open to be read */
-    const struct sb_notify *notify;
-    bool dry_run;
-    struct record *records;
-    size_t count, capacity;
-    int64_t skipped;
-    bool database_changed;
-    int target; /* the file of the last record that was used; -1: none */
-    char target_name[NAME_MOST + 1];
-    struct sb_buf bytes[2]; /* as they are, and as they were */
-};
-
-static enum sb_code collect(void *context, const struct record *record)
-{
-    struct undo *undo = context;
-
-    TRY(sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record)));
-    undo->records[undo->count++] = *record;
-    return SB_OK;
-}
-
 /* Nothing but the files of this archive, or this file, whoever wrote the record. */
 static bool is_own(const struct undo *undo, const struct record *record)
 {
@@ -565,16 +563,6 @@ static enum sb_code skip(struct undo *undo, const struct record *record, const c
               "bytes %" PRId64 " to %" PRId64 " %s, and are left as they are", record->offset,
               record->offset + record->size - 1, why);
     return SB_OK;
-}
-
-static void say_gap(void *context, int64_t from, int64_t to)
-{
-    struct undo *undo = context;
-
-    undo->skipped++;
-    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->before.name.data,
-              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
-              from, to - 1);
 }
 
 /* Of the file, and of what was kept. */
@@ -653,7 +641,7 @@ static enum sb_code undo_all(struct undo *undo)
     int64_t end;
 
     TRY(refuse_foreign(undo->before.fd, name, undo->before.origin));
-    TRY(read_all(undo->before.fd, &end, collect, say_gap, undo));
+    TRY(read_all(undo->before.fd, &end, undo));
     TRY(look_at_database(undo));
     for (size_t i = undo->count; i > 0; i--)
         TRY(put_back(undo, &undo->records[i - 1]));

@@ -249,25 +249,25 @@ static void hear_defect(void *context, const struct sb_defect *defect)
 static enum sb_code drain(const char *path, bool *damaged)
 {
     const struct sb_feed_options options = {.threads = 1};
+    CLEANUP(sb_freep) char *bytes = NULL;
     struct sb_feed_watch watch = {0};
     struct sb_feed *feed = NULL;
-    char *bytes = malloc(BLOCK);
     struct sb_input input;
-    enum sb_code code = bytes ? sb_input_open(&input, path, SB_UNKNOWN) : sb_fail_memory();
-    bool open = bytes && !code;
+    enum sb_code code;
     size_t got;
 
-    if (!code)
+    TRY(sb_alloc(&bytes, BLOCK));
+    code = sb_input_open(&input, path, SB_UNKNOWN);
+    if (!code) {
         code = sb_feed_open(&feed, &input, &options, &watch);
-    while (!code) {
-        got = 0;
-        code = sb_feed_fill(feed, bytes, BLOCK, &got);
+        while (!code) {
+            got = 0;
+            code = sb_feed_fill(feed, bytes, BLOCK, &got);
+        }
+        sb_feed_free(feed);
+        sb_input_close(&input);
     }
     *damaged = code == SB_DAMAGED;
-    sb_feed_free(feed);
-    if (open)
-        sb_input_close(&input);
-    free(bytes);
     return code == SB_END || code == SB_DAMAGED || code == SB_FORMAT ? SB_OK : code;
 }
 
