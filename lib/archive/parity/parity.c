@@ -263,11 +263,6 @@ bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *blo
     return false;
 }
 
-bool sb_parity_is_page(const unsigned char *block)
-{
-    return is_sealed(block, table_magic);
-}
-
 static uint32_t sums_from(const struct sb_parity_section *section, uint32_t page)
 {
     uint32_t rest = section->pieces + section->checks - page * SB_PARITY_PAGE_SUMS;
@@ -337,7 +332,7 @@ static bool is_super(struct sb_parity *parity, int64_t offset, bool *page)
 
     if (!read_block(parity, block, offset))
         return false;
-    *page = *page || sb_parity_is_page(block);
+    *page = *page || is_sealed(block, table_magic);
     return sb_parity_get_super(&parity->super, block, offset);
 }
 

@@ -144,9 +144,6 @@ void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *sup
 /* False: no superblock, or none that belongs at this offset. */
 bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *block, int64_t offset);
 
-/* Is it a page of a table of any parity file? */
-bool sb_parity_is_page(const unsigned char *block);
-
 /* sums: all of the section. */
 void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *super,
                         const struct sb_parity_section *section, uint32_t page,
