@@ -96,30 +96,23 @@ const char sb_protect_older[] =
     "'shardbox verify --repair' makes the later one; if it is right, 'shardbox protect --remove' "
     "and 'protect' make another";
 
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older)
-{
-    unsigned char head[SB_PROTECT_HEAD];
-    CLEANUP(sb_freep) char *name = NULL;
-
-    *older = false;
-    TRY(sb_protect_read_head(work->file, head));
-    if (!sb_protect_is_earlier(&work->parity->super, head))
-        return SB_OK;
-    name = strndup(work->path, sb_index_base_size(work->path));
-    return name ? sb_protect_has_tail(work->path, name, older) : sb_fail_memory();
-}
-
 /* One that cannot be opened is not: who needs it reports why. */
 enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
     CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
+    CLEANUP(sb_freep) char *name = NULL;
+    unsigned char head[SB_PROTECT_HEAD];
 
     *older = false;
     TRY(sb_protected_begin(&work, index, &options));
     if (IGNORED(sb_protected_open(&work, false)) || IGNORED(sb_protected_open_parity(&work)))
         return SB_OK;
-    return sb_protected_is_older(&work, older);
+    TRY(sb_protect_read_head(work.file, head));
+    if (!sb_protect_is_earlier(&work.parity->super, head))
+        return SB_OK;
+    name = strndup(index, sb_index_base_size(index));
+    return name ? sb_protect_has_tail(index, name, older) : sb_fail_memory();
 }
 
 /* All that there may be, where the index does not say; an archive without files has one, too. To

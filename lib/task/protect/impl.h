@@ -79,9 +79,6 @@ bool sb_protect_is_index(const char *path);
 enum sb_code sb_protect_count_shards(const char *index, const char *name,
                                      uint32_t *count) SB_CHECKED;
 
-/* Of an index that is open, with its parity file: sb_protect_is_older. */
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older) SB_CHECKED;
-
 /* Has a shard of the index in this file bytes after its last file? name: of the archive. */
 enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has) SB_CHECKED;
 

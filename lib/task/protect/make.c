@@ -530,7 +530,7 @@ enum sb_code sb_protect_update(struct sb_protected *work)
     TRY(sb_protect_is_same(&work->parity->super, work->file, &current));
     /* The parity file is all that is left of the later one. */
     if (!current && sb_protect_is_index(work->path))
-        TRY(sb_protected_is_older(work, &older));
+        TRY(sb_protect_is_older(work->path, work->options->parity_dir, &older));
     if (older)
         return sb_fail(SB_CHANGED, "%s: %s", work->path, sb_protect_older);
     if (!current || work->options->anew)

@@ -353,8 +353,10 @@ static enum sb_code run(struct repair *repair)
                                                 .chooser = guard ? guard->context : NULL,
                                                 .progress = work->options->progress,
                                                 .context = work->options->context};
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
 
-    TRY(sb_parity_check(&repair->bad, work->parity, work->file, &all));
+    TRY(sb_parity_check(&bad, work->parity, work->file, &all));
+    repair->bad = bad;
     if (repair->bad->of_another)
         return sb_fail(SB_DAMAGED,
                        "%s: its tables belong to another state of it; --remove it, and make it "
@@ -381,15 +383,10 @@ static enum sb_code run(struct repair *repair)
     return SB_OK;
 }
 
-static void release(struct repair *repair)
-{
-    sb_parity_bad_free(repair->bad);
-}
-
 enum sb_code sb_protect_repair(struct sb_protected *work)
 {
     bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
-    CLEANUP(release) struct repair repair = {.work = work};
+    struct repair repair = {.work = work};
 
     TRY(sb_protected_open(work, to_write));
     TRY(sb_protected_open_parity(work));
