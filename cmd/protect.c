@@ -62,11 +62,11 @@ static const struct option_rule rules[] = {
     {0},
 };
 
-/* A shard whose archive is given, too, is not done twice. */
+/* A shard whose archive is given, too, is not done twice, and other files of it not at all. */
 static bool comes_with_archive(char **operands, int count, const char *path, const char *parity_dir)
 {
     for (int i = 0; i < count; i++) {
-        if (sb_protect_has_shard(operands[i], path, parity_dir))
+        if (sb_protect_has_own(operands[i], path, parity_dir))
             return true;
     }
     return false;

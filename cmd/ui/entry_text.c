@@ -1,6 +1,5 @@
 #include "ui/entry_text.h"
 
-#include "archive/owner_names.h"
 #include "core/time.h"
 
 #include <inttypes.h>

@@ -201,3 +201,17 @@ a_tree_is_read_by_few_calls() {
     calls_are 1 open t.bag
     calls_at_most 4 stat t.bag # an append may begin while limits are read
 }
+
+@test "before an append parity files of shards that nobody has written to are not opened" {
+    mkdir d
+    sb pack -q --shard-size=200 d/a -C tree .
+    sb protect -q d/a
+    echo 1 >1
+    # The one time is that of the update at the end.
+    counted d pack --append --protect d/a 1
+    calls_are 1 open 'a-shard-00000-parity'
+    touch d/a-shard-00000
+    echo 2 >2
+    counted d pack --append --protect d/a 2
+    calls_are 2 open 'a-shard-00000-parity'
+}

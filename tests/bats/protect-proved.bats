@@ -271,6 +271,27 @@ shardbox protect: a-shard-00000: damage would be protected; repair it first, wit
     run_ok sb protect --check a
 }
 
+@test "bytes that a killed run left after the last file are no damage of files without a checksum" {
+    local end
+    sql a "UPDATE files SET crc32c = NULL"
+    end=$(stat -c %s a-shard-00000)
+    head -c 700 /dev/urandom >>a-shard-00000
+    run_ok sb protect --update a
+    # Another run has cut that off, has written, and was killed, too.
+    truncate -s "$end" a-shard-00000
+    head -c 400 /dev/urandom >>a-shard-00000
+    seq 10 >new
+    cp -p a-shard-00000 keep
+    spoil_file large
+    run_fail 1 sb protect --update a-shard-00000
+    stderr_has 'files without a checksum are not as they were protected'
+    run_fail 2 sb pack --append --protect a new
+    stderr_has 'files without a checksum are not as they were protected'
+    cp -p keep a-shard-00000
+    run_ok sb pack --append --protect a new
+    run_ok sb protect --check a
+}
+
 @test "a file with the name of a shard that is none is proved by checks of its own" {
     tar -cf a-shard-00007 tree
     gzip -nc tree/large >lone-shard-00001

@@ -600,6 +600,17 @@ shardbox protect: a-shard-00002-parity: written'
     run_ok sb verify a
 }
 
+@test "what an archive records beside its index is passed over, and a foreign file of such a name is not" {
+    make_protected_archive
+    run_ok sb merge-symlink a -o view
+    damage a-shard-00001 5000
+    run_ok sb protect --repair a
+    echo mine >view-linked-by
+    run_ok sb protect --update a* view*
+    [[ $(echo a-[bl]*) == 'a-before-repair a-linked-by' ]]
+    [[ -e view-linked-by-parity ]]
+}
+
 # bats test_tags=threads
 @test "a damaged shard and a damaged index are repaired, also where the index cannot be opened" {
     local at

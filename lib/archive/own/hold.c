@@ -394,8 +394,6 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
     enum sb_schema schema = SB_SCHEMA_03;
     int major, minor;
 
-    if (sb_context_now->protects)
-        TRY(sb_pieces_prove(hold->file));
     TRY(sb_database_open(db, hold->file, SB_DB_WRITE));
     TRY(options->to_change ? sb_hold_vet(*db, hold->path, hold->file)
                            : sb_schema_vet(*db, &schema, &major, &minor, false));
@@ -408,6 +406,8 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
     TRY(sb_hold_begin(hold, *db));
     /* SQLite found it by name. */
     TRY(look_again(hold));
+    if (sb_context_now->protects)
+        TRY(sb_pieces_prove(*db, hold->file));
     TRY(schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold) : sb_settle(hold, *db));
     return schema == SB_SCHEMA_03 ? sb_renumbering_part_names(hold, *db) : SB_OK;
 }

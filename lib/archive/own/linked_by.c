@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char first_line[] = "# has links to shards of this archive; see shardbox-archive(5)\n";
+static const char first_line[] = SB_LINKED_BY_MAGIC "; see shardbox-archive(5)\n";
 
 #define SHARD_END (sizeof("-shard-00000") - 1) /* of a name */
 

@@ -1,7 +1,10 @@
 #include "archive/own/own_names.h"
 
 #include "archive/parity/note.h"
+#include "core/io.h"
+#include "core/kept_open.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +102,21 @@ bool sb_own_may_be_elsewhere(const char *rest)
 
     return strcmp(rest, SB_REPAIR_END) == 0 ||
            (size >= parity && strcmp(rest + size - parity, SB_PROTECT_SUFFIX) == 0);
+}
+
+bool sb_own_begins(const char *path, const char *magic)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    size_t got, size = strlen(magic);
+    char head[64];
+    bool begins;
+
+    if (fd < 0)
+        return false;
+    begins = IGNORED(sb_pread_full(fd, head, size, 0, &got, path)) == SB_OK && got == size &&
+             memcmp(head, magic, size) == 0;
+    sb_close_kept(fd, NULL);
+    return begins;
 }
 
 bool sb_is_new_shard(const char *path)

@@ -32,6 +32,10 @@
 #define SB_REPAIR_END "-before-repair"
 #define SB_LINKED_BY  "-linked-by"
 
+/* How -before-repair and -linked-by begin. */
+#define SB_REPAIR_MAGIC    "SBREPAIR"
+#define SB_LINKED_BY_MAGIC "# has links to shards of this archive"
+
 /* PREFIX-shard-NNNNN; the caller frees it. NULL: no memory. */
 char *sb_shard_name(const char *prefix, uint32_t shard);
 
@@ -60,6 +64,9 @@ struct sb_own sb_own_of_rest(const char *rest);
 
 /* Is it after its base what may also be in another directory? */
 bool sb_own_may_be_elsewhere(const char *rest);
+
+/* Is this a file that begins so? A link is none. */
+bool sb_own_begins(const char *path, const char *magic);
 
 /* Is it the path of a shard without its final name? */
 bool sb_is_new_shard(const char *path);

@@ -64,9 +64,8 @@ enum sb_code sb_parity_mend(const struct sb_parity *parity, const struct sb_file
                             struct sb_parity_bad *bad,
                             const struct sb_parity_mender *mender) SB_CHECKED;
 
-/* For mend.c: a piece of a section by its number, of data first, then of parity. */
+/* For measurements: a piece of a section is bad, by its number, of data first, then of parity. */
 enum sb_code sb_parity_bad_add(struct sb_parity_bad *bad, int64_t section,
                                uint32_t number) SB_CHECKED;
-bool sb_parity_is_bad(const struct sb_parity_bad *bad, int64_t section, uint32_t number);
 
 #endif

@@ -15,7 +15,7 @@
 /* Pages that are written at once. */
 #define PAGES 64
 
-#define BAND_BYTES ((int64_t)12 << 20) /* no row has more */
+#define BAND_BYTES ((size_t)12 << 20) /* no row has more */
 #define READ_BYTES ((size_t)4 << 20)
 #define HUGE_PAGE  ((size_t)2 << 20)
 
@@ -34,17 +34,19 @@ struct slot {
     uint32_t band, part;
 };
 
-_Static_assert(BAND_BYTES >= (int64_t)SB_PARITY_WORDS_MOST * SB_PARITY_PIECE_MOST,
+_Static_assert(BAND_BYTES >= (size_t)SB_PARITY_WORDS_MOST * SB_PARITY_PIECE_MOST,
                "a band has at least one row");
 
 struct encoder {
     const struct sb_file *file;
-    struct sb_parity_shape shape;
+    const struct sb_parity_options *options;
+    int fd; /* of the parity file */
+    struct sb_parity_super super;
     struct sb_parity_section section;
     struct sb_rs *rs;
-    const struct sb_parity_options *options;
 
     unsigned char *bands[2];
+    size_t band_bytes;
     unsigned char *parity;
     uint32_t *sums;
     struct slot slots[PARTS_MOST];
@@ -53,14 +55,6 @@ struct encoder {
     uint32_t all_rows;   /* of the section */
     uint32_t band, part; /* filled next */
 };
-
-/* Of the words of a band when sections are as large as they get. */
-static size_t band_bytes(const struct sb_parity_shape *shape)
-{
-    int64_t all = (int64_t)shape->words * shape->piece * shape->data;
-
-    return (size_t)(all < BAND_BYTES ? all : BAND_BYTES);
-}
 
 static void *allocate(size_t size)
 {
@@ -80,30 +74,23 @@ static void release(struct encoder *encoder)
     free(encoder->sums);
 }
 
-/* To be released also after a failure. */
-static enum sb_code begin(struct encoder *encoder, const struct sb_file *file,
-                          const struct sb_parity_shape *shape,
-                          const struct sb_parity_options *options)
+static enum sb_code begin(struct encoder *encoder)
 {
-    struct sb_parity_section largest;
-    size_t pieces;
+    const struct sb_parity_shape *shape = &encoder->super.shape;
+    struct sb_parity_section largest = {.words = shape->words};
+    size_t row;
 
-    encoder->file = file;
-    encoder->shape = *shape;
-    encoder->options = options;
     /* Less memory for a small file. */
-    if (sb_parity_sections(shape) == 1) {
+    if (sb_parity_sections(shape) == 1)
         sb_parity_section(shape, 0, &largest);
-        encoder->shape.words = largest.words;
-    }
-    shape = &encoder->shape;
-    pieces = (size_t)shape->words * (shape->data + shape->parity);
-    encoder->bands[0] = allocate(band_bytes(shape));
-    encoder->bands[1] = allocate(band_bytes(shape));
-    encoder->parity = allocate((size_t)shape->words * shape->parity * shape->piece);
-    encoder->sums = calloc(pieces, sizeof(*encoder->sums));
-    if (!encoder->bands[0] || !encoder->bands[1] || !encoder->parity || !encoder->sums)
+    row = (size_t)largest.words * shape->piece;
+    encoder->band_bytes = row * shape->data < BAND_BYTES ? row * shape->data : BAND_BYTES;
+    encoder->bands[0] = allocate(encoder->band_bytes);
+    encoder->bands[1] = allocate(encoder->band_bytes);
+    encoder->parity = allocate(row * shape->parity);
+    if (!encoder->bands[0] || !encoder->bands[1] || !encoder->parity)
         return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&encoder->sums, (size_t)largest.words * (shape->data + shape->parity)));
     return sb_rs_encoder(&encoder->rs, shape->data, shape->parity);
 }
 
@@ -145,8 +132,9 @@ static enum sb_code read_band(const struct encoder *encoder, uint32_t band)
 {
     unsigned char *bytes = encoder->bands[band % 2];
     uint32_t first, count = pieces_of_band(encoder, band, &first);
-    int64_t offset = (encoder->section.first + first) * encoder->shape.piece;
-    int64_t size = (int64_t)count * encoder->shape.piece, there = encoder->shape.size - offset;
+    int64_t offset = (encoder->section.first + first) * encoder->super.shape.piece;
+    int64_t size = (int64_t)count * encoder->super.shape.piece,
+            there = encoder->super.shape.size - offset;
 
     if (there < size)
         memset(bytes + there, 0, (size_t)(size - there));
@@ -172,17 +160,17 @@ static enum sb_code fill(void *context, void *slot)
 
 static unsigned char *parity_at(const struct encoder *encoder, uint32_t number)
 {
-    return encoder->parity + (size_t)number * encoder->shape.piece;
+    return encoder->parity + (size_t)number * encoder->super.shape.piece;
 }
 
 /* The rows of a band that belong to one word. */
 static void add_word(const struct encoder *encoder, uint32_t band, uint32_t word)
 {
-    uint32_t words = encoder->section.words, piece = encoder->shape.piece, first;
+    uint32_t words = encoder->section.words, piece = encoder->super.shape.piece, first;
     uint32_t count = pieces_of_band(encoder, band, &first), row = band * encoder->rows;
     unsigned char *outputs[SB_RS_PIECES_MAX];
 
-    for (uint32_t i = 0; i < encoder->shape.parity; i++) {
+    for (uint32_t i = 0; i < encoder->super.shape.parity; i++) {
         outputs[i] = parity_at(encoder, i * words + word);
         if (band == 0)
             memset(outputs[i], 0, piece);
@@ -209,101 +197,87 @@ static enum sb_code work(void *context, void *slot, struct sb_pipeline *turns)
         add_word(encoder, part->band, word);
         for (uint32_t i = word; last && i < encoder->section.checks; i += words)
             encoder->sums[encoder->section.pieces + i] =
-                sb_crc32c(0, parity_at(encoder, i), encoder->shape.piece);
+                sb_crc32c(0, parity_at(encoder, i), encoder->super.shape.piece);
     }
     return SB_OK;
 }
 
 /* SB_CHANGED: the file ends before the section does. */
-static enum sb_code encode(struct encoder *encoder, const struct sb_parity_section *section)
+static enum sb_code encode(struct encoder *encoder, int64_t number)
 {
     static const struct sb_pipeline_ops ops = {.fill = fill, .work = work};
-    size_t row = (size_t)section->words * encoder->shape.piece;
+    struct sb_parity_section *section = &encoder->section;
 
-    encoder->section = *section;
+    sb_parity_section(&encoder->super.shape, number, section);
     encoder->band = encoder->part = 0;
     encoder->all_rows = (section->pieces + section->words - 1) / section->words;
-    encoder->rows = (uint32_t)(band_bytes(&encoder->shape) / row);
+    encoder->rows = (uint32_t)(encoder->band_bytes / section->words / encoder->super.shape.piece);
     encoder->parts = section->words < PARTS_MOST ? section->words : PARTS_MOST;
     return sb_pipeline_run(&ops, encoder, encoder->slots, sizeof(*encoder->slots), encoder->parts,
                            encoder->options->threads);
 }
 
-/* Where the parity of the encoder's file is written. */
-struct output {
-    int fd;
-    const char *name; /* for messages */
-    struct sb_parity_super super;
-    struct encoder encoder;
-};
+static enum sb_code write_at(const struct encoder *encoder, const void *bytes, size_t size,
+                             int64_t offset)
+{
+    return sb_pwrite_full(encoder->fd, bytes, size, offset, encoder->options->path);
+}
 
-static enum sb_code write_table(const struct output *output,
-                                const struct sb_parity_section *section, unsigned copy,
+static enum sb_code write_table(const struct encoder *encoder, int64_t offset, unsigned copy,
                                 unsigned char *bytes)
 {
-    const struct sb_parity_shape *shape = &output->super.shape;
-    int64_t offset = sb_parity_offset(shape, section->number);
+    const struct sb_parity_section *section = &encoder->section;
 
     for (uint32_t page = 0; page < section->pages;) {
-        int64_t at = offset + sb_parity_page_offset(shape, section, copy, page);
+        int64_t at = offset + sb_parity_page_offset(&encoder->super.shape, section, copy, page);
         size_t size = 0;
 
         for (; page < section->pages && size < PAGES * SB_PARITY_BLOCK; page++) {
-            sb_parity_put_page(bytes + size, &output->super, section, page, output->encoder.sums);
+            sb_parity_put_page(bytes + size, &encoder->super, section, page, encoder->sums);
             size += SB_PARITY_BLOCK;
         }
-        TRY(sb_pwrite_full(output->fd, bytes, size, at, output->name));
+        TRY(write_at(encoder, bytes, size, at));
     }
     return SB_OK;
 }
 
 /* The section that was encoded last. */
-static enum sb_code write_section(struct output *output)
+static enum sb_code write_section(struct encoder *encoder)
 {
-    const struct sb_parity_shape *shape = &output->super.shape;
-    const struct sb_parity_section *section = &output->encoder.section;
+    const struct sb_parity_shape *shape = &encoder->super.shape;
+    const struct sb_parity_section *section = &encoder->section;
     int64_t offset = sb_parity_offset(shape, section->number);
     int64_t begin = offset + sb_parity_piece_offset(shape, section, 0);
     int64_t after = offset + sb_parity_page_offset(shape, section, 1, 0);
     size_t size = (size_t)section->checks * shape->piece;
-    CLEANUP(sb_freep) unsigned char *bytes = calloc(PAGES, SB_PARITY_BLOCK);
+    CLEANUP(sb_freep) unsigned char *bytes = NULL;
 
-    if (!bytes)
-        return sb_fail_memory();
-    TRY(sb_pwrite_full(output->fd, output->encoder.parity, size, begin, output->name));
-    TRY(sb_pwrite_full(output->fd, bytes, (size_t)(after - begin) - size, begin + (int64_t)size,
-                       output->name));
+    TRY(SB_NEW_ARRAY(&bytes, PAGES * SB_PARITY_BLOCK));
+    TRY(write_at(encoder, encoder->parity, size, begin));
+    TRY(write_at(encoder, bytes, (size_t)(after - begin) - size, begin + (int64_t)size));
     for (unsigned copy = 0; copy < 2; copy++)
-        TRY(write_table(output, section, copy, bytes));
-    output->super.sum ^= sb_parity_sum(section, output->encoder.sums);
+        TRY(write_table(encoder, offset, copy, bytes));
+    encoder->super.sum ^= sb_parity_sum(section, encoder->sums);
     return SB_OK;
 }
 
-static enum sb_code write_supers(const struct output *output)
+static enum sb_code write_all(struct encoder *encoder)
 {
+    int64_t sections = sb_parity_sections(&encoder->super.shape);
     unsigned char block[SB_PARITY_BLOCK];
 
-    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
-        int64_t offset = sb_parity_super_offset(&output->super.shape, copy);
-
-        sb_parity_put_super(block, &output->super, offset);
-        TRY(sb_pwrite_full(output->fd, block, sizeof(block), offset, output->name));
-    }
-    return sb_fsync(output->fd, output->name);
-}
-
-static enum sb_code write_all(struct output *output)
-{
-    int64_t sections = sb_parity_sections(&output->super.shape);
-
+    TRY(begin(encoder));
     for (int64_t i = 0; i < sections; i++) {
-        struct sb_parity_section section;
-
-        sb_parity_section(&output->super.shape, i, &section);
-        TRY(encode(&output->encoder, &section));
-        TRY(write_section(output));
+        TRY(encode(encoder, i));
+        TRY(write_section(encoder));
     }
-    return write_supers(output);
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
+        int64_t offset = sb_parity_super_offset(&encoder->super.shape, copy);
+
+        sb_parity_put_super(block, &encoder->super, offset);
+        TRY(write_at(encoder, block, sizeof(block), offset));
+    }
+    return sb_fsync(encoder->fd, encoder->options->path);
 }
 
 static enum sb_code refuse_change(const struct sb_file *file, const struct stat *before)
@@ -330,31 +304,29 @@ void sb_parity_adopt(int fd, const struct stat *of)
         (void)!fchmod(fd, mode);
 }
 
-/* Of the output, whose file is closed then. */
-static enum sb_code make(struct output *output, const struct sb_file *file,
-                         const struct stat *before, const struct sb_parity_options *options)
+/* Closes its file. */
+static enum sb_code make(struct encoder *encoder, const struct stat *before)
 {
-    enum sb_code code = begin(&output->encoder, file, &output->super.shape, options);
+    const struct sb_parity_options *options = encoder->options;
+    enum sb_code code = write_all(encoder);
 
+    release(encoder);
     if (!code)
-        code = write_all(output);
-    release(&output->encoder);
-    if (!code)
-        code = refuse_change(file, before);
+        code = refuse_change(encoder->file, before);
     if (!code && options->proved)
         code = options->proved(options->reader);
     if (!code)
-        sb_parity_adopt(output->fd, before);
+        sb_parity_adopt(encoder->fd, before);
     /* A network file system reports a failing write as late as here. */
-    if (close(output->fd) && !code)
+    if (close(encoder->fd) && !code)
         code = sb_fail_errno(errno, "%s: cannot close", options->path);
     return code ? code : sb_rename(options->temporary, options->path);
 }
 
 enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_options *options)
 {
-    struct output output = {.name = options->path};
-    struct sb_parity_super *super = &output.super;
+    struct encoder encoder = {.file = file, .options = options};
+    struct sb_parity_super *super = &encoder.super;
     struct stat before;
     enum sb_code code;
 
@@ -365,12 +337,12 @@ enum sb_code sb_parity_make(const struct sb_file *file, const struct sb_parity_o
     if (options->user)
         memcpy(super->user, options->user, SB_PARITY_USER);
     sb_parity_identify(super);
-    output.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (output.fd < 0 && errno == EEXIST)
+    encoder.fd = open(options->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (encoder.fd < 0 && errno == EEXIST)
         return sb_fail(SB_EXISTS, "%s: exists already", options->temporary);
-    if (output.fd < 0)
+    if (encoder.fd < 0)
         return sb_fail_errno(errno, "%s", options->temporary);
-    code = make(&output, file, &before, options);
+    code = make(&encoder, &before);
     if (code) {
         (void)unlink(options->temporary);
         return code;

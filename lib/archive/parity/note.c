@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char sb_repair_magic[8] = {'S', 'B', 'R', 'E', 'P', 'A', 'I', 'R'};
-
 /*
  * The note: 8 bytes of its kind; seconds and nanoseconds of the time; 2^32 plus the commits of an
  * SQLite file that counts them, else 0; of a shard 2^32 plus the checksum of the tables in the
@@ -224,11 +222,8 @@ enum sb_code sb_protect_drop(const char *path)
 enum sb_code sb_protect_drop_old(const char *path)
 {
     CLEANUP(sb_freep) char *before = NULL, *parity = NULL;
-    char magic[sizeof(sb_repair_magic)] = {0};
     struct sb_parity_super super;
-    CLEANUP(sb_closep) int fd = -1;
     struct stat st;
-    size_t got;
 
     if (asprintf(&before, "%s" SB_REPAIR_END, path) < 0 ||
         asprintf(&parity, "%s" SB_PROTECT_SUFFIX, path) < 0)
@@ -236,9 +231,7 @@ enum sb_code sb_protect_drop_old(const char *path)
     if (sb_protect_find_super(parity, &super) && !stat(path, &st) &&
         sb_protect_is_current(&super, &st))
         return SB_OK;
-    fd = open(before, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && !IGNORED(sb_pread_full(fd, magic, sizeof(magic), 0, &got, before)) &&
-        memcmp(magic, sb_repair_magic, sizeof(magic)) == 0 && unlink(before) && errno != ENOENT)
+    if (sb_own_begins(before, SB_REPAIR_MAGIC) && unlink(before) && errno != ENOENT)
         return sb_fail_errno(errno, "%s: cannot be removed", before);
     return sb_protect_drop(path);
 }

@@ -8,7 +8,7 @@
 #ifndef SB_ARCHIVE_PARITY_NOTE_H
 #define SB_ARCHIVE_PARITY_NOTE_H
 
-#include "archive/parity/format.h"
+#include "archive/parity/parity.h"
 
 #include <sys/stat.h>
 
@@ -86,8 +86,5 @@ enum sb_code sb_protect_drop(const char *path) SB_CHECKED;
  * removes what repairs of the former have replaced, which could go back into the new ones.
  */
 enum sb_code sb_protect_drop_old(const char *path) SB_CHECKED;
-
-/* How ARCHIVE-before-repair begins (task/protect/before.h). */
-extern const char sb_repair_magic[8];
 
 #endif

@@ -3,10 +3,322 @@
 #include "core/crc32c.h"
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "core/little_endian.h"
+#include "core/rs/rs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAGIC_BYTES 8
+#define VERSION     1
+
+#define SUPER_USER 64
+#define PAGE_SUMS  36
+#define BLOCK_SUM  (SB_PARITY_BLOCK - 4)
+
+/* A smaller file has smaller pieces, so that their number is about this. */
+#define PIECES_LEAST 240
+
+#define WORD_MOST   252 /* 240 + 12 */
+#define PARITY_MOST 24
+
+static const char super_magic[MAGIC_BYTES] = {'S', 'B', 'P', 'A', 'R', 'I', 'T', 'Y'};
+static const char table_magic[MAGIC_BYTES] = {'S', 'B', 'P', 'A', 'R', 'T', 'A', 'B'};
+
+static int64_t divide_up(int64_t number, int64_t by)
+{
+    return number / by + (number % by != 0);
+}
+
+static int64_t align(int64_t size)
+{
+    return divide_up(size, SB_PARITY_BLOCK) * SB_PARITY_BLOCK;
+}
+
+enum sb_code sb_parity_redundancy(unsigned per_mille, unsigned *data, unsigned *parity)
+{
+    if (per_mille < 1 || per_mille > 10000)
+        return sb_fail(SB_INVALID,
+                       "a redundancy of %u.%u %%: it must be between 0.1 %% and 1000 %%",
+                       per_mille / 10, per_mille % 10);
+    *data = WORD_MOST * 1000 / (1000 + per_mille);
+    if (divide_up((int64_t)*data * per_mille, 1000) > PARITY_MOST)
+        *data = PARITY_MOST * 1000 / per_mille;
+    *parity = (unsigned)divide_up((int64_t)*data * per_mille, 1000);
+    return SB_OK;
+}
+
+static bool counts_are_right(const struct sb_parity_shape *shape)
+{
+    uint32_t data = shape->data, parity = shape->parity, piece = shape->piece;
+
+    return data >= 1 && parity >= 1 && data < SB_RS_PIECES_MAX &&
+           parity <= SB_RS_PIECES_MAX - data && piece >= SB_PARITY_PIECE_LEAST &&
+           piece <= SB_PARITY_PIECE_MOST && (piece & (piece - 1)) == 0 && shape->words >= 1 &&
+           shape->words <= SB_PARITY_WORDS_MOST &&
+           (int64_t)shape->words * parity * piece <= SB_PARITY_SECTION_MOST && shape->size >= 0 &&
+           shape->size <= SB_PARITY_SIZE_MOST;
+}
+
+enum sb_code sb_parity_shape(struct sb_parity_shape *shape, int64_t size, unsigned data,
+                             unsigned parity, unsigned words)
+{
+    int64_t most;
+
+    if (size > SB_PARITY_SIZE_MOST)
+        return sb_fail(SB_LIMIT, "more than 2^50 bytes, which no parity file protects");
+    *shape = (struct sb_parity_shape){
+        .size = size, .piece = SB_PARITY_PIECE_LEAST, .data = data, .parity = parity};
+    while (shape->piece < SB_PARITY_PIECE_MOST && sb_parity_pieces(shape) > PIECES_LEAST)
+        shape->piece *= 2;
+    most = parity ? SB_PARITY_SECTION_MOST / ((int64_t)parity * shape->piece) : 1;
+    if (most > SB_PARITY_WORDS_MOST)
+        most = SB_PARITY_WORDS_MOST;
+    shape->words = words && words < most ? words : (uint32_t)most;
+    if (!counts_are_right(shape))
+        return sb_fail(SB_INVALID, "no words of %u pieces of data and %u of parity", data, parity);
+    return SB_OK;
+}
+
+int64_t sb_parity_pieces(const struct sb_parity_shape *shape)
+{
+    return divide_up(shape->size, shape->piece);
+}
+
+static int64_t capacity_of(const struct sb_parity_shape *shape)
+{
+    return (int64_t)shape->words * shape->data;
+}
+
+int64_t sb_parity_sections(const struct sb_parity_shape *shape)
+{
+    return divide_up(sb_parity_pieces(shape), capacity_of(shape));
+}
+
+static void set_pieces(const struct sb_parity_shape *shape, struct sb_parity_section *section,
+                       int64_t pieces)
+{
+    section->pieces = (uint32_t)pieces;
+    section->words = (uint32_t)divide_up(pieces, shape->data);
+    section->checks = section->words * shape->parity;
+    section->pages = (uint32_t)divide_up(pieces + section->checks, SB_PARITY_PAGE_SUMS);
+}
+
+void sb_parity_section(const struct sb_parity_shape *shape, int64_t number,
+                       struct sb_parity_section *section)
+{
+    int64_t capacity = capacity_of(shape), pieces = sb_parity_pieces(shape);
+    int64_t sections = sb_parity_sections(shape), first = number * capacity;
+    int64_t last = pieces - (sections - 1) * capacity, half = (capacity + last + 1) / 2;
+
+    section->number = number;
+    section->first = first;
+    if (number < sections - 2 || (number == sections - 2 && last >= divide_up(capacity, 2))) {
+        set_pieces(shape, section, capacity);
+    } else if (number == sections - 2) {
+        set_pieces(shape, section, half);
+    } else if (sections < 2 || last >= divide_up(capacity, 2)) {
+        set_pieces(shape, section, last);
+    } else {
+        section->first = first - capacity + half;
+        set_pieces(shape, section, pieces - section->first);
+    }
+}
+
+int64_t sb_parity_section_of(const struct sb_parity_shape *shape, int64_t piece)
+{
+    int64_t number = piece / capacity_of(shape), sections = sb_parity_sections(shape);
+    struct sb_parity_section section;
+
+    if (number >= sections)
+        return sections - 1;
+    sb_parity_section(shape, number, &section);
+    if (piece < section.first)
+        return number - 1;
+    return piece < section.first + section.pieces ? number : number + 1;
+}
+
+static int64_t size_of_section(const struct sb_parity_shape *shape,
+                               const struct sb_parity_section *section)
+{
+    return 2 * (int64_t)section->pages * SB_PARITY_BLOCK +
+           align((int64_t)section->checks * shape->piece);
+}
+
+int64_t sb_parity_span(const struct sb_parity_shape *shape, int64_t from, int64_t to)
+{
+    int64_t whole = sb_parity_sections(shape) - 2, size = 0;
+    struct sb_parity_section section;
+
+    if (from < whole) {
+        int64_t count = (to < whole ? to : whole) - from;
+
+        sb_parity_section(shape, from, &section);
+        size = count * size_of_section(shape, &section);
+        from += count;
+    }
+    for (; from < to; from++) {
+        sb_parity_section(shape, from, &section);
+        size += size_of_section(shape, &section);
+    }
+    return size;
+}
+
+int64_t sb_parity_page_offset(const struct sb_parity_shape *shape,
+                              const struct sb_parity_section *section, unsigned copy, uint32_t page)
+{
+    int64_t before = copy == 0 ? 0
+                               : (int64_t)section->pages * SB_PARITY_BLOCK +
+                                     align((int64_t)section->checks * shape->piece);
+
+    return before + (int64_t)page * SB_PARITY_BLOCK;
+}
+
+int64_t sb_parity_piece_offset(const struct sb_parity_shape *shape,
+                               const struct sb_parity_section *section, uint32_t number)
+{
+    return (int64_t)section->pages * SB_PARITY_BLOCK + (int64_t)number * shape->piece;
+}
+
+int64_t sb_parity_super_offset(const struct sb_parity_shape *shape, unsigned copy)
+{
+    int64_t sections = sb_parity_sections(shape);
+
+    if (copy == 0)
+        return 0;
+    if (copy == 1)
+        return SB_PARITY_BLOCK + sb_parity_span(shape, 0, (sections + 1) / 2);
+    return INT64_C(2) * SB_PARITY_BLOCK + sb_parity_span(shape, 0, sections);
+}
+
+int64_t sb_parity_offset(const struct sb_parity_shape *shape, int64_t section)
+{
+    bool later = section >= (sb_parity_sections(shape) + 1) / 2;
+
+    return (later ? INT64_C(2) : INT64_C(1)) * SB_PARITY_BLOCK + sb_parity_span(shape, 0, section);
+}
+
+void sb_parity_identify(struct sb_parity_super *super)
+{
+    unsigned char *at = super->id;
+
+    at = sb_put_u32(at, sb_crc32c(0, super->user, SB_PARITY_USER));
+    at = sb_put_u32(at, super->shape.data << 16 | super->shape.parity);
+    sb_put_u64(at, (uint64_t)super->shape.size << 10 | super->shape.words);
+}
+
+static void seal(unsigned char *block)
+{
+    sb_put_u32(block + BLOCK_SUM, sb_crc32c(0, block, BLOCK_SUM));
+}
+
+static bool is_sealed(const unsigned char *block, const char *magic)
+{
+    return memcmp(block, magic, MAGIC_BYTES) == 0 &&
+           sb_get_u32(block + BLOCK_SUM) == sb_crc32c(0, block, BLOCK_SUM);
+}
+
+void sb_parity_put_super(unsigned char *block, const struct sb_parity_super *super, int64_t offset)
+{
+    const struct sb_parity_shape *shape = &super->shape;
+    unsigned char *at;
+
+    memset(block, 0, SB_PARITY_BLOCK);
+    memcpy(block, super_magic, MAGIC_BYTES);
+    at = sb_put_u32(block + MAGIC_BYTES, VERSION);
+    at = sb_put_u32(at, shape->piece);
+    memcpy(at, super->id, sizeof(super->id));
+    at = sb_put_u64(at + sizeof(super->id), (uint64_t)offset);
+    at = sb_put_u64(at, (uint64_t)shape->size);
+    at = sb_put_u32(at, shape->data);
+    at = sb_put_u32(at, shape->parity);
+    at = sb_put_u32(at, shape->words);
+    sb_put_u32(at, super->sum);
+    memcpy(block + SUPER_USER, super->user, SB_PARITY_USER);
+    seal(block);
+}
+
+bool sb_parity_get_super(struct sb_parity_super *super, const unsigned char *block, int64_t offset)
+{
+    struct sb_parity_shape *shape = &super->shape;
+    const unsigned char *at = block + MAGIC_BYTES + 4;
+
+    if (!is_sealed(block, super_magic) || sb_get_u32(block + MAGIC_BYTES) != VERSION)
+        return false;
+    shape->piece = sb_get_u32(at);
+    memcpy(super->id, at + 4, sizeof(super->id));
+    at += 4 + sizeof(super->id);
+    shape->size = (int64_t)sb_get_u64(at + 8);
+    shape->data = sb_get_u32(at + 16);
+    shape->parity = sb_get_u32(at + 20);
+    shape->words = sb_get_u32(at + 24);
+    super->sum = sb_get_u32(at + 28);
+    memcpy(super->user, block + SUPER_USER, SB_PARITY_USER);
+    if (!counts_are_right(shape) || (int64_t)sb_get_u64(at) != offset)
+        return false;
+    for (unsigned copy = 0; copy < SB_PARITY_COPIES; copy++) {
+        if (sb_parity_super_offset(shape, copy) == offset)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t sums_from(const struct sb_parity_section *section, uint32_t page)
+{
+    uint32_t rest = section->pieces + section->checks - page * SB_PARITY_PAGE_SUMS;
+
+    return rest < SB_PARITY_PAGE_SUMS ? rest : SB_PARITY_PAGE_SUMS;
+}
+
+void sb_parity_put_page(unsigned char *block, const struct sb_parity_super *super,
+                        const struct sb_parity_section *section, uint32_t page,
+                        const uint32_t *sums)
+{
+    uint32_t first = page * SB_PARITY_PAGE_SUMS, count = sums_from(section, page);
+    unsigned char *at = block + MAGIC_BYTES + sizeof(super->id);
+
+    memset(block, 0, SB_PARITY_BLOCK);
+    memcpy(block, table_magic, MAGIC_BYTES);
+    memcpy(block + MAGIC_BYTES, super->id, sizeof(super->id));
+    at = sb_put_u64(at, (uint64_t)section->number);
+    at = sb_put_u32(at, first);
+    for (uint32_t i = 0; i < count; i++)
+        at = sb_put_u32(at, sums[first + i]);
+    seal(block);
+}
+
+bool sb_parity_get_page(uint32_t *sums, const unsigned char *block,
+                        const struct sb_parity_super *super,
+                        const struct sb_parity_section *section, uint32_t page)
+{
+    uint32_t first = page * SB_PARITY_PAGE_SUMS, count = sums_from(section, page);
+    const unsigned char *at = block + MAGIC_BYTES + sizeof(super->id);
+
+    if (!is_sealed(block, table_magic) ||
+        memcmp(block + MAGIC_BYTES, super->id, sizeof(super->id)) != 0 ||
+        sb_get_u64(at) != (uint64_t)section->number || sb_get_u32(at + 8) != first)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        sums[first + i] = sb_get_u32(block + PAGE_SUMS + 4 * (size_t)i);
+    return true;
+}
+
+uint32_t sb_parity_sum(const struct sb_parity_section *section, const uint32_t *sums)
+{
+    uint32_t count = section->pieces + section->checks;
+    unsigned char bytes[4096];
+    uint32_t crc;
+
+    crc = sb_crc32c(0, bytes, (size_t)(sb_put_u64(bytes, (uint64_t)section->number) - bytes));
+    for (uint32_t done = 0; done < count;) {
+        unsigned char *at = bytes;
+
+        while (done < count && at < bytes + sizeof(bytes))
+            at = sb_put_u32(at, sums[done++]);
+        crc = sb_crc32c(crc, bytes, (size_t)(at - bytes));
+    }
+    return crc;
+}
 
 static bool read_block(const struct sb_parity *parity, unsigned char *block, int64_t offset)
 {
@@ -20,7 +332,7 @@ static bool is_super(struct sb_parity *parity, int64_t offset, bool *page)
 
     if (!read_block(parity, block, offset))
         return false;
-    *page = *page || sb_parity_is_page(block);
+    *page = *page || is_sealed(block, table_magic);
     return sb_parity_get_super(&parity->super, block, offset);
 }
 
@@ -82,11 +394,10 @@ static enum sb_code find_super(struct sb_parity *parity)
 
 enum sb_code sb_parity_open(struct sb_parity **out, const char *path)
 {
-    CLEANUP(sb_parity_freep) struct sb_parity *parity = calloc(1, sizeof(*parity));
+    CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
 
     *out = NULL;
-    if (!parity)
-        return sb_fail_memory();
+    TRY(SB_NEW(&parity));
     TRY(sb_file_open(&parity->file, path, "parity file"));
     parity->size = parity->file->st.st_size;
     TRY(find_super(parity));
@@ -100,150 +411,4 @@ void sb_parity_free(struct sb_parity *parity)
         return;
     sb_file_free(parity->file);
     free(parity);
-}
-
-enum sb_code sb_parity_reader_begin(struct sb_parity_reader *reader, const struct sb_parity *parity,
-                                    const struct sb_file *file)
-{
-    const struct sb_parity_shape *shape = &parity->super.shape;
-    size_t sums = (size_t)shape->words * (shape->data + shape->parity);
-
-    *reader = (struct sb_parity_reader){.parity = parity, .file = file};
-    reader->sums = calloc(sums, sizeof(*reader->sums));
-    reader->pages = calloc(sums / SB_PARITY_PAGE_SUMS + 1, sizeof(*reader->pages));
-    reader->bytes = malloc(SB_PARITY_READ_BYTES);
-    reader->whole = calloc(SB_PARITY_READ_BYTES / SB_PARITY_PIECE_LEAST, sizeof(*reader->whole));
-    return reader->sums && reader->pages && reader->bytes && reader->whole ? SB_OK
-                                                                           : sb_fail_memory();
-}
-
-void sb_parity_reader_release(struct sb_parity_reader *reader)
-{
-    free(reader->sums);
-    free(reader->pages);
-    free(reader->bytes);
-    free(reader->whole);
-}
-
-/* The disk has lost what was there; everything else is no damage of the file. */
-static bool is_unreadable(void)
-{
-    return sb_error()->code == SB_SYSTEM &&
-           (sb_error()->sys_errno == EIO || sb_error()->sys_errno == EBADMSG ||
-            sb_error()->sys_errno == EUCLEAN || sb_error()->sys_errno == EILSEQ);
-}
-
-static enum sb_code read_each(struct sb_parity_reader *reader, const struct sb_file *file,
-                              int64_t offset, size_t size, size_t step)
-{
-    for (size_t done = 0, i = 0; done < size; done += step, i++) {
-        size_t want = size - done < step ? size - done : step, got = 0;
-        enum sb_code code =
-            sb_file_read(file, reader->bytes + done, want, offset + (int64_t)done, &got);
-
-        if (code && !is_unreadable())
-            return code;
-        reader->whole[i] = !code && got == want;
-    }
-    return SB_OK;
-}
-
-/* Parts of `step` bytes; the last one may be shorter. */
-static enum sb_code read_parts(struct sb_parity_reader *reader, const struct sb_file *file,
-                               int64_t offset, size_t size, size_t step)
-{
-    size_t got;
-    enum sb_code code = sb_file_read(file, reader->bytes, size, offset, &got);
-
-    if (code)
-        return is_unreadable() ? read_each(reader, file, offset, size, step) : code;
-    for (size_t done = 0, i = 0; done < size; done += step, i++)
-        reader->whole[i] = (size - done < step ? size : done + step) <= got;
-    return SB_OK;
-}
-
-static enum sb_code read_copy(struct sb_parity_reader *reader, unsigned copy, uint32_t first,
-                              uint32_t count)
-{
-    const struct sb_parity_super *super = &reader->parity->super;
-    int64_t offset =
-        reader->offset + sb_parity_page_offset(&super->shape, &reader->section, copy, first);
-
-    TRY(read_parts(reader, reader->parity->file, offset, (size_t)count * SB_PARITY_BLOCK,
-                   SB_PARITY_BLOCK));
-    for (uint32_t i = 0; i < count; i++) {
-        if (reader->whole[i] &&
-            sb_parity_get_page(reader->sums, reader->bytes + (size_t)i * SB_PARITY_BLOCK, super,
-                               &reader->section, first + i))
-            reader->pages[first + i] |= copy ? SB_PARITY_SECOND_COPY : SB_PARITY_FIRST_COPY;
-    }
-    return SB_OK;
-}
-
-static bool all_first(const struct sb_parity_reader *reader)
-{
-    for (uint32_t page = 0; page < reader->section.pages; page++) {
-        if (!(reader->pages[page] & SB_PARITY_FIRST_COPY))
-            return false;
-    }
-    return true;
-}
-
-enum sb_code sb_parity_reader_go(struct sb_parity_reader *reader, int64_t section, bool both)
-{
-    const struct sb_parity_super *super = &reader->parity->super;
-    uint32_t most = SB_PARITY_READ_BYTES / SB_PARITY_BLOCK;
-
-    sb_parity_section(&super->shape, section, &reader->section);
-    reader->offset = sb_parity_offset(&super->shape, section);
-    memset(reader->pages, 0, reader->section.pages);
-    for (unsigned copy = 0; copy < 2 && (copy == 0 || both || !all_first(reader)); copy++) {
-        for (uint32_t first = 0; first < reader->section.pages; first += most) {
-            uint32_t left = reader->section.pages - first;
-
-            TRY(read_copy(reader, copy, first, left < most ? left : most));
-        }
-    }
-    return sb_heed_interrupt();
-}
-
-bool sb_parity_reader_knows(const struct sb_parity_reader *reader, uint32_t number)
-{
-    return reader->pages[number / SB_PARITY_PAGE_SUMS] != 0;
-}
-
-enum sb_code sb_parity_reader_read(struct sb_parity_reader *reader, uint32_t number, uint32_t count,
-                                   uint32_t *read)
-{
-    const struct sb_parity_shape *shape = &reader->parity->super.shape;
-    const struct sb_parity_section *section = &reader->section;
-    uint32_t most = (uint32_t)(SB_PARITY_READ_BYTES / shape->piece);
-    int64_t offset, size;
-
-    if (number < section->pieces && count > section->pieces - number)
-        count = section->pieces - number;
-    if (count > most)
-        count = most;
-    *read = count;
-    size = (int64_t)count * shape->piece;
-    if (number >= section->pieces)
-        return read_parts(reader, reader->parity->file,
-                          reader->offset +
-                              sb_parity_piece_offset(shape, section, number - section->pieces),
-                          (size_t)size, shape->piece);
-    offset = (section->first + number) * shape->piece;
-    if (size > shape->size - offset) {
-        memset(reader->bytes + (shape->size - offset), 0, (size_t)(size - (shape->size - offset)));
-        size = shape->size - offset;
-    }
-    return read_parts(reader, reader->file, offset, (size_t)size, shape->piece);
-}
-
-bool sb_parity_reader_matches(const struct sb_parity_reader *reader, uint32_t number,
-                              uint32_t place)
-{
-    uint32_t piece = reader->parity->super.shape.piece;
-
-    return reader->whole[place] &&
-           sb_crc32c(0, reader->bytes + (size_t)place * piece, piece) == reader->sums[number];
 }

@@ -10,6 +10,7 @@
 #include "core/crc32c.h"
 #include "core/io.h"
 #include "core/spool.h"
+#include "core/time.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 
 #define BLOCK     ((size_t)256 << 10)
-#define NEAR      ((int64_t)1 << 20)
 #define TEMPORARY "temporary file (see TMPDIR)"
 
 /* A piece that is not as it was. */
@@ -140,9 +140,7 @@ enum sb_code sb_pieces_read(struct sb_pieces *pieces, void *data, size_t size, i
 {
     unsigned char *to = data;
 
-    while (size > 0) {
-        size_t some = size;
-
+    for (size_t some = size; size > 0; some = size) {
         TRY(read_some(pieces, to, &some, offset));
         to += some;
         offset += (int64_t)some;
@@ -244,11 +242,9 @@ enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct s
     if (sb_database_is_damaged(file->name, true))
         return SB_OK;
     code = compare(parity, file, another);
-    if (code != SB_DAMAGED)
-        return code;
     /* What cannot be read, or made, is no reason to write over what is sound. */
-    *another = true;
-    return SB_OK;
+    *another = *another || code == SB_DAMAGED;
+    return code == SB_DAMAGED ? SB_OK : code;
 }
 
 /* Both files; none where there is no parity file that can be used. */
@@ -266,16 +262,104 @@ static enum sb_code open_both(struct sb_parity **parity, struct sb_file **file, 
     return SB_OK;
 }
 
-static enum sb_code prove_range(const struct sb_parity *parity, const struct sb_file *file,
-                                int64_t from, int64_t to)
+/* Files of a shard without a checksum, in the order of their offsets. */
+struct unchecked {
+    const struct sb_file *file; /* the shard */
+    struct sqlite3_stmt *rows;
+    int64_t from, to; /* of the current file; after the last one INT64_MAX */
+    bool damaged;
+};
+
+static void release(struct unchecked *files)
 {
-    const struct sb_parity_check_options range = {.from = from, .to = to};
+    sqlite3_finalize(files->rows);
+}
+
+/* The first of them that ends after this byte, which is not before that of the last call. */
+static enum sb_code seek(struct unchecked *files, int64_t offset)
+{
+    enum sb_code code = SB_OK;
+
+    while (files->to <= offset && sb_database_row(files->rows, &code)) {
+        int64_t size = sqlite3_column_int64(files->rows, 1);
+
+        files->from = sqlite3_column_int64(files->rows, 0);
+        files->to = size < INT64_MAX - files->from ? files->from + size : INT64_MAX;
+    }
+    if (!code && files->to <= offset)
+        files->from = files->to = INT64_MAX;
+    return code;
+}
+
+static enum sb_code has_unchecked(void *context, int64_t from, int64_t to, bool *has)
+{
+    struct unchecked *files = context;
+
+    TRY(seek(files, from));
+    *has = files->from < to;
+    return SB_OK;
+}
+
+static enum sb_code blame_lost(void *context, int64_t offset, size_t size)
+{
+    struct unchecked *files = context;
+    bool has;
+
+    TRY(has_unchecked(files, offset, offset + (int64_t)size, &has));
+    files->damaged |= has;
+    return SB_OK;
+}
+
+/* What lies between these files, or after the last, may have been written by a run that was killed
+ * before its commit. */
+static enum sb_code compare_files(void *context, int64_t offset, const void *bytes, size_t size)
+{
+    struct unchecked *files = context;
+    unsigned char there[SB_PARITY_PIECE_MOST];
+    int64_t end = offset + (int64_t)size;
+    size_t got = 0;
+
+    if (IGNORED(sb_file_read(files->file, there, size, offset, &got)))
+        got = 0;
+    for (int64_t at = offset; at < end && !files->damaged;) {
+        int64_t from, to;
+
+        TRY(seek(files, at));
+        from = files->from > at ? files->from : at;
+        to = files->to < end ? files->to : end;
+        if (from >= to)
+            break;
+        files->damaged = to - offset > (int64_t)got ||
+                         memcmp(there + (from - offset), (const char *)bytes + (from - offset),
+                                (size_t)(to - from)) != 0;
+        at = to;
+    }
+    return SB_OK;
+}
+
+enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
+                                       const struct sb_parity *parity, const struct sb_file *file)
+{
+    static const char query[] = "SELECT offset, size FROM main.files WHERE shard = ?1 AND size > 0"
+                                " AND offset >= 0 AND crc32c IS NULL ORDER BY offset";
+    CLEANUP(release) struct unchecked files = {.file = file};
+    struct sb_parity_check_options wanted = {.chooses = has_unchecked, .chooser = &files};
+    const struct sb_parity_mender mender = {
+        .mended = compare_files, .lost = blame_lost, .context = &files};
     CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
 
-    if (from >= to)
+    TRY(sb_database_prepare(index, &files.rows, query));
+    SB_BIND(files.rows, shard);
+    TRY(seek(&files, 0));
+    wanted.from = files.from;
+    if (wanted.from < parity->super.shape.size)
+        TRY(sb_parity_check(&bad, parity, file, &wanted));
+    if (!bad || bad->data == 0 || bad->of_another)
         return SB_OK;
-    TRY(sb_parity_check(&bad, parity, file, &range));
-    if (bad->data == 0 || bad->of_another)
+    sqlite3_reset(files.rows);
+    files.from = files.to = 0;
+    TRY(sb_parity_mend(parity, file, bad, &mender));
+    if (!files.damaged)
         return SB_OK;
     return sb_fail(SB_DAMAGED,
                    "%s: files without a checksum are not as they were protected, though no commit "
@@ -284,46 +368,27 @@ static enum sb_code prove_range(const struct sb_parity *parity, const struct sb_
                    file->name);
 }
 
-enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
-                                       const struct sb_parity *parity, const struct sb_file *file)
+/* Neither written to nor given another time since its parity file was written, which need not be
+ * opened to know that. True also without a parity file. */
+static bool is_untouched(const char *shard)
 {
-    static const char query[] = "SELECT offset, size FROM main.files WHERE shard = ?1 AND size > 0"
-                                " AND offset >= 0 AND crc32c IS NULL ORDER BY offset";
-    CLEANUP(sqlite3_finalizep) struct sqlite3_stmt *files = NULL;
-    int64_t from = 0, to = 0, size = parity->super.shape.size;
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_freep) char *name = sb_own_name(shard, SB_PROTECT_SUFFIX);
+    struct stat st, parity;
 
-    TRY(sb_database_prepare(index, &files, query));
-    SB_BIND(files, shard);
-    while (sb_database_row(files, &code)) {
-        int64_t offset = sqlite3_column_int64(files, 0), rest = size - offset;
-
-        if (rest <= 0)
-            break;
-        /* What is near each other is read at once. */
-        if (offset - to > NEAR) {
-            TRY(prove_range(parity, file, from, to));
-            from = offset;
-        }
-        if (rest > sqlite3_column_int64(files, 1))
-            rest = sqlite3_column_int64(files, 1);
-        to = offset + rest > to ? offset + rest : to;
-    }
-    return code ? code : prove_range(parity, file, from, to);
+    return name && (stat(name, &parity) ||
+                    (stat(shard, &st) == 0 && sb_time_ns(st.st_ctim) < sb_time_ns(parity.st_mtim)));
 }
 
-/* Shards that are written to, or have another time, are protected again. */
-static enum sb_code prove_shards(const char *index, const struct sb_parity *of)
+/* The last one is written to, and those with another time are protected again. */
+static enum sb_code prove_shards(struct sqlite3 *db, const char *index, const struct sb_parity *of)
 {
     CLEANUP(sb_freep) char *base = strndup(index, sb_index_base_size(index));
-    CLEANUP(sb_database_closep) struct sqlite3 *db = NULL;
     uint32_t count;
 
     if (!base)
         return sb_fail_memory();
     /* Who changes it says what is wrong with it. */
-    if (IGNORED(sb_database_open(&db, index, SB_DB_READ)) ||
-        IGNORED(sb_shard_count_in_use(db, index, &count)))
+    if (IGNORED(sb_shard_count_in_use(db, index, &count)))
         return SB_OK;
     for (uint32_t i = 0; i < count; i++) {
         CLEANUP(sb_freep) char *shard = sb_shard_name(base, i);
@@ -331,8 +396,8 @@ static enum sb_code prove_shards(const char *index, const struct sb_parity *of)
         CLEANUP(sb_parity_freep) struct sb_parity *parity = NULL;
 
         TRY(shard ? SB_OK : sb_error()->code);
-        if (IGNORED(open_both(&parity, &file, shard)) || !parity ||
-            !sb_protect_is_of_index(&parity->super, &of->super))
+        if ((i + 1 < count && is_untouched(shard)) || IGNORED(open_both(&parity, &file, shard)) ||
+            !parity || !sb_protect_is_of_index(&parity->super, &of->super))
             continue;
         if (i + 1 == count || !sb_protect_is_current(&parity->super, &file->st))
             TRY(sb_pieces_prove_unchecked(db, i, parity, file));
@@ -340,7 +405,7 @@ static enum sb_code prove_shards(const char *index, const struct sb_parity *of)
     return SB_OK;
 }
 
-enum sb_code sb_pieces_prove(const char *index)
+enum sb_code sb_pieces_prove(struct sqlite3 *db, const char *index)
 {
     const struct sb_parity_check_options all = {0};
     CLEANUP(sb_file_freep) struct sb_file *file = NULL;
@@ -359,7 +424,7 @@ enum sb_code sb_pieces_prove(const char *index)
     if (bad->of_another)
         return SB_OK;
     if (bad->data == 0)
-        return prove_shards(index, parity);
+        return prove_shards(db, index, parity);
     TRY(sb_pieces_is_another(parity, file, &another));
     if (another)
         return SB_OK;

@@ -52,18 +52,18 @@ enum sb_code sb_pieces_is_another(const struct sb_parity *parity, const struct s
                                   bool *another) SB_CHECKED;
 
 /*
- * Before an index is changed, and then protected: SB_DAMAGED if its parity file, beside it, is of
- * the same commit and has other bytes, and it is not another index; or if those of shards which
- * were protected with this state have other bytes of files without a checksum. SB_OK also where it
- * has none, or none that can be used.
+ * Before an index, which db has open to write, is changed and then protected: SB_DAMAGED if its
+ * parity file, beside it, is of the same commit and has other bytes, and it is not another index;
+ * or if those of shards which were protected with this state have other bytes of files without a
+ * checksum. SB_OK also where it has none, or none that can be used.
  */
-enum sb_code sb_pieces_prove(const char *index) SB_CHECKED;
+struct sqlite3;
+enum sb_code sb_pieces_prove(struct sqlite3 *db, const char *index) SB_CHECKED;
 
 /*
  * Of a shard that was protected with the state that its index has: SB_DAMAGED if files without a
  * checksum are not as they were then. Reads these files.
  */
-struct sqlite3;
 enum sb_code sb_pieces_prove_unchecked(struct sqlite3 *index, uint32_t shard,
                                        const struct sb_parity *parity,
                                        const struct sb_file *file) SB_CHECKED;

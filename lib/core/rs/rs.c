@@ -1,9 +1,15 @@
 #include "core/rs/rs.h"
-#include "core/rs/forms.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #define POLYNOMIAL 0x11d
 #define ORDER      255 /* of the group of all but zero */
@@ -12,16 +18,39 @@
  */
 #define BLOCK 4096
 
+/* Outputs of one call of the inner loop: so few that their tables stay in registers, and each byte
+ * of data is loaded once for all of them. */
+#define ROWS 4
+
 #define NOT_NEEDED UINT8_MAX
 
+/* A form of the inner loop. factors and outputs: `rows` of each, 1 to ROWS. */
+struct form {
+    const char *name;
+    size_t step; /* bytes that it takes at a time; size is a multiple of it */
+    void (*add)(size_t rows, const unsigned char *factors, const unsigned char *data, size_t size,
+                unsigned char *const *outputs);
+};
+
 struct sb_rs {
-    const struct sb_rs_form *form;
+    const struct form *form;
     unsigned inputs, outputs;
     unsigned char place[SB_RS_PIECES_MAX]; /* of a piece among the inputs; NOT_NEEDED */
     unsigned char factors[];               /* of each input, one for each output */
 };
 
-static struct sb_rs_field tables;
+/* Of GF(2^8) with the polynomial, whose generator is 2. */
+static struct {
+    unsigned char power[2 * ORDER]; /* 2^n; so long that two logarithms may be added */
+    unsigned char log[256];         /* log[0] means nothing */
+    /* factor * 0x00 ... 0x0f, then factor * 0x00, 0x10, ... 0xf0 */
+    unsigned char nibbles[256][32];
+    /*
+     * The multiplication as a matrix of bits, as GF2P8AFFINEQB takes it: byte 7 - i (from the
+     * lowest) has the bits of the other factor that decide about bit i of the product.
+     */
+    uint64_t matrix[256];
+} tables;
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
 static unsigned char multiply(unsigned char a, unsigned char b)
@@ -65,11 +94,11 @@ static void fill_tables(void)
 }
 
 /* Two look-ups a byte; also for the last bytes of the other forms. */
-static void add_table(const struct sb_rs_field *field, const unsigned char *factors, size_t rows,
-                      const unsigned char *data, size_t size, unsigned char *const *outputs)
+static void add_table(size_t rows, const unsigned char *factors, const unsigned char *data,
+                      size_t size, unsigned char *const *outputs)
 {
     for (size_t row = 0; row < rows; row++) {
-        const unsigned char *low = field->nibbles[factors[row]], *high = low + 16;
+        const unsigned char *low = tables.nibbles[factors[row]], *high = low + 16;
         unsigned char *output = outputs[row];
 
         for (size_t i = 0; i < size; i++)
@@ -77,21 +106,128 @@ static void add_table(const struct sb_rs_field *field, const unsigned char *fact
     }
 }
 
-static const struct sb_rs_form table_form = {.name = "table", .step = 1, .add = add_table};
+static const struct form form_table = {"table", 1, add_table};
 
-/* NULL after the last. */
-static const struct sb_rs_form *form_at(size_t number)
+/* A vector of bytes anywhere in memory. */
+#define VECTOR(width) __attribute__((vector_size(width), aligned(1), may_alias))
+
+/* Unrolled, so that tables and sums are registers. */
+#define EACH_ROW _Pragma("GCC unroll 4") for (size_t row = 0; row < rows; row++)
+
+/*
+ * Defines form_NAME, over vectors of the type. FIRST and SECOND are tables of `factor`, which
+ * PRODUCT multiplies `bytes` by, as first[row] and second[row]. A vector of data is loaded once,
+ * and then one of each output; all loads come before the stores, since outputs often lie a multiple
+ * of 4096 bytes apart, where a load waits for a store before it. The compiler knows the number of
+ * rows.
+ */
+#define FORM(NAME, label, type, target, FIRST, SECOND, PRODUCT)                                    \
+    __attribute__((always_inline, target)) static inline void rows_##NAME(                         \
+        const size_t rows, const unsigned char *factors, const unsigned char *data, size_t size,   \
+        unsigned char *const *outputs)                                                             \
+    {                                                                                              \
+        type first[ROWS], second[ROWS] __attribute__((unused)), sum[ROWS];                         \
+        unsigned char *out[ROWS];                                                                  \
+                                                                                                   \
+        EACH_ROW                                                                                   \
+        {                                                                                          \
+            unsigned char factor = factors[row];                                                   \
+                                                                                                   \
+            first[row] = (type)FIRST;                                                              \
+            second[row] = (type)SECOND;                                                            \
+            out[row] = outputs[row];                                                               \
+        }                                                                                          \
+        for (size_t i = 0; i < size; i += sizeof(type)) {                                          \
+            type bytes = *(const type *)(data + i);                                                \
+                                                                                                   \
+            EACH_ROW sum[row] = *(const type *)(out[row] + i) ^ (type)PRODUCT;                     \
+            EACH_ROW *(type *)(out[row] + i) = sum[row];                                           \
+        }                                                                                          \
+    }                                                                                              \
+    __attribute__((target)) static void add_##NAME(size_t rows, const unsigned char *factors,      \
+                                                   const unsigned char *data, size_t size,         \
+                                                   unsigned char *const *outputs)                  \
+    {                                                                                              \
+        if (rows == 1)                                                                             \
+            rows_##NAME(1, factors, data, size, outputs);                                          \
+        else if (rows == 2)                                                                        \
+            rows_##NAME(2, factors, data, size, outputs);                                          \
+        else if (rows == 3)                                                                        \
+            rows_##NAME(3, factors, data, size, outputs);                                          \
+        else                                                                                       \
+            rows_##NAME(4, factors, data, size, outputs);                                          \
+    }                                                                                              \
+    static const struct form form_##NAME = {label, sizeof(type), add_##NAME};
+
+/* A product is the sum of those of both halves of a byte, which a shuffle of the tables looks up.
+ */
+#define LOW  tables.nibbles[factor]
+#define HIGH (tables.nibbles[factor] + 16)
+#define HALVES(shuffle, type)                                                                      \
+    (shuffle((type)first[row], (type)(bytes & 15)) ^ shuffle((type)second[row], (type)(bytes >> 4)))
+
+#if defined(__x86_64__)
+
+typedef unsigned char vector16 VECTOR(16);
+typedef unsigned char vector32 VECTOR(32);
+typedef unsigned char vector64 VECTOR(64);
+
+#define LOAD16(from)  _mm_loadu_si128((const __m128i *)(const void *)(from))
+#define TWICE16(from) _mm256_broadcastsi128_si256(LOAD16(from))
+
+FORM(ssse3, "ssse3", vector16, target("ssse3"), LOAD16(LOW), LOAD16(HIGH),
+     HALVES(_mm_shuffle_epi8, __m128i))
+FORM(avx2, "avx2", vector32, target("avx2"), TWICE16(LOW), TWICE16(HIGH),
+     HALVES(_mm256_shuffle_epi8, __m256i))
+
+/* One instruction multiplies all bytes by the matrix of bits. */
+#define MATRIX ((long long)tables.matrix[factor])
+
+FORM(gfni_avx2, "gfni+avx2", vector32, target("gfni,avx2"), _mm256_set1_epi64x(MATRIX), first[row],
+     _mm256_gf2p8affine_epi64_epi8((__m256i)bytes, (__m256i)first[row], 0))
+FORM(gfni_avx512, "gfni+avx512", vector64, target("gfni,avx512f,avx512bw"),
+     _mm512_set1_epi64(MATRIX), first[row],
+     _mm512_gf2p8affine_epi64_epi8((__m512i)bytes, (__m512i)first[row], 0))
+
+#elif defined(__aarch64__)
+
+typedef unsigned char vector16 VECTOR(16);
+
+FORM(neon, "neon", vector16, unused, vld1q_u8(LOW), vld1q_u8(HIGH), HALVES(vqtbl1q_u8, uint8x16_t))
+
+#endif
+
+/* The forms that this processor has, best first; NULL after the last. */
+static const struct form *form_at(size_t number)
 {
-    for (const struct sb_rs_form *form = sb_rs_simd_forms; form->name; form++) {
-        if (form->usable() && number-- == 0)
-            return form;
-    }
-    return number == 0 ? &table_form : NULL;
+    const struct form *forms[5];
+    size_t count = 0;
+
+#if defined(__x86_64__)
+    bool avx2, gfni;
+
+    __builtin_cpu_init();
+    avx2 = __builtin_cpu_supports("avx2");
+    gfni = avx2 && __builtin_cpu_supports("gfni");
+    if (gfni && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+        forms[count++] = &form_gfni_avx512;
+    if (gfni)
+        forms[count++] = &form_gfni_avx2;
+    if (avx2)
+        forms[count++] = &form_avx2;
+    if (__builtin_cpu_supports("ssse3"))
+        forms[count++] = &form_ssse3;
+#elif defined(__aarch64__)
+    /* Every processor of this architecture that Linux runs on has it. */
+    forms[count++] = &form_neon;
+#endif
+    forms[count++] = &form_table;
+    return number < count ? forms[number] : NULL;
 }
 
 const char *sb_rs_form(size_t number)
 {
-    const struct sb_rs_form *form = form_at(number);
+    const struct form *form = form_at(number);
 
     return form ? form->name : NULL;
 }
@@ -138,15 +274,6 @@ static void fill_factors(struct sb_rs *rs, const unsigned char *inputs,
     }
 }
 
-static unsigned count_state(const enum sb_rs_state *states, unsigned count, enum sb_rs_state state)
-{
-    unsigned found = 0;
-
-    for (unsigned piece = 0; piece < count; piece++)
-        found += states[piece] == state;
-    return found;
-}
-
 /* Data comes first, and then as many parities as are necessary. */
 static void choose_pieces(struct sb_rs *rs, const enum sb_rs_state *states, unsigned count)
 {
@@ -181,12 +308,14 @@ static enum sb_code check_counts(unsigned data, unsigned parity)
 enum sb_code sb_rs_decoder(struct sb_rs **out, unsigned data, unsigned parity,
                            const enum sb_rs_state *states)
 {
-    unsigned present, wanted;
+    unsigned present = 0, wanted = 0;
     struct sb_rs *rs;
 
     TRY(check_counts(data, parity));
-    present = count_state(states, data + parity, SB_RS_PRESENT);
-    wanted = count_state(states, data + parity, SB_RS_WANTED);
+    for (unsigned piece = 0; piece < data + parity; piece++) {
+        present += states[piece] == SB_RS_PRESENT;
+        wanted += states[piece] == SB_RS_WANTED;
+    }
     if (present < data)
         return sb_fail(SB_DAMAGED, "%u pieces of %u are missing, and the parity makes up for %u",
                        data + parity - present, data + parity, parity);
@@ -225,21 +354,6 @@ bool sb_rs_needs(const struct sb_rs *rs, unsigned piece)
     return rs->place[piece] != NOT_NEEDED;
 }
 
-static void add_to_rows(const struct sb_rs *rs, const unsigned char *factors, size_t rows,
-                        const unsigned char *data, size_t size, unsigned char *const *outputs)
-{
-    size_t most = size - size % rs->form->step;
-
-    rs->form->add(&tables, factors, rows, data, most, outputs);
-    if (most < size) {
-        unsigned char *rest[SB_RS_ROWS];
-
-        for (size_t row = 0; row < rows; row++)
-            rest[row] = outputs[row] + most;
-        add_table(&tables, factors, rows, data + most, size - most, rest);
-    }
-}
-
 void sb_rs_add(const struct sb_rs *rs, unsigned piece, const void *data, size_t size,
                unsigned char *const *outputs)
 {
@@ -250,14 +364,18 @@ void sb_rs_add(const struct sb_rs *rs, unsigned piece, const void *data, size_t 
     factors = rs->factors + (size_t)rs->place[piece] * rs->outputs;
     for (size_t done = 0; done < size; done += BLOCK) {
         size_t part = size - done < BLOCK ? size - done : BLOCK;
+        size_t rest = part % rs->form->step, most = part - rest;
 
-        for (size_t first = 0; first < rs->outputs; first += SB_RS_ROWS) {
-            size_t rows = rs->outputs - first < SB_RS_ROWS ? rs->outputs - first : SB_RS_ROWS;
-            unsigned char *here[SB_RS_ROWS];
+        for (size_t first = 0; first < rs->outputs; first += ROWS) {
+            size_t rows = rs->outputs - first < ROWS ? rs->outputs - first : ROWS;
+            unsigned char *here[ROWS];
 
             for (size_t row = 0; row < rows; row++)
                 here[row] = outputs[first + row] + done;
-            add_to_rows(rs, factors + first, rows, bytes + done, part, here);
+            rs->form->add(rows, factors + first, bytes + done, most, here);
+            for (size_t row = 0; rest > 0 && row < rows; row++)
+                here[row] += most;
+            add_table(rows, factors + first, bytes + done + most, rest, here);
         }
     }
 }

@@ -96,32 +96,23 @@ const char sb_protect_older[] =
     "'shardbox verify --repair' makes the later one; if it is right, 'shardbox protect --remove' "
     "and 'protect' make another";
 
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older)
-{
-    unsigned char head[SB_PROTECT_HEAD];
-    CLEANUP(sb_freep) char *name = NULL;
-
-    *older = false;
-    TRY(sb_protect_read_head(work->file, head));
-    if (!sb_protect_is_earlier(&work->parity->super, head))
-        return SB_OK;
-    name = strndup(work->path, sb_index_base_size(work->path));
-    return name ? sb_protect_has_tail(work->path, name, older) : sb_fail_memory();
-}
-
 /* One that cannot be opened is not: who needs it reports why. */
 enum sb_code sb_protect_is_older(const char *index, const char *parity_dir, bool *older)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
-    struct sb_protected work;
-    enum sb_code code = sb_protected_begin(&work, index, &options);
+    CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
+    CLEANUP(sb_freep) char *name = NULL;
+    unsigned char head[SB_PROTECT_HEAD];
 
     *older = false;
-    if (!code && !IGNORED(sb_protected_open(&work, false)) &&
-        !IGNORED(sb_protected_open_parity(&work)))
-        code = sb_protected_is_older(&work, older);
-    sb_protected_end(&work);
-    return code;
+    TRY(sb_protected_begin(&work, index, &options));
+    if (IGNORED(sb_protected_open(&work, false)) || IGNORED(sb_protected_open_parity(&work)))
+        return SB_OK;
+    TRY(sb_protect_read_head(work.file, head));
+    if (!sb_protect_is_earlier(&work.parity->super, head))
+        return SB_OK;
+    name = strndup(index, sb_index_base_size(index));
+    return name ? sb_protect_has_tail(index, name, older) : sb_fail_memory();
 }
 
 /* All that there may be, where the index does not say; an archive without files has one, too. To
@@ -185,6 +176,16 @@ bool sb_protect_has_shard(const char *index, const char *path, const char *parit
     return (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) ||
            is_to_be_protected(path, sb_own_of_rest(path + size).shard < count_shards(index),
                               parity_dir);
+}
+
+bool sb_protect_has_own(const char *index, const char *path, const char *parity_dir)
+{
+    size_t size = sb_index_base_size(index);
+    const char *rest = strncmp(index, path, size) == 0 ? path + size : "";
+
+    return (strcmp(rest, SB_REPAIR_END) == 0 && sb_own_begins(path, SB_REPAIR_MAGIC)) ||
+           (strcmp(rest, SB_LINKED_BY) == 0 && sb_own_begins(path, SB_LINKED_BY_MAGIC)) ||
+           sb_protect_has_shard(index, path, parity_dir);
 }
 
 /* Of an index itself also readers: those of a WAL, and their writers, have no other lock. */

@@ -18,10 +18,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HEAD      24
-#define HEADER    40
-#define NAME_MOST 255
-#define SIZE_MOST ((int64_t)1 << 20)
+#define HEAD        24
+#define HEADER      40
+#define NAME_MOST   255
+#define MAGIC_SIZE  (sizeof(SB_REPAIR_MAGIC) - 1)
+#define BATCH_BYTES ((size_t)4 << 20)
+#define BATCH_PARTS 4096
+#define PART_BYTES  ((size_t)16 << 10)
+#define SIZE_MOST   ((int64_t)1 << 20)
+
+#define NOTHING_KEPT ((struct sb_before){.fd = -1})
 
 static const char what_it_is[] = "the bytes from before a repair";
 static const char magic[8] = {'S', 'B', 'B', 'E', 'F', 'O', 'R', 'E'};
@@ -37,27 +43,36 @@ struct record {
     char name[NAME_MOST + 1];
 };
 
-/* Of a file of an archive, the length of the archive's name. */
-static size_t base_size(const char *path)
-{
-    size_t base = sb_protect_base_of_shard(path);
+/* What is put back. */
+struct undo {
+    const char *path;
+    struct sb_before before; /* which is open to be read */
+    const struct sb_notify *notify;
+    bool dry_run;
+    struct record *records;
+    size_t count, capacity;
+    int64_t skipped;
+    bool database_changed;
+    int target; /* the file of the last record that was used; -1: none */
+    char target_name[NAME_MOST + 1];
+    struct sb_buf bytes[2]; /* as they are, and as they were */
+};
 
-    return base ? base : sb_index_base_size(path);
-}
-
-enum sb_code sb_before_begin(struct sb_before *before, const char *path, const char *parity_dir)
+/* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
+static enum sb_code find_name(struct sb_before *before, const char *path, const char *parity_dir)
 {
     const char *name = sb_base_name(path);
-    size_t base = base_size(path);
+    size_t base = sb_protect_base_of_shard(path);
     CLEANUP(sb_freep) char *whole = NULL;
 
+    if (base == 0)
+        base = sb_index_base_size(path);
     before->origin = 0;
     /* Of two directories files of one name may go to one parity_dir. */
     if (parity_dir) {
         TRY(sb_protect_find_origin(&whole, path));
         before->origin = sb_crc32c(0, whole, strlen(whole) - strlen(path) + base);
     }
-    sb_buf_clear(&before->name);
     if (parity_dir && sb_buf_add_format(&before->name, "%s/", parity_dir))
         return sb_fail_memory();
     TRY(sb_buf_add_format(&before->name, "%.*s" SB_REPAIR_END,
@@ -136,18 +151,24 @@ static enum sb_code find_end(int fd, int64_t file_size, int64_t *end)
 
     *end = file_size;
     TRY(read_exactly(fd, head, HEAD, 0, &is));
-    if (is && memcmp(head, sb_repair_magic, sizeof(sb_repair_magic)) == 0 &&
+    if (is && memcmp(head, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 &&
         sb_get_u32(head + 16) == sb_crc32c(0, head, 16) &&
         sb_get_u64(head + 8) < (uint64_t)file_size)
         *end = (int64_t)sb_get_u64(head + 8);
     return SB_OK;
 }
 
-/* *end: of the last record that is not cut. each: NULL, or called for each record; gap, likewise,
+static void say_gap(struct undo *undo, int64_t from, int64_t to)
+{
+    undo->skipped++;
+    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->before.name.data,
+              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
+              from, to - 1);
+}
+
+/* *end: of the last record that is not cut. undo, which may be NULL, gets the records, and says
  * where bytes are damaged. */
-static enum sb_code read_all(int fd, int64_t *end,
-                             enum sb_code (*each)(void *context, const struct record *record),
-                             void (*gap)(void *context, int64_t from, int64_t to), void *context)
+static enum sb_code read_all(int fd, int64_t *end, struct undo *undo)
 {
     struct record record = {0};
     int64_t synced;
@@ -157,30 +178,31 @@ static enum sb_code read_all(int fd, int64_t *end,
     if (fstat(fd, &st))
         return sb_fail_errno(errno, "fstat");
     TRY(find_end(fd, st.st_size, &synced));
-    while (*end < synced) {
+    while (*end < synced && !record.cut) {
         int64_t at = *end;
 
         TRY(find_record(fd, synced, &at, &record));
         if (at < 0 || at > synced)
             at = synced;
-        if (at > *end && gap)
-            gap(context, *end, at);
+        if (at > *end && undo)
+            say_gap(undo, *end, at);
         if (at == synced) {
             *end = at;
             break;
         }
-        if (each)
-            TRY(each(context, &record));
-        if (record.cut)
-            break;
-        *end = record.at + record.size;
+        if (undo) {
+            TRY(sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(record)));
+            undo->records[undo->count++] = record;
+        }
+        if (!record.cut)
+            *end = record.at + record.size;
     }
     return SB_OK;
 }
 
 static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
 {
-    static const char nothing[sizeof(sb_repair_magic)];
+    static const char nothing[MAGIC_SIZE];
     char there[HEAD] = {0};
     struct stat st;
     size_t got;
@@ -190,14 +212,14 @@ static enum sb_code refuse_foreign(int fd, const char *name, uint32_t origin)
     if (!S_ISREG(st.st_mode) || st.st_nlink > 1)
         return sb_fail(SB_INVALID, "%s: is no regular file of one name; move it away", name);
     TRY(sb_pread_full(fd, there, sizeof(there), 0, &got, name));
-    if (memcmp(there, sb_repair_magic, sizeof(sb_repair_magic)) == 0 &&
+    if (memcmp(there, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 &&
         sb_get_u32((unsigned char *)there + 20) != origin)
         return sb_fail(SB_INVALID,
                        "%s: is of another archive or file of this name, or of its former place; "
                        "move it beside that, or give another --parity-dir",
                        name);
     /* Before its head is synced it may be of zeros. */
-    if (memcmp(there, sb_repair_magic, sizeof(sb_repair_magic)) == 0 ||
+    if (memcmp(there, SB_REPAIR_MAGIC, MAGIC_SIZE) == 0 ||
         (st.st_size <= HEAD && memcmp(there, nothing, sizeof(nothing)) == 0))
         return SB_OK;
     return sb_fail(SB_INVALID, "%s: is not of bytes that a repair has replaced; move it away",
@@ -209,7 +231,7 @@ static enum sb_code write_head(struct sb_before *before)
     const char *name = before->name.data;
     unsigned char head[HEAD] = {0};
 
-    memcpy(head, sb_repair_magic, sizeof(sb_repair_magic));
+    memcpy(head, SB_REPAIR_MAGIC, MAGIC_SIZE);
     sb_put_u64(head + 8, (uint64_t)before->size);
     sb_put_u32(sb_put_u32(head + 16, sb_crc32c(0, head, 16)), before->origin);
     TRY(sb_pwrite_full(before->fd, head, HEAD, 0, name));
@@ -231,7 +253,7 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
                        "repaired",
                        name, strerror(errno));
     TRY(refuse_foreign(before->fd, name, before->origin));
-    TRY(read_all(before->fd, &before->size, NULL, NULL, NULL));
+    TRY(read_all(before->fd, &before->size, NULL));
     if (stat(path, &st) == 0)
         sb_parity_adopt(before->fd, &st);
     if (ftruncate(before->fd, before->size))
@@ -242,8 +264,9 @@ static enum sb_code open_to_add(struct sb_before *before, const char *path)
     return sb_sync_directory_of(name);
 }
 
-enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
-                           const void *bytes, const void *by, size_t size)
+/* `size` bytes, which `by` replaces. The first time the file is opened, or made. */
+static enum sb_code keep(struct sb_before *before, const char *path, int64_t offset,
+                         const void *bytes, const void *by, size_t size)
 {
     const char *name = sb_base_name(path), *what = before->name.data;
     unsigned char header[HEADER + NAME_MOST], *at;
@@ -265,47 +288,241 @@ enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t o
     return SB_OK;
 }
 
-enum sb_code sb_before_sync(struct sb_before *before)
-{
-    if (before->fd < 0 || before->size == before->synced)
-        return SB_OK;
-    TRY(sb_fsync(before->fd, before->name.data));
-    return write_head(before);
-}
-
 /* Of a disk that was full nothing is left. */
-void sb_before_release(struct sb_before *before)
+static void release_before(struct sb_before *before)
 {
     if (before->is_ours && before->synced <= HEAD)
         unlink(before->name.data);
     if (before->fd >= 0)
         close(before->fd);
     sb_buf_release(&before->name);
-    *before = SB_BEFORE_NONE;
+    *before = NOTHING_KEPT;
 }
 
-/* What is put back. */
-struct undo {
-    const char *path;
-    struct sb_before before; /* which is open to be read */
-    const struct sb_notify *notify;
-    bool dry_run;
-    struct record *records;
-    size_t count, capacity;
-    int64_t skipped;
-    bool database_changed;
-    int target; /* the file of the last record that was used; -1: none */
-    char target_name[NAME_MOST + 1];
-    struct sb_buf bytes[2]; /* as they are, and as they were */
+struct sb_rewrite_part {
+    struct sb_file *file;
+    struct stat st; /* of the file when it was added */
+    int64_t offset;
+    size_t size;
+    size_t at; /* in the bytes */
 };
 
-static enum sb_code collect(void *context, const struct record *record)
+enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path, const char *parity_dir)
 {
-    struct undo *undo = context;
+    *rewrite = (struct sb_rewrite){.before = NOTHING_KEPT};
+    pthread_mutex_init(&rewrite->mutex, NULL);
+    TRY(sb_alloc(&rewrite->bytes, BATCH_BYTES));
+    TRY(SB_NEW_ARRAY(&rewrite->parts, BATCH_PARTS));
+    return find_name(&rewrite->before, path, parity_dir);
+}
 
-    TRY(sb_grow(&undo->records, &undo->capacity, undo->count + 1, sizeof(*record)));
-    undo->records[undo->count++] = *record;
+static void forget(struct sb_rewrite *rewrite)
+{
+    for (size_t i = 0; i < rewrite->count; i++)
+        sb_file_free(rewrite->parts[i].file);
+    rewrite->count = 0;
+    rewrite->used = 0;
+}
+
+enum sb_code sb_rewrite_announce(struct sb_rewrite *rewrite, const char *path, int64_t commits)
+{
+    return keep(&rewrite->before, path, commits, "", "", 0);
+}
+
+void sb_rewrite_release(struct sb_rewrite *rewrite)
+{
+    if (!rewrite->bytes)
+        return;
+    forget(rewrite);
+    release_before(&rewrite->before);
+    pthread_mutex_destroy(&rewrite->mutex);
+    free(rewrite->bytes);
+    free(rewrite->parts);
+    rewrite->bytes = NULL;
+}
+
+/* *got: how many bytes are there; what the disk has lost counts as none. */
+static enum sb_code read_there(const struct sb_rewrite_part *part, unsigned char *there,
+                               size_t *got)
+{
+    enum sb_code code = sb_file_read(part->file, there, part->size, part->offset, got);
+
+    if (code == SB_SYSTEM && sb_error()->sys_errno == EIO) {
+        *got = 0;
+        return SB_OK;
+    }
+    return code;
+}
+
+static enum sb_code keep_before(struct sb_rewrite *rewrite)
+{
+    struct sb_before *before = &rewrite->before;
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        TRY(read_there(part, there, &got));
+        if (got > 0)
+            TRY(keep(before, part->file->name, part->offset, there, rewrite->bytes + part->at,
+                     got));
+    }
+    if (before->fd < 0 || before->size == before->synced)
+        return SB_OK;
+    TRY(sb_fsync(before->fd, before->name.data));
+    return write_head(before);
+}
+
+static enum sb_code refuse_changes(const struct sb_rewrite *rewrite)
+{
+    struct stat now;
+
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        if (fstat(part->file->fd, &now))
+            return sb_fail_errno(errno, "%s", part->file->name);
+        if (!sb_is_unchanged(&now, &part->st))
+            return sb_fail(SB_CHANGED, "%s: changed while it was repaired, which ended there",
+                           part->file->name);
+    }
     return SB_OK;
+}
+
+/* The kernel's copy is dropped where it can be, so that the disk itself is read. */
+static enum sb_code sync_file(const struct sb_rewrite_part *part)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, part->st.st_mtim};
+    int fd = part->file->fd;
+
+    (void)!futimens(fd, times);
+    TRY(sb_fsync(fd, part->file->name));
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return SB_OK;
+}
+
+static enum sb_code compare(const struct sb_rewrite *rewrite, const struct sb_rewrite_part *part)
+{
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    TRY(sb_file_read(part->file, there, part->size, part->offset, &got));
+    if (got == part->size && memcmp(there, rewrite->bytes + part->at, got) == 0)
+        return SB_OK;
+    return sb_fail(SB_DAMAGED,
+                   "%s: bytes from %" PRId64 " on do not read back as they were written; look at "
+                   "the disk",
+                   part->file->name, part->offset);
+}
+
+static enum sb_code write_parts(struct sb_rewrite *rewrite)
+{
+    TRY(refuse_changes(rewrite));
+    TRY(keep_before(rewrite));
+    for (size_t i = 0; i < rewrite->count; i++) {
+        const struct sb_rewrite_part *part = &rewrite->parts[i];
+
+        TRY(sb_pwrite_full(part->file->fd, rewrite->bytes + part->at, part->size, part->offset,
+                           part->file->name));
+        if (i + 1 == rewrite->count || rewrite->parts[i + 1].file != part->file)
+            TRY(sync_file(part));
+    }
+    for (size_t i = 0; i < rewrite->count; i++)
+        TRY(compare(rewrite, &rewrite->parts[i]));
+    return SB_OK;
+}
+
+enum sb_code sb_rewrite_end(struct sb_rewrite *rewrite)
+{
+    enum sb_code code = write_parts(rewrite);
+
+    forget(rewrite);
+    return code;
+}
+
+static enum sb_code add_part(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                             const void *bytes, size_t size)
+{
+    struct sb_rewrite_part part = {.file = file, .offset = offset, .size = size};
+    unsigned char there[PART_BYTES];
+    size_t got;
+
+    TRY(read_there(&part, there, &got));
+    if (got == size && memcmp(there, bytes, size) == 0)
+        return SB_OK;
+    if (rewrite->count == BATCH_PARTS || rewrite->used + size > BATCH_BYTES)
+        TRY(sb_rewrite_end(rewrite));
+    if (fstat(file->fd, &part.st))
+        return sb_fail_errno(errno, "%s", file->name);
+    part.at = rewrite->used;
+    memcpy(rewrite->bytes + rewrite->used, bytes, size);
+    rewrite->used += size;
+    rewrite->parts[rewrite->count++] = part;
+    sb_file_ref(file);
+    return SB_OK;
+}
+
+/* How many zeros from the offset on need not be written, as the file has a hole there. */
+static size_t skip_hole(const struct sb_file *file, int64_t offset, size_t size)
+{
+    bool hole = false;
+    struct stat st;
+    int64_t run;
+
+    if (fstat(file->fd, &st) || st.st_size <= offset)
+        return 0;
+    run = sb_run_length(file->fd, &st, offset, &hole);
+    if (!hole)
+        return 0;
+    return run < (int64_t)size ? (size_t)run : size;
+}
+
+static enum sb_code add_zeros(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                              size_t size)
+{
+    static const unsigned char zeros[PART_BYTES];
+    struct stat st;
+
+    while (size > 0) {
+        size_t some = skip_hole(file, offset, size);
+
+        /* Past the end nothing is there that a hole would replace. */
+        if (some == 0 && fstat(file->fd, &st) == 0 && st.st_size <= offset) {
+            TRY(sb_rewrite_end(rewrite));
+            TRY(sb_pwrite_hole(file->fd, offset, (int64_t)size, file->name));
+            return sb_fsync(file->fd, file->name);
+        }
+        if (some == 0) {
+            some = size < PART_BYTES ? size : PART_BYTES;
+            TRY(add_part(rewrite, file, offset, zeros, some));
+        }
+        offset += (int64_t)some;
+        size -= some;
+    }
+    return SB_OK;
+}
+
+static enum sb_code add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                        const unsigned char *bytes, size_t size)
+{
+    if (!bytes)
+        return add_zeros(rewrite, file, offset, size);
+    for (size_t done = 0; done < size; done += PART_BYTES)
+        TRY(add_part(rewrite, file, offset + (int64_t)done, bytes + done,
+                     size - done < PART_BYTES ? size - done : PART_BYTES));
+    return SB_OK;
+}
+
+enum sb_code sb_rewrite_add(struct sb_rewrite *rewrite, struct sb_file *file, int64_t offset,
+                            const void *bytes, size_t size)
+{
+    enum sb_code code;
+
+    pthread_mutex_lock(&rewrite->mutex);
+    code = add(rewrite, file, offset, bytes, size);
+    pthread_mutex_unlock(&rewrite->mutex);
+    return code;
 }
 
 /* Nothing but the files of this archive, or this file, whoever wrote the record. */
@@ -346,16 +563,6 @@ static enum sb_code skip(struct undo *undo, const struct record *record, const c
               "bytes %" PRId64 " to %" PRId64 " %s, and are left as they are", record->offset,
               record->offset + record->size - 1, why);
     return SB_OK;
-}
-
-static void say_gap(void *context, int64_t from, int64_t to)
-{
-    struct undo *undo = context;
-
-    undo->skipped++;
-    sb_report(undo->notify, SB_PROBLEM, "damaged", undo->before.name.data,
-              "bytes %" PRId64 " to %" PRId64 " of it are damaged, and what they kept is lost",
-              from, to - 1);
 }
 
 /* Of the file, and of what was kept. */
@@ -434,7 +641,7 @@ static enum sb_code undo_all(struct undo *undo)
     int64_t end;
 
     TRY(refuse_foreign(undo->before.fd, name, undo->before.origin));
-    TRY(read_all(undo->before.fd, &end, collect, say_gap, undo));
+    TRY(read_all(undo->before.fd, &end, undo));
     TRY(look_at_database(undo));
     for (size_t i = undo->count; i > 0; i--)
         TRY(put_back(undo, &undo->records[i - 1]));
@@ -448,7 +655,7 @@ static enum sb_code undo_all(struct undo *undo)
 static void release(struct undo *undo)
 {
     sb_closep(&undo->target);
-    sb_before_release(&undo->before);
+    release_before(&undo->before);
     for (unsigned i = 0; i < 2; i++)
         sb_buf_release(&undo->bytes[i]);
     free(undo->records);
@@ -460,10 +667,10 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
     CLEANUP(sb_protect_release) struct sb_protect_holds holds = {0};
     CLEANUP(release)
     struct undo undo = {
-        .path = path, .before = SB_BEFORE_NONE, .notify = notify, .dry_run = dry_run, .target = -1};
+        .path = path, .before = NOTHING_KEPT, .notify = notify, .dry_run = dry_run, .target = -1};
     const char *name;
 
-    TRY(sb_before_begin(&undo.before, path, parity_dir));
+    TRY(find_name(&undo.before, path, parity_dir));
     if (!dry_run)
         TRY(sb_protect_hold(&holds, path, false));
     name = undo.before.name.data;

@@ -37,31 +37,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct sb_before {
-    struct sb_buf name;
-    int fd; /* -1: nothing was added yet */
-    bool is_ours;
-    uint32_t origin;
-    int64_t size, synced;
-};
-
-#define SB_BEFORE_NONE ((struct sb_before){.fd = -1})
-
-/* For a file of an archive, or any other; in parity_dir, or if that is NULL beside it. */
-enum sb_code sb_before_begin(struct sb_before *before, const char *path,
-                             const char *parity_dir) SB_CHECKED;
-
-/* Adds `size` bytes, which are replaced by as many. The first time it is opened, or made.
- * SB_INVALID: it cannot be made, or what is there is none of these. Of no bytes: a repair of a
- * database follows, which counts `offset` commits then; its pages go back only if it still does. */
-enum sb_code sb_before_add(struct sb_before *before, const char *path, int64_t offset,
-                           const void *bytes, const void *by, size_t size) SB_CHECKED;
-
-/* What was added is on disk. */
-enum sb_code sb_before_sync(struct sb_before *before) SB_CHECKED;
-
-void sb_before_release(struct sb_before *before);
-
 /*
  * Puts back, of the archive or the file at `path`, all bytes that are still as the repairs wrote
  * them, the last repair first, and then removes the file. Bytes that changed since are skipped,
@@ -80,6 +55,15 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
  * Thread-safe, but for begin, end and release.
  */
 
+/* It, while it is written. */
+struct sb_before {
+    struct sb_buf name;
+    int fd; /* -1: nothing was added yet */
+    bool is_ours;
+    uint32_t origin;
+    int64_t size, synced;
+};
+
 struct sb_rewrite {
     struct sb_before before;
     pthread_mutex_t mutex;
@@ -90,9 +74,13 @@ struct sb_rewrite {
 };
 
 /* path: the file, or any of the archive whose files are written. To be released also after a
- * failure. */
+ * failure. SB_INVALID, here and later: what is replaced cannot be kept. */
 enum sb_code sb_rewrite_begin(struct sb_rewrite *rewrite, const char *path,
                               const char *parity_dir) SB_CHECKED;
+/* A repair of a database follows, which counts so many commits then: its pages go back only if it
+ * still does. */
+enum sb_code sb_rewrite_announce(struct sb_rewrite *rewrite, const char *path,
+                                 int64_t commits) SB_CHECKED;
 void sb_rewrite_release(struct sb_rewrite *rewrite);
 
 /* The file is open to be written. bytes NULL: zeros, past its end as a hole. SB_CHANGED: somebody

@@ -50,7 +50,10 @@ enum sb_code sb_protected_open_parity(struct sb_protected *work) SB_CHECKED;
  * and refuses what none did. The name goes to the buffer. */
 enum sb_code sb_protect_clear(const char *path, struct sb_buf *temporary) SB_CHECKED;
 
-/* Of the file, which is open, after its bytes were proved (prove.c). */
+/*
+ * Of the file, which is open, once its bytes are proved. SB_DAMAGED: the file is, or files in it,
+ * or the index of a shard that had a parity file; SB_NOENT: that index is missing.
+ */
 enum sb_code sb_protect_write_parity(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_make(struct sb_protected *work) SB_CHECKED;
 enum sb_code sb_protect_update(struct sb_protected *work) SB_CHECKED;
@@ -76,39 +79,11 @@ bool sb_protect_is_index(const char *path);
 enum sb_code sb_protect_count_shards(const char *index, const char *name,
                                      uint32_t *count) SB_CHECKED;
 
-/* Of an index that is open, with its parity file: sb_protect_is_older. */
-enum sb_code sb_protected_is_older(const struct sb_protected *work, bool *older) SB_CHECKED;
-
 /* Has a shard of the index in this file bytes after its last file? name: of the archive. */
 enum sb_code sb_protect_has_tail(const char *index, const char *name, bool *has) SB_CHECKED;
 
 /* The length of an archive's name in that of its shard; 0: it is no name of a shard. */
 size_t sb_protect_base_of_shard(const char *path);
-
-/*
- * prove.c: bytes are proved before they are protected: those of a shard by its index, while they
- * are read; an SQLite file by SQLite, and a container by its own checks, before that.
- */
-struct sb_prove;
-
-/*
- * Of the open file, before its parity is made. *out is NULL: nothing knows of its bytes. Else other
- * writers of its archive are kept out until it is freed. SB_DAMAGED: the file is, or files without
- * a checksum in it, or the index of a shard that had a parity file; SB_NOENT: that index is
- * missing.
- */
-enum sb_code sb_prove_begin(struct sb_prove **out, const struct sb_protected *work) SB_CHECKED;
-
-/* Notes which state the index of the shard has, if that is protected. */
-void sb_prove_note(const struct sb_prove *prove, unsigned char *user);
-
-/* context: the struct. As `read` and `proved` of archive/parity/make.h. Both report files that are
- * damaged; then the second is SB_DAMAGED. */
-enum sb_code sb_prove_read(void *context, int64_t offset, const void *bytes,
-                           size_t size) SB_CHECKED;
-enum sb_code sb_prove_end(void *context) SB_CHECKED;
-void sb_prove_free(struct sb_prove *prove); /* NULL is allowed */
-FREEP(sb_prove_free, struct sb_prove)
 
 /* Do the checks of the file itself call it damaged? False also where it has none. */
 enum sb_code sb_prove_own(const struct sb_protected *work, bool *damaged) SB_CHECKED;

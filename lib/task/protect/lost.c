@@ -330,10 +330,6 @@ static enum sb_code bring_back_shards(struct shards *shards)
 {
     if (!shards->options->dry_run)
         TRY(sb_hold_settle(shards->index));
-    shards->any = false;
-    TRY(walk(shards, look));
-    if (!shards->any)
-        return SB_OK;
     TRY(sb_protect_count_shards(shards->index, shards->index, &shards->count));
     TRY(walk(shards, bring_back_shard));
     return shards->code;

@@ -225,22 +225,6 @@ static enum sb_code remove_parity(struct sb_protected *work)
     return sb_sync_directory_of(name);
 }
 
-static enum sb_code act(struct sb_protected *work)
-{
-    switch (work->options->act) {
-    case SB_PROTECT_MAKE:
-        return sb_protect_make(work);
-    case SB_PROTECT_UPDATE:
-        return sb_protect_update(work);
-    case SB_PROTECT_CHECK:
-    case SB_PROTECT_REPAIR:
-        return sb_protect_repair(work);
-    case SB_PROTECT_REMOVE:
-        return remove_parity(work);
-    }
-    return SB_OK;
-}
-
 /* What is no file to be protected gets no lock beside it. */
 static enum sb_code lock(struct sb_protected *work)
 {
@@ -271,21 +255,27 @@ enum sb_code sb_protect(const char *path, const struct sb_protect_options *optio
 enum sb_code sb_protect_guarded(const char *path, const struct sb_protect_options *options,
                                 struct sb_protect_guard *guard)
 {
-    struct sb_protected work;
-    enum sb_code code;
+    CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
 
     if (is_parity(path, options->act))
         return options->one ? sb_fail(SB_INVALID,
                                       "%s: is a parity file; give the file that it protects", path)
                             : SB_OK;
-    code = sb_protected_begin(&work, path, options);
+    TRY(sb_protected_begin(&work, path, options));
     work.guard = guard;
-    if (!code)
-        code = lock(&work);
-    if (!code)
-        code = act(&work);
-    sb_protected_end(&work);
-    return code;
+    TRY(lock(&work));
+    switch (options->act) {
+    case SB_PROTECT_MAKE:
+        return sb_protect_make(&work);
+    case SB_PROTECT_UPDATE:
+        return sb_protect_update(&work);
+    case SB_PROTECT_REMOVE:
+        return remove_parity(&work);
+    case SB_PROTECT_CHECK:
+    case SB_PROTECT_REPAIR:
+        break;
+    }
+    return sb_protect_repair(&work);
 }
 
 enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *options,
@@ -314,12 +304,11 @@ enum sb_code sb_protect_mend(const char *path, const struct sb_protect_options *
 enum sb_code sb_protect_open(struct sb_parity **out, const char *path, const char *parity_dir)
 {
     const struct sb_protect_options options = {.parity_dir = parity_dir};
-    struct sb_protected work;
-    enum sb_code code = sb_protected_begin(&work, path, &options);
+    CLEANUP(sb_protected_end) struct sb_protected work = {.lock = {.fd = -1}};
 
-    if (!code)
-        code = sb_protected_open_parity(&work);
-    *out = code ? NULL : TAKE(work.parity);
-    sb_protected_end(&work);
-    return code;
+    *out = NULL;
+    TRY(sb_protected_begin(&work, path, &options));
+    TRY(sb_protected_open_parity(&work));
+    *out = TAKE(work.parity);
+    return SB_OK;
 }

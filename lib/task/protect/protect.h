@@ -1,5 +1,5 @@
 /*
- * Files of any kind, each with a parity file beside it (archive/parity/format.h): made, checked,
+ * Files of any kind, each with a parity file beside it (archive/parity/parity.h): made, checked,
  * used and removed.
  *
  * Bytes decide, not times and inodes. What a shard's index has a CRC32C of is right if it matches
@@ -186,5 +186,9 @@ enum sb_code sb_protect_walk(const char *path, const char *parity_dir,
 /* Is this file one of those that a walk from the path `index` comes to as shards, or passes over?
  */
 bool sb_protect_has_shard(const char *index, const char *path, const char *parity_dir);
+
+/* Is it one of those, or what records something about the file `index`, and is not protected: what
+ * repairs replaced, and which archives have links to its shards? */
+bool sb_protect_has_own(const char *index, const char *path, const char *parity_dir);
 
 #endif

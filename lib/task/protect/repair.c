@@ -191,9 +191,8 @@ static enum sb_code write_pieces(struct repair *repair)
         return run_pass(repair);
     TRY(sb_rewrite_begin(&repair->rewrite, work->path, work->options->parity_dir));
     if (repair->commit != SB_COMMIT_NONE)
-        TRY(sb_before_add(&repair->rewrite.before, work->path,
-                          (int64_t)sb_protect_noted_commits(&work->parity->super) + later, "", "",
-                          0));
+        TRY(sb_rewrite_announce(&repair->rewrite, work->path,
+                                (int64_t)sb_protect_noted_commits(&work->parity->super) + later));
     repair->writes = !later;
     TRY(run_pass(repair));
     repair->writes = true;
@@ -354,8 +353,10 @@ static enum sb_code run(struct repair *repair)
                                                 .chooser = guard ? guard->context : NULL,
                                                 .progress = work->options->progress,
                                                 .context = work->options->context};
+    CLEANUP(sb_parity_bad_freep) struct sb_parity_bad *bad = NULL;
 
-    TRY(sb_parity_check(&repair->bad, work->parity, work->file, &all));
+    TRY(sb_parity_check(&bad, work->parity, work->file, &all));
+    repair->bad = bad;
     if (repair->bad->of_another)
         return sb_fail(SB_DAMAGED,
                        "%s: its tables belong to another state of it; --remove it, and make it "
@@ -382,15 +383,10 @@ static enum sb_code run(struct repair *repair)
     return SB_OK;
 }
 
-static void release(struct repair *repair)
-{
-    sb_parity_bad_free(repair->bad);
-}
-
 enum sb_code sb_protect_repair(struct sb_protected *work)
 {
     bool to_write = work->options->act == SB_PROTECT_REPAIR && !work->options->dry_run;
-    CLEANUP(release) struct repair repair = {.work = work};
+    struct repair repair = {.work = work};
 
     TRY(sb_protected_open(work, to_write));
     TRY(sb_protected_open_parity(work));
