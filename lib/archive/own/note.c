@@ -1,5 +1,6 @@
 #include "archive/own/note.h"
 
+#include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "core/buf.h"
 #include "core/file_lock.h"
@@ -236,15 +237,18 @@ enum sb_code sb_note_fail_locked(const char *note_path, const char *path)
 
 /*
  * An empty file may be taken over without loss; also one of zeros, as a power failure may leave a
- * first page. Anything else must begin as a note.
+ * first page, and the journal of a commit, which ended the note. Anything else must begin as a
+ * note.
  */
 static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
 {
     static const char zeros[PAGE_BYTES];
     CLEANUP(sb_buf_release) struct sb_buf bytes = {0};
+    unsigned char start[SB_JOURNAL_START] = {0};
     size_t got = 0;
 
-    if (look->size == 0)
+    TRY(sb_pread_full(note->fd, start, sizeof(start), 0, &got, note->path));
+    if (got == 0 || (start[0] != 0 && sb_journal_is(start)))
         return SB_OK;
     if (look->size > TEXT_MOST)
         return sb_note_fail_not_ours(note->path);
@@ -343,6 +347,18 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive)
     if (code)
         let_go(note);
     return code;
+}
+
+enum sb_code sb_note_renew(struct sb_note *note)
+{
+    enum sb_code code;
+
+    close(note->fd);
+    note->fd = -1;
+    release_text(&note->text);
+    code = try_to_take(note);
+    note->was_left = false;
+    return code == SB_END ? sb_note_confirm(note) : code;
 }
 
 enum sb_code sb_note_confirm(const struct sb_note *note)

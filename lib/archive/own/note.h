@@ -23,6 +23,10 @@
  * survive a power failure, before the file that it names has content. By the note the next writer
  * distinguishes the files of a killed run from foreign files of the same names (settle.h). Nothing
  * else about such a file is trusted. Belongs to one thread.
+ *
+ * The claims of an append end with its commit, in one act: its journal takes the name of the note
+ * (journal.h). As long as the note has them, no index has counted those files and bytes, whatever
+ * index is put back.
  */
 #ifndef SB_ARCHIVE_OWN_NOTE_H
 #define SB_ARCHIVE_OWN_NOTE_H
@@ -102,6 +106,12 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
  * file.
  */
 void sb_note_drop(struct sb_note *note, bool keep);
+
+/*
+ * The journal of a commit has replaced the note (journal.h), which ended with it: takes that file
+ * as the note, and locks it. It is emptied when a text begins.
+ */
+enum sb_code sb_note_renew(struct sb_note *note) SB_CHECKED;
 
 /* All that the note recorded is settled: empties the file, which stays locked. */
 enum sb_code sb_note_clear(struct sb_note *note) SB_CHECKED;

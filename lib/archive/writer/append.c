@@ -6,6 +6,7 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
 #include "archive/parent.h"
@@ -213,6 +214,7 @@ static enum sb_code change_index(struct sb_writer *writer)
 
 enum sb_code sb_writer_commit_append(struct sb_writer *writer)
 {
+    bool note_ended;
     enum sb_code code;
 
     TRY(finish_files(writer));
@@ -229,7 +231,7 @@ enum sb_code sb_writer_commit_append(struct sb_writer *writer)
      * use.
      */
     writer->committed = true;
-    code = sb_database_run(writer->db, "COMMIT");
+    code = sb_journal_commit(writer->db, writer->hold.note.path, &note_ended);
     writer->finished = code == SB_OK;
-    return code;
+    return code || !note_ended ? code : sb_note_renew(&writer->hold.note);
 }
