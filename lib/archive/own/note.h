@@ -39,7 +39,7 @@ enum sb_note_aim { SB_AIM_NONE, SB_AIM_MAKE, SB_AIM_REPLACE, SB_AIM_CHANGE };
 
 enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_EMPTY, SB_CLAIM_KINDS };
 
-#define SB_NOTE_OPENING 240 /* bytes, including the NUL */
+#define SB_NOTE_UNSYNCED 500 /* bytes, including the NUL: of one sector */
 
 /* Files by the number of their shard. */
 struct sb_claims {
@@ -67,13 +67,13 @@ struct sb_note_text {
 };
 
 struct sb_note {
-    int fd;                        /* -1: not held */
-    bool was_left;                 /* it existed before, and was not begun anew */
-    struct sb_identity identity;   /* of the file */
-    char *path;                    /* ARCHIVE.new */
-    off_t size;                    /* of the file */
-    char opening[SB_NOTE_OPENING]; /* its first lines, while there is no other */
-    off_t whole_at;                /* where the line `whole` begins, if there is one */
+    int fd;                          /* -1: not held */
+    bool was_left;                   /* it existed before, and was not begun anew */
+    struct sb_identity identity;     /* of the file */
+    char *path;                      /* ARCHIVE.new */
+    off_t size;                      /* of the file */
+    off_t whole_at;                  /* where the line `whole` begins, if there is one */
+    char unsynced[SB_NOTE_UNSYNCED]; /* its last lines */
     struct sb_note_text text;
 };
 
