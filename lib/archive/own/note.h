@@ -19,7 +19,7 @@
  *                           a commit, unless the existing index counts it
  *   empty NUMBER FILE       an empty file that has the name of a shard which is made
  *
- * INDEX and FILE are identities (look.h): INODE.BORN. A line is written, and synced if it must
+ * INDEX and FILE are identities (own_names.h): INODE.BORN. A line is written, and synced if it must
  * survive a power failure, before the file that it names has content. By the note the next writer
  * distinguishes the files of a killed run from foreign files of the same names (settle.h). Nothing
  * else about such a file is trusted. Belongs to one thread.
@@ -31,7 +31,7 @@
 #ifndef SB_ARCHIVE_OWN_NOTE_H
 #define SB_ARCHIVE_OWN_NOTE_H
 
-#include "archive/own/look.h"
+#include "archive/own/own_names.h"
 
 #include <stddef.h>
 
