@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +19,6 @@
 
 /* SQLite's version of the wal-index, in the byte order of the machine. */
 #define SHM_VERSION 3007000
-
-/* The beginning of a file; zeros after its end. */
-#define START_BYTES 8
 
 /* Or with as much of the magic as reached the disk before a kill, then zeros. */
 static bool begins_with(const unsigned char *start, const unsigned char *magic, size_t size)
@@ -34,7 +32,7 @@ static bool begins_with(const unsigned char *start, const unsigned char *magic, 
     return same == size;
 }
 
-static bool is_journal(const unsigned char *start)
+bool sb_journal_is(const unsigned char start[SB_JOURNAL_START])
 {
     static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 
@@ -63,7 +61,7 @@ static const struct {
     bool (*is)(const unsigned char *start);
     bool is_log; /* it is played into the index; these come first */
 } kinds[] = {
-    {"-journal", is_journal, true},
+    {"-journal", sb_journal_is, true},
     {"-wal", is_wal, true},
     {"-shm", is_shm, false},
 };
@@ -89,14 +87,14 @@ static int read_start(int fd, unsigned char *start)
     struct stat st;
     size_t got;
 
-    memset(start, 0, START_BYTES);
+    memset(start, 0, SB_JOURNAL_START);
     if (fstat(fd, &st))
         return -1;
     if (!S_ISREG(st.st_mode)) {
         errno = EEXIST;
         return -1;
     }
-    return IGNORED(sb_pread_full(fd, start, START_BYTES, 0, &got, "")) ? -1 : 0;
+    return IGNORED(sb_pread_full(fd, start, SB_JOURNAL_START, 0, &got, "")) ? -1 : 0;
 }
 
 /* The index that is being opened, under any name. */
@@ -114,7 +112,7 @@ void sb_journal_opens(const char *file)
 static int open_own(const char *path, int flags, int mode)
 {
     size_t kind = kind_of(path);
-    unsigned char start[START_BYTES];
+    unsigned char start[SB_JOURNAL_START];
     bool is_main = main_file && strcmp(path, main_file) == 0;
     int fd = is_main ? sb_index_file_take(flags) : -1, reason;
 
@@ -141,8 +139,45 @@ static int open_own(const char *path, int flags, int mode)
     return -1;
 }
 
+/* The commit that this thread is making; {NULL}: none. */
+static _Thread_local struct {
+    const char *journal;
+    const char *to;
+    sqlite3_file *index;
+    uint32_t counter; /* before it */
+    bool done;
+} commit;
+
+/* Replaces unlink for SQLite. A rollback gives the index back its change counter. */
+static int end_own(const char *path)
+{
+    if (!commit.journal || strcmp(path, commit.journal) != 0 ||
+        sb_database_counter_in(commit.index) == commit.counter)
+        return unlink(path);
+    if (rename(path, commit.to))
+        return -1;
+    commit.done = true;
+    return 0;
+}
+
+enum sb_code sb_journal_commit(struct sqlite3 *db, const char *to, bool *became)
+{
+    enum sb_code code;
+
+    commit.journal = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
+    commit.to = to;
+    commit.index = sb_database_file(db);
+    commit.counter = sb_database_counter_in(commit.index);
+    commit.done = false;
+    code = sb_database_run(db, "COMMIT");
+    commit.journal = NULL;
+    *became = commit.done;
+    return code;
+}
+
 void sb_journal_prepare(void)
 {
+    sb_index_file_replace("unlink", (sqlite3_syscall_ptr)end_own);
     sb_index_file_replace("open", (sqlite3_syscall_ptr)open_own);
 }
 
@@ -183,7 +218,7 @@ static enum sb_code look_beside(const char *file, size_t kind, char **name, bool
 enum sb_code sb_journal_fail(const char *file)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        unsigned char start[START_BYTES];
+        unsigned char start[SB_JOURNAL_START];
         CLEANUP(sb_freep) char *name = NULL;
         bool there;
 
@@ -221,7 +256,7 @@ enum sb_code sb_journal_vet(const char *file)
 enum sb_code sb_journal_refuse(const char *file)
 {
     for (size_t i = 0; i < KINDS && kinds[i].is_log; i++) {
-        unsigned char start[START_BYTES];
+        unsigned char start[SB_JOURNAL_START];
         CLEANUP(sb_freep) char *name = NULL;
         bool there;
 

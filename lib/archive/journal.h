@@ -15,6 +15,9 @@
 
 struct sqlite3;
 
+/* The beginning of a file, by which its kind is recognised; zeros after its end. */
+#define SB_JOURNAL_START 8
+
 /*
  * Once, before the first connection. From then on SQLite opens a file of one of these names only if
  * its content has SQLite's format.
@@ -26,6 +29,16 @@ void sb_journal_prepare(void);
  * beside it. NULL: none.
  */
 void sb_journal_opens(const char *file);
+
+/*
+ * Commits the transaction of db. Its journal is not removed, but replaces the file `to` in the same
+ * directory: both end in one act, which is the commit. A rollback, by whatever program, leaves that
+ * file. *became: it was replaced, perhaps also after an error.
+ */
+enum sb_code sb_journal_commit(struct sqlite3 *db, const char *to, bool *became) SB_CHECKED;
+
+/* Does a file begin as a rollback journal, perhaps with as much of it as a kill leaves? */
+bool sb_journal_is(const unsigned char start[SB_JOURNAL_START]);
 
 /* Did the last call on db fail because of such a file? NULL is allowed. */
 bool sb_journal_is_cause(struct sqlite3 *db);

@@ -299,6 +299,52 @@ shardbox pack: a.barecat: files that changed in mode, owner or time alone: 3"
     [[ $(sb cat a.barecat 3) == 3 ]]
 }
 
+@test "what a killed run has committed stays, also beside an index of before that was put back by cp" {
+    need_shim
+    cp a.barecat before
+    head -c 5000 /dev/urandom >new
+    # The journal took the place of the note: before it is removed, all is done.
+    killed unlink 1 pack --append a.barecat new
+    [[ ! -e a.barecat-journal && $(head -c 8 a.barecat.new | xxd -p) == d9d505f920a163d7 ]]
+    cp a.barecat after
+    cp before a.barecat
+    echo 3 >3
+    run_ok sb pack --append a.barecat 3
+    run_ok sb verify a.barecat
+    [[ $(echo a.barecat*) == 'a.barecat a.barecat-shard-00000' ]]
+    cp after a.barecat
+    sb cat a.barecat new | cmp - new
+}
+
+@test "so does a whole shard" {
+    need_shim
+    cp a.barecat before
+    echo 3 >3
+    killed unlink 1 pack --append --seal a.barecat 3
+    cp a.barecat after
+    cp before a.barecat
+    run_fail 2 sb pack --append a.barecat 3
+    stderr_has "no index says what is in a.barecat-shard-00001"
+    cp after a.barecat
+    run_ok sb verify a.barecat
+}
+
+@test "a commit that a reader has rolled back is none: its bytes and shards go" {
+    need_shim
+    head -c 5000 /dev/urandom >new
+    echo 3 >3
+    for seal in '' --seal; do
+        killed rename $((${#seal} ? 2 : 1)) pack --append $seal a.barecat new
+        [[ -s a.barecat-journal ]]
+        run_fail 1 sb cat a.barecat new
+        [[ ! -e a.barecat-journal && -s a.barecat.new ]]
+        run_ok sb pack --append a.barecat 3
+        [[ $(cat a.barecat-shard-*) == $'one\ntwo\n3' ]]
+        sb rm a.barecat 3
+        sb defrag a.barecat
+    done
+}
+
 @test "other bytes after the last file stay, since an older index need not know of them" {
     need_shim
     echo 3 >3

@@ -307,6 +307,27 @@ has_bytes_as_before() {
     [[ -e set-before-repair ]]
 }
 
+@test "what a repair replaced is put back in the shards, also while the index is missing" {
+    spoil set-shard-00000 $(($(of a offset) + 100)) 30
+    cp set-shard-00000 damaged-shard
+    run_ok sb verify --repair set
+    mv set aside
+    run_ok sb verify -n --undo-repair set
+    cmp set-shard-00000 copy/set-shard-00000
+    run_ok sb verify --undo-repair set
+    cmp set-shard-00000 damaged-shard
+    [[ ! -e set-before-repair && ! -e set && ! -e set.new ]]
+    mv aside set
+    spoil set 5000 20
+    run_ok sb verify --repair set
+    cmp set-shard-00000 copy/set-shard-00000
+    mv set aside
+    run_fail 1 sb verify --undo-repair set
+    [[ $stderr == 'shardbox verify: set: bytes '*' are missing, and are left as they are' ]] || fail "$stderr"
+    cmp set-shard-00000 damaged-shard
+    [[ -e set-before-repair ]]
+}
+
 @test "what repairs have kept and a disk spoils is named, and what is kept after it is not lost" {
     local end
     spoil set-shard-00000 $(($(of a offset) + 100)) 30

@@ -408,22 +408,26 @@ enum sb_code sb_hold_open(struct sb_hold *hold, struct sqlite3 **db,
     TRY(look_again(hold));
     if (sb_context_now->protects)
         TRY(sb_pieces_prove(*db, hold->file));
-    TRY(schema == SB_SCHEMA_OLD ? sb_settle_oldest(hold) : sb_settle(hold, *db));
+    TRY(schema == SB_SCHEMA_OLD ? sb_settle_note(hold, SB_SHARD_MAX + 1) : sb_settle(hold, *db));
     return schema == SB_SCHEMA_03 ? sb_renumbering_part_names(hold, *db) : SB_OK;
+}
+
+enum sb_code sb_hold_existing(struct sb_hold *hold, struct sqlite3 **db, const char *archive)
+{
+    *db = NULL;
+    TRY(sb_hold_find(hold, archive, false));
+    if (!hold->file)
+        return sb_fail(SB_NOENT, "%s: no such archive", hold->path);
+    TRY(sb_hold_take(hold));
+    return sb_hold_open(hold, db, &(struct sb_hold_options){.to_change = true});
 }
 
 enum sb_code sb_hold_settle(const char *archive)
 {
-    struct sqlite3 *db = NULL;
+    struct sqlite3 *db;
     struct sb_hold hold;
-    enum sb_code code = sb_hold_find(&hold, archive, false);
+    enum sb_code code = sb_hold_existing(&hold, &db, archive);
 
-    if (code == SB_OK && !hold.file)
-        code = sb_fail(SB_NOENT, "%s: no such archive", hold.path);
-    if (code == SB_OK)
-        code = sb_hold_take(&hold);
-    if (code == SB_OK)
-        code = sb_hold_open(&hold, &db, &(struct sb_hold_options){.to_change = true});
     sb_database_close(db);
     sb_hold_drop(&hold, code != SB_OK);
     return code;

@@ -104,6 +104,10 @@ void sb_hold_move(struct sb_hold *to, struct sb_hold *from);
  */
 void sb_hold_drop(struct sb_hold *hold, bool keep);
 
+/* All steps, for an archive that exists: find, take, open to change it. SB_NOENT without one. */
+enum sb_code sb_hold_existing(struct sb_hold *hold, struct sqlite3 **db,
+                              const char *archive) SB_CHECKED;
+
 /*
  * All steps: takes the locks, settles what a killed run left, releases them. SB_OK also if there
  * was nothing to do; SB_NOENT without an archive.

@@ -137,19 +137,17 @@ static enum sb_code is_linked(const char *path, const char *line, struct sb_buf 
 
     *is = false;
     sb_buf_clear(by);
-    if (*line != '/' && sb_buf_add(by, path, (size_t)(sb_base_name(path) - path)))
-        return sb_fail_memory();
+    if (*line != '/')
+        TRY(sb_buf_add(by, path, (size_t)(sb_base_name(path) - path)));
     TRY(sb_buf_add_text(by, line));
     if (lstat(by->data, &st)) {
         /* What cannot be looked at may have one. */
         *is = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
-        return *is && sb_buf_add_format(by, " (%s)", strerror(errno)) ? sb_fail_memory() : SB_OK;
+        return *is ? sb_buf_add_format(by, " (%s)", strerror(errno)) : SB_OK;
     }
     while (!*is && next_linked(by->data, &shard, original, &relative))
         *is = strcmp(original, path) == 0;
-    if (*is && realpath(by->data, original) && sb_buf_set(by, original, strlen(original)))
-        return sb_fail_memory();
-    return SB_OK;
+    return *is && realpath(by->data, original) ? sb_buf_set(by, original, strlen(original)) : SB_OK;
 }
 
 static bool has_line(const struct notes *notes, const char *by)
@@ -174,29 +172,20 @@ static enum sb_code add_line(struct notes *notes, const char *by)
         return SB_OK;
     if ((size_t)notes->st.st_size + size > READ_MOST - sizeof(first_line))
         return sb_fail(SB_LIMIT, "%s: has too many lines; remove it", notes->path);
-    if (sb_buf_add_text(&added, notes->st.st_size == 0 ? first_line : "") ||
-        sb_buf_add_text(&added, end > 0 && notes->text.data[end - 1] != '\n' ? "\n" : "") ||
-        sb_buf_add_format(&added, "%s\n", by))
-        return sb_fail_memory();
+    TRY(sb_buf_add_format(&added, "%s%s%s\n", notes->st.st_size == 0 ? first_line : "",
+                          end > 0 && notes->text.data[end - 1] != '\n' ? "\n" : "", by));
     return sb_write_full(notes->fd, added.data, added.size, notes->path);
 }
 
-/* Without a lock, and where nothing can be written. */
-static bool is_noted(const char *original, const char *by)
-{
-    CLEANUP(release) struct notes notes = {.fd = -1};
-
-    return IGNORED(open_notes(&notes, original, O_RDONLY)) == SB_OK && has_line(&notes, by);
-}
-
-/* In the file of one original. */
+/* In the file of one original, unless it has the line, which needs no lock. */
 static enum sb_code note(const char *original, const char *by)
 {
+    CLEANUP(release) struct notes there = {.fd = -1};
     enum sb_code code = SB_CHANGED;
 
     if (strchr(by, '\n'))
         return sb_fail(SB_INVALID, "its name has a newline");
-    if (is_noted(original, by))
+    if (IGNORED(open_notes(&there, original, O_RDONLY)) == SB_OK && has_line(&there, by))
         return SB_OK;
     for (int i = 0; code == SB_CHANGED && i < TRIES; i++) {
         CLEANUP(release) struct notes notes = {.fd = -1};
@@ -248,12 +237,11 @@ enum sb_code sb_linked_by_refuse(const char *path)
         return code == SB_SYSTEM || code == SB_NOMEM ? code : SB_OK;
     for (char *rest = notes.text.data, *line; (line = next_line(&rest));) {
         TRY(is_linked(path, line, &by, &linked));
-        if (linked && count++ < NAMED_MOST &&
-            sb_buf_add_format(&named, "%s%s", count > 1 ? ", " : "", by.data))
-            return sb_fail_memory();
+        if (linked && count++ < NAMED_MOST)
+            TRY(sb_buf_add_format(&named, "%s%s", count > 1 ? ", " : "", by.data));
     }
-    if (count > NAMED_MOST && sb_buf_add_format(&named, ", and %zu more", count - NAMED_MOST))
-        return sb_fail_memory();
+    if (count > NAMED_MOST)
+        TRY(sb_buf_add_format(&named, ", and %zu more", count - NAMED_MOST));
     return count == 0 ? SB_OK
                       : sb_fail(SB_INVALID,
                                 "%s: other archives have links to its shards, and would be "

@@ -1,5 +1,6 @@
 #include "archive/own/note.h"
 
+#include "archive/journal.h"
 #include "archive/own/own_names.h"
 #include "core/buf.h"
 #include "core/file_lock.h"
@@ -236,15 +237,18 @@ enum sb_code sb_note_fail_locked(const char *note_path, const char *path)
 
 /*
  * An empty file may be taken over without loss; also one of zeros, as a power failure may leave a
- * first page. Anything else must begin as a note.
+ * first page, and the journal of a commit, which ended the note. Anything else must begin as a
+ * note.
  */
 static enum sb_code read_text(struct sb_note *note, const struct sb_look *look)
 {
     static const char zeros[PAGE_BYTES];
     CLEANUP(sb_buf_release) struct sb_buf bytes = {0};
+    unsigned char start[SB_JOURNAL_START] = {0};
     size_t got = 0;
 
-    if (look->size == 0)
+    TRY(sb_pread_full(note->fd, start, sizeof(start), 0, &got, note->path));
+    if (got == 0 || (start[0] != 0 && sb_journal_is(start)))
         return SB_OK;
     if (look->size > TEXT_MOST)
         return sb_note_fail_not_ours(note->path);
@@ -345,6 +349,18 @@ enum sb_code sb_note_take(struct sb_note *note, const char *archive)
     return code;
 }
 
+enum sb_code sb_note_renew(struct sb_note *note)
+{
+    enum sb_code code;
+
+    close(note->fd);
+    note->fd = -1;
+    release_text(&note->text);
+    code = try_to_take(note);
+    note->was_left = false;
+    return code == SB_END ? sb_note_confirm(note) : code;
+}
+
 enum sb_code sb_note_confirm(const struct sb_note *note)
 {
     bool named = false;
@@ -403,24 +419,27 @@ void sb_note_drop(struct sb_note *note, bool keep)
 static enum sb_code say(struct sb_note *note, const char *format, ...) SB_PRINTF(2, 3);
 
 /*
- * Adds a line, and applies it here too, as the next run would. The opening is written again with
- * the first one: after a power failure the second of two writes may be there without the first.
+ * Adds a line, and applies it here too, as the next run would. Those that are not synced are
+ * written again with it: after a power failure the second of two writes may be there without the
+ * first.
  */
 static enum sb_code say(struct sb_note *note, const char *format, ...)
 {
-    char line[LINE_SIZE], text[SB_NOTE_OPENING + LINE_SIZE];
-    off_t at = *note->opening ? 0 : note->size;
+    size_t before = strlen(note->unsynced), size;
+    char line[LINE_SIZE];
     va_list args;
-    size_t size;
 
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     TRY(take_line(line, &note->text));
-    size = (size_t)snprintf(text, sizeof(text), "%s%s\n", note->opening, line);
-    *note->opening = '\0';
-    note->size = at + (off_t)size;
-    return sb_pwrite_full(note->fd, text, size, at, note->path);
+    if (before + strlen(line) + 2 > sizeof(note->unsynced)) {
+        TRY(sb_note_sync(note));
+        before = 0;
+    }
+    size = before + (size_t)sprintf(note->unsynced + before, "%s\n", line);
+    note->size += (off_t)(size - before);
+    return sb_pwrite_full(note->fd, note->unsynced, size, note->size - (off_t)size, note->path);
 }
 
 /* Synced, because new lines could reach the disk among old ones. */
@@ -428,7 +447,7 @@ enum sb_code sb_note_clear(struct sb_note *note)
 {
     release_text(&note->text);
     note->was_left = false;
-    *note->opening = '\0';
+    *note->unsynced = '\0';
     if (note->size == 0)
         return SB_OK;
     if (ftruncate(note->fd, 0))
@@ -453,14 +472,13 @@ enum sb_code sb_note_begin(struct sb_note *note, enum sb_note_aim aim,
                  note->text.subject.born);
     if (uname(&here) || !*here.nodename)
         snprintf(here.nodename, sizeof(here.nodename), "?");
-    snprintf(note->opening, sizeof(note->opening),
-             MARK "%ld %.64s\nself %" PRIu64 ".%" PRId64 "\n%.60s\n", (long)getpid(), here.nodename,
-             note->identity.inode, note->identity.born, aimed);
+    note->size = snprintf(note->unsynced, sizeof(note->unsynced),
+                          MARK "%ld %.64s\nself %" PRIu64 ".%" PRId64 "\n%.60s\n", (long)getpid(),
+                          here.nodename, note->identity.inode, note->identity.born, aimed);
     /* A new archive has no files yet. For a change the note identifies the journal. */
     if (aim != SB_AIM_CHANGE)
         return SB_OK;
-    note->size = (off_t)strlen(note->opening);
-    return sb_pwrite_full(note->fd, note->opening, strlen(note->opening), 0, note->path);
+    return sb_pwrite_full(note->fd, note->unsynced, (size_t)note->size, 0, note->path);
 }
 
 enum sb_code sb_note_index(struct sb_note *note, const struct sb_identity *index)
@@ -487,6 +505,7 @@ enum sb_code sb_note_unsay_whole(struct sb_note *note)
     if (ftruncate(note->fd, note->whole_at))
         return sb_fail_errno(errno, "%s", note->path);
     note->size = note->whole_at;
+    *note->unsynced = '\0';
     /*
      * Continues if the sync fails, to remove what can be removed: after a kill the file is valid
      * unsynced.
@@ -509,7 +528,9 @@ enum sb_code sb_note_claim(struct sb_note *note, enum sb_claim_kind kind, uint32
 
 enum sb_code sb_note_sync(struct sb_note *note)
 {
-    return sb_fsync(note->fd, note->path);
+    TRY(sb_fsync(note->fd, note->path));
+    *note->unsynced = '\0';
+    return SB_OK;
 }
 
 bool sb_note_claims(const struct sb_note *note, enum sb_claim_kind kind, uint32_t number,

@@ -19,15 +19,19 @@
  *                           a commit, unless the existing index counts it
  *   empty NUMBER FILE       an empty file that has the name of a shard which is made
  *
- * INDEX and FILE are identities (look.h): INODE.BORN. A line is written, and synced if it must
+ * INDEX and FILE are identities (own_names.h): INODE.BORN. A line is written, and synced if it must
  * survive a power failure, before the file that it names has content. By the note the next writer
  * distinguishes the files of a killed run from foreign files of the same names (settle.h). Nothing
  * else about such a file is trusted. Belongs to one thread.
+ *
+ * The claims of an append end with its commit, in one act: its journal takes the name of the note
+ * (journal.h). As long as the note has them, no index has counted those files and bytes, whatever
+ * index is put back.
  */
 #ifndef SB_ARCHIVE_OWN_NOTE_H
 #define SB_ARCHIVE_OWN_NOTE_H
 
-#include "archive/own/look.h"
+#include "archive/own/own_names.h"
 
 #include <stddef.h>
 
@@ -35,7 +39,7 @@ enum sb_note_aim { SB_AIM_NONE, SB_AIM_MAKE, SB_AIM_REPLACE, SB_AIM_CHANGE };
 
 enum sb_claim_kind { SB_CLAIM_MADE, SB_CLAIM_GONE, SB_CLAIM_EMPTY, SB_CLAIM_KINDS };
 
-#define SB_NOTE_OPENING 240 /* bytes, including the NUL */
+#define SB_NOTE_UNSYNCED 500 /* bytes, including the NUL: of one sector */
 
 /* Files by the number of their shard. */
 struct sb_claims {
@@ -63,13 +67,13 @@ struct sb_note_text {
 };
 
 struct sb_note {
-    int fd;                        /* -1: not held */
-    bool was_left;                 /* it existed before, and was not begun anew */
-    struct sb_identity identity;   /* of the file */
-    char *path;                    /* ARCHIVE.new */
-    off_t size;                    /* of the file */
-    char opening[SB_NOTE_OPENING]; /* its first lines, while there is no other */
-    off_t whole_at;                /* where the line `whole` begins, if there is one */
+    int fd;                          /* -1: not held */
+    bool was_left;                   /* it existed before, and was not begun anew */
+    struct sb_identity identity;     /* of the file */
+    char *path;                      /* ARCHIVE.new */
+    off_t size;                      /* of the file */
+    off_t whole_at;                  /* where the line `whole` begins, if there is one */
+    char unsynced[SB_NOTE_UNSYNCED]; /* its last lines */
     struct sb_note_text text;
 };
 
@@ -102,6 +106,12 @@ enum sb_code sb_note_knows(const char *archive, const struct sb_identity *index,
  * file.
  */
 void sb_note_drop(struct sb_note *note, bool keep);
+
+/*
+ * The journal of a commit has replaced the note (journal.h), which ended with it: takes that file
+ * as the note, and locks it. It is emptied when a text begins.
+ */
+enum sb_code sb_note_renew(struct sb_note *note) SB_CHECKED;
 
 /* All that the note recorded is settled: empties the file, which stays locked. */
 enum sb_code sb_note_clear(struct sb_note *note) SB_CHECKED;

@@ -49,6 +49,7 @@ static enum sb_code discard(struct sb_hold *hold, sqlite3 *db)
 
     if (code)
         return code == SB_NOENT ? sb_note_fail_not_ours(hold->path) : code;
+    TRY(sb_note_begin(&hold->note, SB_AIM_CHANGE, &hold->index));
     progress.state = SB_PROGRESS_DISCARDED;
     TRY(sb_progress_save(db, &progress));
     TRY(sb_database_run(db, "COMMIT"));
@@ -81,17 +82,9 @@ static enum sb_code remove_files(const struct sb_hold *hold, sqlite3 *db)
 enum sb_code sb_part_remove(const char *part)
 {
     struct sb_hold hold;
-    sqlite3 *db = NULL;
-    enum sb_code code = sb_hold_find(&hold, part, false);
+    sqlite3 *db;
+    enum sb_code code = sb_hold_existing(&hold, &db, part);
 
-    if (code == SB_OK && !hold.file)
-        code = sb_fail(SB_NOENT, "%s: no longer exists", part);
-    if (code == SB_OK)
-        code = sb_hold_take(&hold);
-    if (code == SB_OK)
-        code = sb_hold_open(&hold, &db, &(struct sb_hold_options){.to_change = true});
-    if (code == SB_OK)
-        code = sb_note_begin(&hold.note, SB_AIM_CHANGE, &hold.index);
     if (code == SB_OK)
         code = discard(&hold, db);
     if (code == SB_OK)

@@ -410,7 +410,7 @@ static enum sb_code look_for_new_index(const struct sb_hold *hold, bool *waits)
     return SB_OK;
 }
 
-static enum sb_code settle_note(struct sb_hold *hold, uint32_t counted)
+enum sb_code sb_settle_note(struct sb_hold *hold, uint32_t counted)
 {
     const struct sb_note_text *left = &hold->note.text;
     bool waits = false;
@@ -478,24 +478,7 @@ enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db)
     if (hold->note.was_left || hold->note.text.aim != SB_AIM_NONE)
         TRY(sb_shard_count_in_use(db, hold->path, &counted));
     /* An archive without files has a shard too. */
-    return settle_note(hold, counted > 0 ? counted : 1);
-}
-
-enum sb_code sb_settle_oldest(struct sb_hold *hold)
-{
-    return settle_note(hold, SB_SHARD_MAX + 1);
-}
-
-enum sb_code sb_settle_missing(struct sb_hold *hold)
-{
-    const struct sb_note_text *left = &hold->note.text;
-    bool waits = false;
-
-    if (left->aim == SB_AIM_NONE)
-        return hold->note.was_left ? undo(hold, 0) : SB_OK;
-    if (left->aim != SB_AIM_CHANGE)
-        TRY(look_for_new_index(hold, &waits));
-    return waits ? undo(hold, 0) : refuse_unknown(hold, 0);
+    return sb_settle_note(hold, counted > 0 ? counted : 1);
 }
 
 /* An append gives its shards their names before its commit. */

@@ -19,11 +19,12 @@
  */
 enum sb_code sb_settle(struct sb_hold *hold, struct sqlite3 *db) SB_CHECKED;
 
-/* The same for an index of the oldest schema, which has no table config. */
-enum sb_code sb_settle_oldest(struct sb_hold *hold) SB_CHECKED;
-
-/* Without an index: undoes a run that was making one. */
-enum sb_code sb_settle_missing(struct sb_hold *hold) SB_CHECKED;
+/*
+ * By the note alone, which stays: for an index that has no table config, or, with counted 0,
+ * without an index, where a run that was making one is undone. counted: more than the existing
+ * index's shards.
+ */
+enum sb_code sb_settle_note(struct sb_hold *hold, uint32_t counted) SB_CHECKED;
 
 /*
  * Without an index: finishes a run that had only its renames left, so that the index exists then.

@@ -2,7 +2,6 @@
 
 #include "archive/config.h"
 #include "archive/database.h"
-#include "archive/own/look.h"
 #include "archive/own/own_names.h"
 #include "core/array.h"
 #include "core/name.h"

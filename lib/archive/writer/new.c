@@ -35,7 +35,7 @@ static enum sb_code clear_the_way(struct sb_writer *writer)
                        "of the shards; finish it with 'pack --append', or remove it",
                        hold->path);
     TRY(sb_journal_refuse(hold->path));
-    TRY(sb_settle_missing(hold));
+    TRY(sb_settle_note(hold, 0));
     return writer->options.in_place ? SB_OK : sb_pending_refuse_shards(hold->path, 0);
 }
 

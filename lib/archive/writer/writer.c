@@ -5,6 +5,7 @@
 #include "archive/archive.h"
 #include "archive/config.h"
 #include "archive/database.h"
+#include "archive/journal.h"
 #include "archive/own/part.h"
 #include "archive/own/settle.h"
 #include "archive/own/state.h"
@@ -367,6 +368,7 @@ static enum sb_code change_index(struct sb_writer *writer)
 
 static enum sb_code commit_append(struct sb_writer *writer)
 {
+    bool note_ended;
     enum sb_code code;
 
     TRY(finish_files(writer));
@@ -383,9 +385,9 @@ static enum sb_code commit_append(struct sb_writer *writer)
      * use.
      */
     writer->committed = true;
-    code = sb_database_run(writer->db, "COMMIT");
+    code = sb_journal_commit(writer->db, writer->hold.note.path, &note_ended);
     writer->finished = code == SB_OK;
-    return code;
+    return code || !note_ended ? code : sb_note_renew(&writer->hold.note);
 }
 
 enum sb_code sb_writer_open(struct sb_writer **out, const char *path,

@@ -2,6 +2,7 @@
 
 #include "archive/archive.h"
 #include "archive/database.h"
+#include "archive/own/hold.h"
 #include "archive/own/own_names.h"
 #include "archive/parity/make.h"
 #include "core/crc32c.h"
@@ -661,10 +662,27 @@ static void release(struct undo *undo)
     free(undo->records);
 }
 
+static void drop(struct sb_hold *hold)
+{
+    sb_hold_drop(hold, true);
+}
+
+/* Where the index is missing, its shards are still kept from those that would make it again. */
+static enum sb_code lock(struct sb_protect_holds *holds, struct sb_hold *hold, const char *path)
+{
+    enum sb_code code = sb_protect_hold(holds, path, false);
+
+    if (code != SB_NOENT)
+        return code;
+    TRY(sb_hold_find(hold, path, false));
+    return sb_hold_take(hold);
+}
+
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify)
 {
     CLEANUP(sb_protect_release) struct sb_protect_holds holds = {0};
+    CLEANUP(drop) struct sb_hold hold = SB_HOLD_NONE;
     CLEANUP(release)
     struct undo undo = {
         .path = path, .before = NOTHING_KEPT, .notify = notify, .dry_run = dry_run, .target = -1};
@@ -672,7 +690,7 @@ enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_r
 
     TRY(find_name(&undo.before, path, parity_dir));
     if (!dry_run)
-        TRY(sb_protect_hold(&holds, path, false));
+        TRY(lock(&holds, &hold, path));
     name = undo.before.name.data;
     undo.before.fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (undo.before.fd < 0 && errno == ENOENT)

@@ -41,7 +41,7 @@
  * Puts back, of the archive or the file at `path`, all bytes that are still as the repairs wrote
  * them, the last repair first, and then removes the file. Bytes that changed since are skipped,
  * SB_PROBLEM "changed" by the name of their file, and then it stays; of an index, or another
- * database, all are, if a commit came since. SB_NOENT: there is none.
+ * database, all are, if a commit came since, or it is missing. SB_NOENT: there is none.
  */
 enum sb_code sb_before_undo(const char *path, const char *parity_dir, bool dry_run,
                             const struct sb_notify *notify) SB_CHECKED;

@@ -6,9 +6,9 @@
 
 #include "archive/entry.h"
 #include "archive/own/hold.h"
-#include "core/buf.h"
-#include "core/spool.h"
-#include "store/source.h"
+#include "archive/own/own_names.h"
+#include "core/open_files.h"
+#include "task/protect/before.h"
 #include "task/protect/protect.h"
 #include "task/restore/restore.h"
 #include "task/verify/verify.h"
@@ -65,12 +65,14 @@ enum sb_code sb_restore_list_add(struct sb_restore_list *list,
                                  const struct sb_entry *entry) SB_CHECKED;
 
 /*
- * The first item after the id `after` whose state is from `least` to `most`. SB_END: none. The path
- * lives until the next call.
+ * The first item after the id `after` whose state is up to `most`, or of this shard and still
+ * wanted. SB_END: none. The path lives until the next call.
  */
 enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
-                                  enum sb_restore_state least, enum sb_restore_state most,
+                                  enum sb_restore_state most,
                                   struct sb_restore_item *item) SB_CHECKED;
+enum sb_code sb_restore_list_next_of(struct sb_restore_list *list, uint32_t shard, int64_t after,
+                                     struct sb_restore_item *item) SB_CHECKED;
 
 /*
  * The first item after `after`, not written yet, that has this name or, with by_target, is a hard
@@ -90,134 +92,48 @@ enum sb_code sb_restore_list_link(struct sb_restore_list *list, int64_t id, cons
 /* Items that are not written. */
 int64_t sb_restore_list_open(const struct sb_restore_list *list);
 
-/* restore/copy.c: the copy that damaged files of an archive are restored from. */
-
-/*
- * The bytes of one file on the way from a copy: they are kept, in memory or, for a large file, in a
- * temporary one, until they are known to be right. SB_RESTORE_PIECE is empty. Belongs to one thread
- * at a time.
- */
-
-/* Larger files are kept in a temporary file. The fault tests are built with a few bytes. */
-#ifndef SB_RESTORE_WHOLE
-#define SB_RESTORE_WHOLE ((int64_t)4 << 20)
-#endif
-
-struct sb_restore_piece {
-    struct sb_spool bytes;
-    int64_t expected; /* -1: no file; all bytes are ignored */
-    uint32_t crc;     /* of the bytes so far */
-    bool lost; /* the bytes could not be kept: not the copy's fault, and the end of the work */
-};
-
-/* beside: see sb_temp_directory; the caller's. */
-#define SB_RESTORE_PIECE(where)                                                                    \
-    ((struct sb_restore_piece){                                                                    \
-        .bytes = {.fd = -1, .beside = (where), .memory_most = (size_t)SB_RESTORE_WHOLE}})
-
-void sb_restore_piece_release(struct sb_restore_piece *piece);
-
-/* Begins anew, for a file of `size` bytes. */
-void sb_restore_piece_begin(struct sb_restore_piece *piece, int64_t size);
-
-/* The next bytes, or a hole: an sb_each_block, whose context is the piece. SB_LIMIT: more than
- * expected. */
-enum sb_code sb_restore_piece_add(void *context, const void *data, size_t size) SB_CHECKED;
-
-/* Are they complete, with this CRC32C? */
-bool sb_restore_piece_is(const struct sb_restore_piece *piece, int64_t size, uint32_t crc32c);
-
-struct sb_restore_copy;
-
-/*
- * Opens it, and checks that it can be read at all. SB_INVALID for bags, which have no names, and
- * for the archive itself. The caller keeps the strings as long. Events of its source are reported
- * to notify as SB_NOTE, damage as SB_WARNING: it is not a problem of the archive.
- */
-enum sb_code sb_restore_copy_open(struct sb_restore_copy **out, const char *path,
-                                  const char *prefix, const struct sb_archive *archive,
-                                  const struct sb_notify *notify) SB_CHECKED;
-void sb_restore_copy_free(struct sb_restore_copy *copy); /* NULL is allowed */
-FREEP(sb_restore_copy_free, struct sb_restore_copy)
-
-/* Is it read from beginning to end? Otherwise any file of it can be read directly. */
-bool sb_restore_copy_in_sequence(const struct sb_restore_copy *copy);
-
-/* Else: reads a file by its name. SB_NOENT: it is missing; codes that do not end the work
- * (sb_ends_work): its bytes cannot be read. */
-enum sb_code sb_restore_copy_read(struct sb_restore_copy *copy, const struct sb_restore_item *item,
-                                  struct sb_restore_piece *piece) SB_CHECKED;
-
-/*
- * For a copy in sequence: the source of its members, from the first one on; freed by
- * sb_source_free. SB_END if it was opened before and cannot be read again: it came through a pipe.
- */
-enum sb_code sb_restore_copy_source(struct sb_restore_copy *copy,
-                                    struct sb_source **out) SB_CHECKED;
-
-/*
- * The archive's name for a name in the copy: below the prefix, cleaned. It lives until the next
- * call. SB_END: none.
- */
-enum sb_code sb_restore_copy_name(struct sb_restore_copy *copy, const char *raw, size_t raw_size,
-                                  const char **name, size_t *size) SB_CHECKED;
-
-/*
- * restore/target.c: the shards of an archive whose damaged files are rewritten in place. Writing is
- * thread-safe; all else belongs to one thread.
- */
-
-struct sb_restore_target;
-
 /* Bits of the state of a shard. */
 enum {
     SB_SHARD_WANTED = 1 << 0, /* files of it are damaged */
     SB_SHARD_DEFECT = 1 << 1, /* verify found it missing, or not a shard */
-    SB_SHARD_READY = 1 << 2,  /* exists, and may be written */
+    SB_SHARD_READY = 1 << 2,  /* exists, and is written */
 };
 
 /*
- * base: the shards are BASE-shard-NNNNN; db: the index, which shows the shards that are another
- * archive's; it must be open as long. What is replaced is kept in parity_dir, or beside them.
+ * restore/plan.c: the shards of an archive whose damaged files are rewritten in place. Writing is
+ * thread-safe; all else belongs to one thread.
+ */
+struct sb_restore_target {
+    char *base; /* the shards are BASE-shard-NNNNN */
+    struct sb_rewrite rewrite;
+    struct sqlite3 *db;         /* the index */
+    struct sb_open_files files; /* open for writing; there is only one generation */
+    unsigned char bits[SB_SHARD_MAX + 1];
+};
+
+/*
+ * db shows the shards that are another archive's; it must be open as long. What is replaced is kept
+ * in parity_dir, or beside them.
  */
 enum sb_code sb_restore_target_new(struct sb_restore_target **out, const char *base,
                                    const char *parity_dir, struct sqlite3 *db) SB_CHECKED;
 void sb_restore_target_free(struct sb_restore_target *target); /* NULL is allowed */
 FREEP(sb_restore_target_free, struct sb_restore_target)
 
-const char *sb_restore_target_base(const struct sb_restore_target *target);
-
-/* Shards up to SB_SHARD_MAX. */
-void sb_restore_target_mark(struct sb_restore_target *target, uint32_t shard, unsigned bits);
-bool sb_restore_target_is(const struct sb_restore_target *target, uint32_t shard, unsigned bit);
-
 /* The next shard from this number on that has the bit; false: none. */
 bool sb_restore_target_next(const struct sb_restore_target *target, unsigned bit, uint32_t *shard);
 
-/*
- * May a shard be written, or made? SB_INVALID, without its name, if it is a link or has several, is
- * not a regular file, or is not writable. *size: its length, 0 if it is missing.
- */
-enum sb_code sb_restore_target_look(struct sb_restore_target *target, uint32_t shard,
-                                    int64_t *size) SB_CHECKED;
-
-/* Is it missing, and to be made here, not to be brought back from another archive? */
-bool sb_restore_target_is_missing(struct sb_restore_target *target, uint32_t shard);
-
-/* The largest possible shard: the size of the file system. INT64_MAX if that is unknown. */
-int64_t sb_restore_target_limit(const struct sb_restore_target *target);
-
-/* Makes a missing shard, empty, under its final name, and syncs its directory. */
-enum sb_code sb_restore_target_ready(struct sb_restore_target *target, uint32_t shard) SB_CHECKED;
-
-/* Where the next block goes, in a shard that is ready. */
+/* Where the next block goes. */
 struct sb_restore_put {
     struct sb_restore_target *target;
     uint32_t shard;
     int64_t offset;
 };
 
-/* An sb_each_block, whose context is a struct sb_restore_put: writes by task/protect/before.h. */
+/*
+ * An sb_each_block, whose context is a struct sb_restore_put: writes by task/protect/before.h. A
+ * missing shard is made first.
+ */
 enum sb_code sb_restore_put_block(void *context, const void *data, size_t size) SB_CHECKED;
 
 /* All that was written is on disk. */
@@ -230,11 +146,6 @@ struct sb_restore_unit {
 
 /* Parity files that are to be made again. */
 struct sb_restore_again {
-    const char *parity_dir;
-    const struct sb_notify *notify;
-    unsigned threads;
-    bool dry_run;
-    struct sb_protect_result *result;
     struct sb_restore_parity_file {
         char *path;      /* of its file */
         const char *why; /* it is to be made again */
@@ -271,26 +182,35 @@ enum sb_code sb_restore_plan(struct sb_restore *restore) SB_CHECKED;
 enum sb_code sb_restore_parity(struct sb_restore *restore) SB_CHECKED;
 
 /*
- * restore/tend.c: what no file with a checksum has, by the parity files of shards, and the parity
+ * What no file with a checksum has, by the parity files of shards, and the parity
  * files themselves: those that are missing, or damaged, are marked, to be made again. by_units:
  * only sections with bytes of units that were read.
  */
 enum sb_code sb_restore_tend(struct sb_restore *restore, bool by_units) SB_CHECKED;
 
 /* Makes those parity files again, when the archive is not held any more. */
-enum sb_code sb_restore_remake_parity(struct sb_restore_again *again) SB_CHECKED;
+enum sb_code sb_restore_remake_parity(struct sb_restore *restore) SB_CHECKED;
 
 /*
  * Keeps other writers out, and settles what a killed one has left, unless that is done. The index
- * is not changed and remains open for reading meanwhile, so it keeps its journal mode.
+ * is not changed and remains open for reading meanwhile, so it keeps its journal mode. The context
+ * is the struct sb_restore.
  */
-enum sb_code sb_restore_lock(struct sb_restore *restore) SB_CHECKED;
+enum sb_code sb_restore_lock(void *context) SB_CHECKED;
 
 /* Makes missing shards that no file uses: Barecat finds later ones only by counting. */
 enum sb_code sb_restore_holes(struct sb_restore *restore) SB_CHECKED;
 
-/* restore/from_copy.c: finds the items in the copy, and writes them. */
-enum sb_code sb_restore_from_copy(struct sb_restore *restore) SB_CHECKED;
+/*
+ * restore/from_copy.c: the copy of the options, for restore->copy: opens it, and checks that it can
+ * be read at all. SB_INVALID for bags, which have no names, and for the archive itself.
+ */
+enum sb_code sb_restore_copy_open(struct sb_restore *restore) SB_CHECKED;
+void sb_restore_copy_free(struct sb_restore_copy *copy); /* NULL is allowed */
+FREEP(sb_restore_copy_free, struct sb_restore_copy)
+
+/* Finds the items in the copy, and writes them. */
+enum sb_code sb_restore_from_copy(struct sb_restore_copy *copy) SB_CHECKED;
 
 /* One more item was processed: for progress. */
 void sb_restore_passed(struct sb_restore *restore, int64_t size);

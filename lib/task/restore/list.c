@@ -11,6 +11,7 @@ enum query {
     NEXT_DAMAGED,
     ADD,
     NEXT,
+    NEXT_OF,
     FIND,
     FIND_TARGET,
     SET,
@@ -26,8 +27,9 @@ static const char *const sql[QUERIES] = {
     [NEXT_DAMAGED] = "SELECT path FROM damaged ORDER BY path",
     [ADD] = "INSERT INTO wanted (is_link, shard, offset, size, crc32c, path, state)"
             " VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
-    [NEXT] = "SELECT " COLUMNS " FROM wanted WHERE id > ?1 AND state BETWEEN ?2 AND ?3"
-             " ORDER BY id LIMIT 1",
+    [NEXT] = "SELECT " COLUMNS " FROM wanted WHERE id > ?1 AND state <= ?2 ORDER BY id LIMIT 1",
+    [NEXT_OF] = "SELECT " COLUMNS " FROM wanted WHERE shard = ?3 AND id > ?1 AND state <= ?2"
+                " ORDER BY id LIMIT 1",
     [FIND] = "SELECT " COLUMNS " FROM wanted WHERE path = ?3 AND id > ?1 AND state < ?2"
              " ORDER BY id LIMIT 1",
     [FIND_TARGET] = "SELECT " COLUMNS " FROM wanted WHERE target = ?3 AND id > ?1 AND state < ?2"
@@ -57,6 +59,7 @@ static enum sb_code prepare(struct sb_restore_list *list, const char *beside)
                                   "CREATE TABLE wanted (id INTEGER PRIMARY KEY, path BLOB, is_link,"
                                   " shard, offset, size, crc32c, state, target BLOB);"
                                   "CREATE INDEX by_path ON wanted (path, id);"
+                                  "CREATE INDEX by_shard ON wanted (shard, id);"
                                   "CREATE INDEX by_target ON wanted (target, id)"
                                   " WHERE target IS NOT NULL;"
                                   "BEGIN"));
@@ -67,11 +70,10 @@ static enum sb_code prepare(struct sb_restore_list *list, const char *beside)
 
 enum sb_code sb_restore_list_new(struct sb_restore_list **out, const char *beside)
 {
-    CLEANUP(sb_restore_list_freep) struct sb_restore_list *list = calloc(1, sizeof(*list));
+    CLEANUP(sb_restore_list_freep) struct sb_restore_list *list = NULL;
 
     *out = NULL;
-    if (!list)
-        return sb_fail_memory();
+    TRY(SB_NEW(&list));
     TRY(prepare(list, beside));
     *out = TAKE(list);
     return SB_OK;
@@ -154,13 +156,22 @@ static enum sb_code take_item(struct sb_restore_list *list, sqlite3_stmt *query,
 }
 
 enum sb_code sb_restore_list_next(struct sb_restore_list *list, int64_t after,
-                                  enum sb_restore_state least, enum sb_restore_state most,
-                                  struct sb_restore_item *item)
+                                  enum sb_restore_state most, struct sb_restore_item *item)
 {
     sqlite3_stmt *query = list->queries[NEXT];
 
     sqlite3_reset(query);
-    SB_BIND(query, after, (int)least, (int)most);
+    SB_BIND(query, after, (int)most);
+    return take_item(list, query, item);
+}
+
+enum sb_code sb_restore_list_next_of(struct sb_restore_list *list, uint32_t shard, int64_t after,
+                                     struct sb_restore_item *item)
+{
+    sqlite3_stmt *query = list->queries[NEXT_OF];
+
+    sqlite3_reset(query);
+    SB_BIND(query, after, (int)SB_RESTORE_WANTED, shard);
     return take_item(list, query, item);
 }
 

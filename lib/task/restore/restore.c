@@ -33,7 +33,7 @@ static void found(void *context, const struct sb_defect *defect)
             restore->failed = err;
     } else if (strcmp(defect->kind, "shard") == 0 && defect->shard >= 0 &&
                defect->shard <= SB_SHARD_MAX) {
-        sb_restore_target_mark(restore->target, (uint32_t)defect->shard, SB_SHARD_DEFECT);
+        restore->target->bits[defect->shard] |= SB_SHARD_DEFECT;
     }
     restore->events->found(restore->events->context, defect);
 }
@@ -85,10 +85,7 @@ static enum sb_code prepare(struct sb_restore *restore)
     TRY(sb_restore_target_new(&restore->target, base, options->parity_dir,
                               sb_archive_database(restore->archive)));
     TRY(sb_restore_list_new(&restore->list, restore->hold.path));
-    if (!options->copy)
-        return SB_OK;
-    return sb_restore_copy_open(&restore->copy, options->copy, options->prefix, restore->archive,
-                                restore->notify);
+    return options->copy ? sb_restore_copy_open(restore) : SB_OK;
 }
 
 static void release(struct sb_restore *restore)
@@ -103,9 +100,10 @@ static void release(struct sb_restore *restore)
     sb_hold_drop(&restore->hold, !restore->locked);
 }
 
-enum sb_code sb_restore_lock(struct sb_restore *restore)
+enum sb_code sb_restore_lock(void *context)
 {
     static const struct sb_hold_options options = {.keeps_mode = true};
+    struct sb_restore *restore = context;
 
     if (restore->locked)
         return SB_OK;
@@ -127,7 +125,7 @@ static enum sb_code restore_files(struct sb_restore *restore)
     if (restore->options->protect)
         TRY(sb_restore_parity(restore));
     if (restore->copy)
-        TRY(sb_restore_from_copy(restore));
+        TRY(sb_restore_from_copy(restore->copy));
     return dry_run ? SB_OK : sb_restore_target_sync(restore->target);
 }
 
@@ -169,8 +167,7 @@ static enum sb_code report(struct sb_restore *restore)
     struct sb_restore_item item = {0};
     enum sb_code code;
 
-    while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WANTED,
-                                         SB_RESTORE_WRITTEN, &item)))
+    while (!(code = sb_restore_list_next(restore->list, item.id, SB_RESTORE_WRITTEN, &item)))
         report_item(restore, &item);
     return code == SB_END ? SB_OK : code;
 }
@@ -196,7 +193,7 @@ static enum sb_code restore_found(struct sb_restore *restore,
     result->left -= result->restored + restore->gone;
     /* Shards that verify found missing and that exist now. */
     for (shard = 0; sb_restore_target_next(restore->target, SB_SHARD_DEFECT, &shard); shard++)
-        result->left -= sb_restore_target_is(restore->target, shard, SB_SHARD_READY);
+        result->left -= !!(restore->target->bits[shard] & SB_SHARD_READY);
     return SB_OK;
 }
 
@@ -248,20 +245,15 @@ enum sb_code sb_verify_and_restore(struct sb_archive *archive,
         .events = events,
         .result = result,
         .hold = SB_HOLD_NONE,
-        .again = {.parity_dir = options->parity_dir,
-                  .notify = options->notify,
-                  .threads = options->threads,
-                  .dry_run = options->dry_run,
-                  .result = options->protect},
     };
-    struct sb_restore_again *again = &restore.again;
+    const struct sb_restore_again *again = &restore.again;
     enum sb_code code;
 
     *result = (struct sb_restore_result){0};
     code = run(&restore, verify);
     release(&restore);
     if (!code)
-        code = sb_restore_remake_parity(again);
+        code = sb_restore_remake_parity(&restore);
     for (size_t i = 0; i < again->count; i++)
         free(again->files[i].path);
     free(again->files);

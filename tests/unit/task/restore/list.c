@@ -59,7 +59,7 @@ static void items_come_as_they_were_added(void)
     struct sb_restore_item item;
 
     add(list, "one", 3, INT64_MAX - 7);
-    CHECK(sb_restore_list_next(list, 0, SB_RESTORE_WANTED, SB_RESTORE_WANTED, &item) == SB_OK);
+    CHECK(sb_restore_list_next(list, 0, SB_RESTORE_WANTED, &item) == SB_OK);
     CHECK_TEXT(item.path, "one");
     CHECK(item.id == 1 && item.path_size == 3 && item.is_link && item.shard == 3);
     CHECK(item.offset == INT64_MAX - 7 && item.size == 7 && item.crc32c == 0xfedcba98);
@@ -75,16 +75,18 @@ static void items_are_gone_through_while_their_states_change(void)
 
     for (int64_t i = 0; i < MANY; i++)
         add(list, i % 2 ? "odd" : "even", 0, i);
-    while (!sb_restore_list_next(list, item.id, SB_RESTORE_WANTED, SB_RESTORE_WANTED, &item)) {
+    while (!sb_restore_list_next(list, item.id, SB_RESTORE_WANTED, &item)) {
         CHECK(item.offset == seen++);
         if (item.offset % 3 == 0)
             CHECK(sb_restore_list_set(list, item.id, SB_RESTORE_WRITTEN) == SB_OK);
     }
     CHECK(seen == MANY && sb_restore_list_open(list) == MANY - MANY / 3);
     item.id = seen = 0;
-    while (!sb_restore_list_next(list, item.id, SB_RESTORE_WRITTEN, SB_RESTORE_WRITTEN, &item))
-        seen += item.offset % 3 == 0;
+    while (!sb_restore_list_next(list, item.id, SB_RESTORE_WRITTEN, &item))
+        seen += item.state == SB_RESTORE_WRITTEN && item.offset % 3 == 0;
     CHECK(seen == MANY / 3);
+    CHECK(sb_restore_list_next_of(list, 0, 0, &item) == SB_OK && item.id == 2);
+    CHECK(sb_restore_list_next_of(list, 1, 0, &item) == SB_END);
     sb_restore_list_free(list);
 }
 
