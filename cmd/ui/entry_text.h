@@ -4,8 +4,8 @@
 #ifndef SB_CMD_UI_ENTRY_TEXT_H
 #define SB_CMD_UI_ENTRY_TEXT_H
 
-#include "archive/owner_names.h"
 #include "archive/entry.h"
+#include "archive/owner_names.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -169,11 +169,11 @@ enum sb_code sb_sink_open_frames(struct sb_sink **out, const struct sb_stream_si
                                  enum sb_framing framing) SB_CHECKED;
 
 /*
- * syrah/sink.c: an item for each directory of .npy and .txt files (array/array.h), in the order they
- * come; counts.dirs counts items. The members of an item must be consecutive. Any other member is
- * left out (SB_PROBLEM "array"); an item with an array that cannot be used is left out as a whole
- * (SB_PROBLEM "item"). Lost are shapes other than a row's, and names of items other than their
- * numbers: bits of member.has. SB_INVALID: an item differs from the first.
+ * syrah/sink.c: an item for each directory of .npy and .txt files (array/array.h), in the order
+ * they come; counts.dirs counts items. The members of an item must be consecutive. Any other member
+ * is left out (SB_PROBLEM "array"); an item with an array that cannot be used is left out as a
+ * whole (SB_PROBLEM "item"). Lost are shapes other than a row's, and names of items other than
+ * their numbers: bits of member.has. SB_INVALID: an item differs from the first.
  */
 sb_stream_sink_opener sb_sink_open_syrah SB_CHECKED;
 

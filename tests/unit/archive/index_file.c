@@ -1,6 +1,6 @@
 /* lib/archive/index_file.h: an index that is read without locks beside a writer that has them. */
-#include "archive/archive.h"
 #include "archive/index_file.h"
+#include "archive/archive.h"
 #include "archive/writer/writer.h"
 #include "check.h"
 

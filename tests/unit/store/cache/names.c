@@ -1,6 +1,6 @@
 /* lib/store/cache_names.h */
-#include "store/cache/cache.h"
 #include "check.h"
+#include "store/cache/cache.h"
 
 static void segments_have_numbers_of_any_length(void)
 {

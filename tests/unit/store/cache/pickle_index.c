@@ -1,7 +1,7 @@
 /* lib/store/pickle_index.h */
-#include "store/cache/index.h"
 #include "check.h"
 #include "core/buf.h"
+#include "store/cache/index.h"
 
 #include <stdlib.h>
 
