@@ -3,6 +3,7 @@
 #include "core/array.h"
 #include "core/time.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,11 +304,20 @@ static const char *main_block(const char *header, size_t size)
     return at < size && size - at >= SB_TAR_BLOCK ? header + at : NULL;
 }
 
+/* Nothing ends the text, and it may be the last there is. */
+static int64_t decimal(const char *text, size_t size)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof(digits), "%.*s", (int)size, text);
+    return strtoll(digits, NULL, 10);
+}
+
 static int64_t volume_number(const char *header, size_t size, const char *key)
 {
     const char *text = sb_tar_global(header, size, key, &size);
 
-    return text ? strtoll(text, NULL, 10) : -1;
+    return text ? decimal(text, size) : -1;
 }
 
 size_t sb_tar_volume_head(const char *data, size_t size, struct sb_tar_continued *out)
@@ -342,7 +352,7 @@ int64_t sb_tar_stored_size(const char *header, size_t size)
     if (!block)
         return -1;
     if (find_record(header, size, "size", &record))
-        return strtoll(record.value, NULL, 10);
+        return decimal(record.value, record.value_size);
     return number_of(block + SB_TAR_SIZE);
 }
 

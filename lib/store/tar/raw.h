@@ -70,8 +70,10 @@ struct sb_tar_continued {
     int64_t left;   /* bytes, as stored */
 };
 
-/* How many bytes at the beginning of a volume are of no member: its label, and the header of a file
- * that goes on in it. */
+/*
+ * How many bytes at the beginning of a volume are of no member: its label, and the header of a file
+ * that goes on in it; 0 with a name: not all of that is there.
+ */
 size_t sb_tar_volume_head(const char *data, size_t size, struct sb_tar_continued *out);
 
 /* The bytes that follow the header, but for padding; -1: it says none that there can be. */

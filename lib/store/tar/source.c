@@ -786,18 +786,21 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
 /* Another volume has the beginning of its bytes. Reports it, by its own name. */
 static bool is_continued(struct tar_source *source)
 {
-    size_t size;
-    const char *header = header_of(source, &size);
+    size_t size, length;
+    const char *header = header_of(source, &size), *name = present_name(source);
     struct sb_tar_continued begun;
     char text[NAME_SHOWN];
 
     if (!header)
         return false;
     sb_tar_volume_head(header, size, &begun);
-    if (!begun.name)
+    length = sb_tar_header_size(header, size);
+    /* Joined by cat, the label of a volume may have become the name of what goes on in it. */
+    if (!begun.name && (length == 0 || header[length - SB_TAR_BLOCK + SB_TAR_TYPE] != 'M'))
         return false;
-    snprintf(text, sizeof(text), "%.*s", (int)begun.name_size, begun.name);
-    sb_report(source->notify, SB_PROBLEM, "damaged", text,
+    if (begun.name)
+        snprintf(text, sizeof(text), "%.*s", (int)begun.name_size, begun.name);
+    sb_report(source->notify, SB_PROBLEM, "damaged", begun.name ? text : name,
               "is only a part of a file that began in another volume; left out; "
               "--multi-volume reads all volumes: FIRST,%s",
               source->input->path);
@@ -829,9 +832,9 @@ static bool ends_within(struct tar_source *source)
     const struct sb_input *input = source->input;
     int64_t at, size = stored_bytes(source, &at);
     int64_t end = size > 0 ? input->file->st.st_size : 0;
-    int64_t unit = size > 0 && input->file->parts ? SB_TAR_BLOCK : SB_TAR_RECORD;
 
-    return size > 0 && size > end - at && end % unit == 0 && !input->section;
+    return size > 0 && size > end - at && !input->section &&
+           (input->file->parts || end % SB_TAR_RECORD == 0);
 }
 
 /* Do the bytes of the member have the header of the next volume among them? */
@@ -1277,11 +1280,6 @@ static enum sb_sure begins_as_tar(const struct sb_input *input)
                                                                                    : SB_NO;
 }
 
-static enum sb_sure names_volumes(const struct sb_input *input)
-{
-    return sb_tar_is_volumes(input) ? SB_BY_NAME : SB_NO;
-}
-
 static enum sb_sure begins_as_cpio(const struct sb_input *input)
 {
     return sb_cpio_begins(input->first, input->first_size) ? SB_BY_MAGIC : SB_NO;
@@ -1340,7 +1338,7 @@ const struct sb_kind sb_tar_kind = {
     .can_in_pieces = SB_CAN_REPEAT,
     .can_as_several = SB_CAN_PATHS | SB_CAN_REPEAT,
     .time_grain = SB_SECOND,
-    .by_name = names_volumes,
+    .by_name = sb_tar_names_volumes,
     .by_content = begins_as_tar,
     .by_rest = goes_on_as_tar,
     .unproved = unproved,

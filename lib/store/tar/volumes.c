@@ -239,12 +239,10 @@ static enum sb_code find_begun(struct volumes *volumes, const char *path,
                                const struct sb_tar_continued *next)
 {
     CLEANUP(sb_buf_release) struct sb_buf name = {0};
-    const struct sb_tar_continued nowhere = {0};
     struct sb_tar_continued begun = *next;
-    enum sb_code code = SB_OK;
+    enum sb_code code = sb_buf_set(&name, next->name, next->name_size);
     bool whole = true;
 
-    TRY(sb_buf_set(&name, next->name, next->name_size));
     begun.name = name.data;
     while (!code && whole && !volumes->ended) {
         if (is_member(volumes, &begun))
@@ -253,7 +251,9 @@ static enum sb_code find_begun(struct volumes *volumes, const char *path,
         if (whole)
             code = take_member(volumes, &whole);
     }
-    return code && code != SB_FORMAT ? code : fail_place(volumes, path, &nowhere, &begun);
+    return code && code != SB_FORMAT
+               ? code
+               : fail_place(volumes, path, &(struct sb_tar_continued){0}, &begun);
 }
 
 /* The N of a label "... Volume N"; -1: there is none. */
@@ -262,13 +262,16 @@ static int64_t number_of(const char *data, size_t size)
     static const char word[] = " Volume ";
     const char *label = sb_tar_label(data, size, &size);
     size_t digits = 0;
+    int64_t number = 0;
 
     while (label && digits < size && isdigit((unsigned char)label[size - 1 - digits]))
         digits++;
     if (digits == 0 || digits > 9 || size - digits < strlen(word))
         return -1;
     label += size - digits;
-    return memcmp(label - strlen(word), word, strlen(word)) == 0 ? strtoll(label, NULL, 10) : -1;
+    for (size_t i = 0; i < digits; i++)
+        number = number * 10 + (label[i] - '0');
+    return memcmp(label - strlen(word), word, strlen(word)) == 0 ? number : -1;
 }
 
 static enum sb_code check_seam(const struct volumes *volumes, const char *path, int64_t number,
@@ -313,7 +316,6 @@ static enum sb_code spool(struct volumes *volumes, const struct sb_input *input,
                           struct sb_file_part *part)
 {
     struct sb_feed_watch watch = {.stop = false};
-    const struct sb_feed_options how = {.max_size = 0};
     CLEANUP(sb_feed_freep) struct sb_feed *feed = NULL;
     enum sb_code code = SB_OK;
     int fd;
@@ -322,7 +324,7 @@ static enum sb_code spool(struct volumes *volumes, const struct sb_input *input,
         TRY(sb_temp_file(&fd, ""));
         TRY(sb_file_take(&volumes->spool, fd, "temporary file (see TMPDIR)"));
     }
-    TRY(sb_feed_open(&feed, input, &how, &watch));
+    TRY(sb_feed_open(&feed, input, &(struct sb_feed_options){0}, &watch));
     part->from = volumes->spooled;
     part->kept = volumes->spool;
     part->st = &volumes->spool->st;
@@ -382,6 +384,8 @@ static enum sb_code add_volume(struct volumes *volumes, const char *path)
                      &volumes->window_size));
     head = sb_tar_volume_head(volumes->window, volumes->window_size, &next);
     number = number_of(volumes->window, head);
+    if (head == 0)
+        next.name = NULL; /* its header is larger than the window */
     TRY(check_seam(volumes, path, number, &next));
     between = !end_of(volumes).name;
     volumes->window_at = INT64_MAX; /* it has nothing of them */
@@ -393,9 +397,11 @@ static enum sb_code add_volume(struct volumes *volumes, const char *path)
     return SB_OK;
 }
 
-bool sb_tar_is_volumes(const struct sb_input *input)
+enum sb_sure sb_tar_names_volumes(const struct sb_input *input)
 {
-    return sb_context_now->multi_volume && !input->there && strchr(input->path, ',');
+    bool named = sb_context_now->multi_volume && !input->there && strchr(input->path, ',');
+
+    return named ? SB_BY_NAME : SB_NO;
 }
 
 enum sb_code sb_tar_join_volumes(struct sb_input *input, int64_t max_size)
@@ -407,7 +413,7 @@ enum sb_code sb_tar_join_volumes(struct sb_input *input, int64_t max_size)
 
     if (input->file || input->pipe || input->section)
         return SB_OK;
-    if (!sb_tar_is_volumes(input))
+    if (sb_tar_names_volumes(input) == SB_NO)
         return sb_fail_errno(input->why_not, "%s", input->path);
     TRY(sb_copy_text(&list, input->path));
     TRY(sb_alloc(&volumes.window, WINDOW));

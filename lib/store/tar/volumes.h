@@ -10,9 +10,10 @@
 
 #include "store/kind.h"
 
-/* Is it a list "A,B,..." of volumes? With multi_volume of core/context.h, if no file is called so.
+/* SB_BY_NAME: it is a list "A,B,..." of volumes, with multi_volume of core/context.h, if no file is
+ * called so.
  */
-bool sb_tar_is_volumes(const struct sb_input *input);
+enum sb_sure sb_tar_names_volumes(const struct sb_input *input);
 
 /*
  * Sets input->file to the volumes of its path as one file, unless it has one already. SB_FORMAT:
