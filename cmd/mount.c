@@ -305,6 +305,7 @@ static const struct option options[] = {
     OPTION_FROM,
     OPTION_ICONV,
     OPTION_IGNORE_ZEROS,
+    OPTION_MULTI_VOLUME,
     OPTION_NESTED,
     OPTIONS_BAG(struct settings, opening.bag),
     OPTION_END,

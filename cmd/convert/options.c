@@ -250,6 +250,8 @@ static const char *misused_for_output(const struct convert_settings *settings, u
 
     if (settings->from_extents && !(takes & SB_TO_INDEX))
         return "--from=extents makes the index of an archive";
+    if (options_are_set("wrap") && options_are_set("multi-volume"))
+        return "--wrap is not for volumes: an index can point at one file only";
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         if (!(takes & rows[i].takes) && options_are_set(rows[i].options))
             return rows[i].wrong;

@@ -62,6 +62,14 @@ bool parse_ignore_zeros(void *settings, const char *value)
     return true;
 }
 
+bool parse_multi_volume(void *settings, const char *value)
+{
+    (void)settings;
+    (void)value;
+    sb_context_now->multi_volume = true;
+    return true;
+}
+
 bool parse_nested(void *settings, const char *value)
 {
     (void)settings;

@@ -50,6 +50,13 @@ bool charset_is_known(const char *name); /* false after a message */
 /* Sets ignore_zeros of core/context.h. Neither is used. */
 bool parse_ignore_zeros(void *settings, const char *value);
 
+#define OPTION_MULTI_VOLUME                                                                        \
+    OPTION_CALL(0, "multi-volume", NULL, parse_multi_volume,                                       \
+                "INPUT is the volumes of a tar, in order: A,B,C", OPERAND_NONE)
+
+/* Sets multi_volume of core/context.h. Neither is used. */
+bool parse_multi_volume(void *settings, const char *value);
+
 #define OPTION_NESTED                                                                              \
     OPTION_CALL(0, "nested", NULL, parse_nested, "look into the tars in a tar, as directories",    \
                 OPERAND_NONE)
@@ -75,8 +82,9 @@ bool parse_memlimit(void *settings, const char *value);
 
 /* Of commands that read any container; the first, where each has a kind of its own, without --from.
  */
-#define OPTIONS_READING OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_NESTED, OPTION_MEMLIMIT
-#define OPTIONS_INPUT   OPTION_FROM, OPTIONS_READING
+#define OPTIONS_READING                                                                            \
+    OPTION_ICONV, OPTION_IGNORE_ZEROS, OPTION_MULTI_VOLUME, OPTION_NESTED, OPTION_MEMLIMIT
+#define OPTIONS_INPUT OPTION_FROM, OPTIONS_READING
 
 /* 0: any number. */
 #define OPTION_MAX_SIZE(s, f)                                                                      \

@@ -1,7 +1,7 @@
 /*
  * What one use of the library shares among its threads: cancellation, limits on reading and
  * writing, the directory of temporary files, the umask of new files, the charset of names, where a
- * tar ends, tars in tars, the memory of decompressors, the form of tars.
+ * tar ends, its volumes, tars in tars, the memory of decompressors, the form of tars.
  *
  * A thread enters a context; threads that the library starts in it (thread.h) inherit it. Two uses
  * in one process thus have separate limits and cancellations. Outside any context nothing is
@@ -32,6 +32,7 @@ struct sb_context {
     const char *charset; /* of names in zips, tars and cpios that do not declare theirs: a name for
                             store/charset.h; NULL: the default of each format */
     bool ignore_zeros;   /* a tar goes on after its end, where another one follows */
+    bool multi_volume;   /* "A,B" is a tar in volumes: store/tar/volumes.h */
     bool nested;         /* tars in tars are directories: store/tar/nested.h */
     int64_t decoder_memory; /* bytes that xz, and the window of zstd, may take of a whole container;
                                0: what is usual there */

@@ -1,6 +1,7 @@
 #include "core/file.h"
 
 #include "core/array.h"
+#include "core/buf.h"
 #include "core/io.h"
 #include "core/kept_open.h"
 #include "core/open_files.h"
@@ -12,14 +13,17 @@
 
 struct part {
     char *path;
+    struct sb_file *kept; /* not opened by its path */
     struct stat st;
     int64_t start;
+    int64_t from; /* where its bytes begin in the file */
+    int64_t size;
 };
 
 /* Of several files: opened when they are read. */
 struct sb_file_parts {
     struct part *each;
-    size_t count;
+    size_t count, capacity;
     struct sb_open_files files; /* by number; there is only one generation */
 };
 
@@ -59,37 +63,57 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name)
 static void free_parts(struct sb_file_parts *parts)
 {
     sb_open_files_end(&parts->files);
-    for (size_t i = 0; i < parts->count; i++)
+    for (size_t i = 0; i < parts->count; i++) {
         free(parts->each[i].path);
+        sb_file_free(parts->each[i].kept);
+    }
     free(parts->each);
     free(parts);
 }
 FREEP(free_parts, struct sb_file_parts)
 
-static enum sb_code new_parts(struct sb_file_parts **out, char *const *paths, size_t count,
-                              int64_t *size)
+enum sb_code sb_file_join_none(struct sb_file **out, const char *name)
 {
-    CLEANUP(free_partsp) struct sb_file_parts *parts = NULL;
+    CLEANUP(sb_file_freep) struct sb_file *joined = NULL;
 
     *out = NULL;
-    *size = 0;
-    TRY(SB_NEW(&parts));
-    sb_open_files_begin(&parts->files, SB_OPEN_FILES_FEW);
-    TRY(SB_NEW_ARRAY(&parts->each, count));
-    while (parts->count < count) {
-        struct part *part = &parts->each[parts->count];
-
-        TRY(sb_copy_text(&part->path, paths[parts->count++]));
-        if (stat(part->path, &part->st))
-            return sb_fail_errno(errno, "%s", part->path);
-        if (!S_ISREG(part->st.st_mode))
-            return sb_fail(SB_FORMAT, "%s: is no regular file", part->path);
-        part->start = *size;
-        if (__builtin_add_overflow(*size, part->st.st_size, size))
-            return sb_fail(SB_FORMAT, "%s: is too large", part->path);
-    }
-    *out = TAKE(parts);
+    TRY(SB_NEW(&joined));
+    atomic_init(&joined->holders, 1);
+    joined->fd = -1;
+    TRY(sb_copy_text(&joined->name, name));
+    TRY(SB_NEW(&joined->parts));
+    sb_open_files_begin(&joined->parts->files, SB_OPEN_FILES_FEW);
+    *out = TAKE(joined);
     return SB_OK;
+}
+
+enum sb_code sb_file_append(struct sb_file *joined, const struct sb_file_part *more)
+{
+    struct sb_file_parts *parts = joined->parts;
+    struct part *part;
+
+    TRY(sb_grow(&parts->each, &parts->capacity, parts->count + 1, sizeof(*parts->each)));
+    part = &parts->each[parts->count];
+    *part = (struct part){.st = *more->st, .from = more->from, .size = more->size};
+    TRY(sb_copy_text(&part->path, more->path));
+    part->kept = sb_file_ref(more->kept);
+    part->start = joined->st.st_size;
+    parts->count++;
+    if (__builtin_add_overflow(part->start, part->size, &joined->st.st_size))
+        return sb_fail(SB_FORMAT, "%s: is too large", part->path);
+    return SB_OK;
+}
+
+static enum sb_code append_path(struct sb_file *joined, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return sb_fail_errno(errno, "%s", path);
+    if (!S_ISREG(st.st_mode))
+        return sb_fail(SB_FORMAT, "%s: is no regular file", path);
+    return sb_file_append(joined,
+                          &(struct sb_file_part){.path = path, .st = &st, .size = st.st_size});
 }
 
 enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count)
@@ -97,12 +121,11 @@ enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t coun
     CLEANUP(sb_file_freep) struct sb_file *joined = NULL;
     int64_t size;
 
-    TRY(SB_NEW(&joined));
-    atomic_init(&joined->holders, 1);
-    joined->fd = -1;
+    TRY(sb_file_join_none(&joined, (*file)->name));
+    for (size_t i = 0; i < count; i++)
+        TRY(append_path(joined, paths[i]));
+    size = joined->st.st_size;
     joined->st = (*file)->st;
-    TRY(sb_copy_text(&joined->name, (*file)->name));
-    TRY(new_parts(&joined->parts, paths, count, &size));
     joined->st.st_size = size;
     sb_file_free(*file);
     *file = TAKE(joined);
@@ -136,6 +159,9 @@ static enum sb_code open_part(struct sb_file_parts *parts, size_t number, struct
 {
     const struct part *part = &parts->each[number];
 
+    *out = sb_file_ref(part->kept);
+    if (*out)
+        return SB_OK;
     *out = sb_open_files_find(&parts->files, (uint32_t)number, 0);
     if (*out)
         return SB_OK;
@@ -158,7 +184,7 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
     *got = 0;
     for (size_t i = first; i < parts->count && *got < size; i++) {
         const struct part *part = &parts->each[i];
-        int64_t at = offset + (int64_t)*got - part->start, left = part->st.st_size - at;
+        int64_t at = offset + (int64_t)*got - part->start, left = part->size - at;
         size_t want = size - *got, some = 0;
         CLEANUP(sb_file_freep) struct sb_file *file = NULL;
         enum sb_code code;
@@ -167,7 +193,7 @@ static enum sb_code read_parts(struct sb_file_parts *parts, void *data, size_t s
         if (want == 0)
             continue;
         TRY(open_part(parts, i, &file));
-        code = sb_file_read(file, (char *)data + *got, want, at, &some);
+        code = sb_file_read(file, (char *)data + *got, want, part->from + at, &some);
         *got += some;
         if (code || some < want)
             return code;

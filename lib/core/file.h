@@ -45,6 +45,19 @@ enum sb_code sb_file_take(struct sb_file **out, int fd, const char *name) SB_CHE
  */
 enum sb_code sb_file_join(struct sb_file **file, char *const *paths, size_t count) SB_CHECKED;
 
+/* A file of several that has none yet; its st is of zeros. */
+enum sb_code sb_file_join_none(struct sb_file **out, const char *name) SB_CHECKED;
+
+struct sb_file_part {
+    const char *path;      /* opened when it is read, unless there is `kept` */
+    struct sb_file *kept;  /* gets a holder */
+    const struct stat *st; /* of the file at the path */
+    int64_t from, size;    /* which of its bytes */
+};
+
+/* Adds to a file of several, which no other thread uses yet. After a failure it is only freed. */
+enum sb_code sb_file_append(struct sb_file *joined, const struct sb_file_part *more) SB_CHECKED;
+
 /* Where one of several files begins; -1: it has not as many, or is one alone. */
 int64_t sb_file_start(const struct sb_file *file, size_t part);
 

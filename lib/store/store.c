@@ -318,8 +318,8 @@ static enum sb_code scan(struct sb_store *store, const struct sb_catalog_options
     struct sb_source *source;
     enum sb_code code;
 
-    if (!options->wanted || options->metadata || !kind->scan || sb_context_now->charset ||
-        sb_context_now->nested || !sb_store_can(store, SB_CAN_PATHS))
+    if (!options->wanted || options->metadata || !kind->scan || !store->input.file ||
+        sb_context_now->charset || sb_context_now->nested || !sb_store_can(store, SB_CAN_PATHS))
         return sb_fail(SB_INVALID, "%s: is not looked through for single members",
                        store->input.name);
     code = kind->scan(&source, &store->input, options->wanted, options->context);

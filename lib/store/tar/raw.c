@@ -3,19 +3,17 @@
 #include "core/array.h"
 #include "core/time.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_SIZE     100
 #define SUM           148
 #define SUM_SIZE      8
-#define TYPE          156
-#define SIZE          124
-#define SIZE_SIZE     12
 #define GNU_MAGIC     257
 #define GNU_OFFSET    369
-#define OFFSET_SIZE   12
 #define GNU_REAL_SIZE 483
+#define PREFIX        345
+#define PREFIX_SIZE   155
 
 bool sb_tar_all_zeros(const char *data, size_t size)
 {
@@ -86,10 +84,10 @@ static bool next_extension(const char *header, size_t size, size_t *at, char *ty
         int64_t body_size;
 
         *at += SB_TAR_BLOCK;
-        *type = block[TYPE];
-        if (*type == 0 || !strchr("xXgLKAV", *type))
+        *type = block[SB_TAR_TYPE];
+        if (*type == 0 || !strchr(SB_TAR_EXTENSIONS, *type))
             continue;
-        body_size = sb_tar_octal(block + SIZE, SIZE_SIZE);
+        body_size = sb_tar_octal(block + SB_TAR_SIZE, SB_TAR_SIZE_SIZE);
         *body = block + SB_TAR_BLOCK;
         *length = body_size > 0 ? (size_t)body_size : 0;
         if (*length > space)
@@ -239,7 +237,7 @@ const char *sb_tar_label(const char *header, size_t size, size_t *label_size)
     while (next_extension(header, size, &at, &type, &body, &length)) {
         if (type != 'V')
             continue;
-        *label_size = strnlen(body - SB_TAR_BLOCK, NAME_SIZE);
+        *label_size = strnlen(body - SB_TAR_BLOCK, SB_TAR_NAME_SIZE);
         return body - SB_TAR_BLOCK;
     }
     return sb_tar_global(header, size, "GNU.volume.label", label_size);
@@ -263,37 +261,133 @@ bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns)
            sb_tar_pax_time(record.value, record.value_size, ns);
 }
 
-bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size)
+/* Octal digits, or the number itself in the last bytes, as GNU tar has those that are too large. */
+static int64_t number_of(const char *field)
 {
-    const char *own = sb_tar_global(header, size, "GNU.volume.filename", name_size);
+    uint64_t value = 0;
 
-    if (own)
-        *name = own;
-    return own || (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'M');
+    if (!(*field & 0x80))
+        return sb_tar_octal(field, SB_TAR_SIZE_SIZE);
+    for (size_t i = SB_TAR_SIZE_SIZE - sizeof(value); i < SB_TAR_SIZE_SIZE; i++)
+        value = value << 8 | (unsigned char)field[i];
+    return (int64_t)value;
 }
 
-bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset)
+static bool is_block(const char *data, size_t size, const char *types)
 {
-    const char *field = data + GNU_OFFSET, *value;
-    size_t length;
-    int64_t stated = 0;
+    return size >= SB_TAR_BLOCK && data[SB_TAR_TYPE] && strchr(types, data[SB_TAR_TYPE]) &&
+           sb_tar_is_header(data);
+}
 
-    if (size < SB_TAR_BLOCK || (data[TYPE] != 'M' && data[TYPE] != 'g') || !sb_tar_is_header(data))
-        return false;
-    if (data[TYPE] == 'g') {
-        value = sb_tar_global(data, size, "GNU.volume.offset", &length);
-        return value && strtoll(value, NULL, 10) == offset;
+/* With its body; 0: it is not all there. */
+static size_t extension_size(const char *data, size_t size)
+{
+    int64_t body = sb_tar_octal(data + SB_TAR_SIZE, SB_TAR_SIZE_SIZE);
+
+    if (body < 0 || (size_t)body > size - SB_TAR_BLOCK)
+        return 0;
+    return SB_TAR_BLOCK + ((size_t)body + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
+}
+
+/* The block after all extensions. NULL: it is not there. */
+static const char *main_block(const char *header, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size && is_block(header + at, size - at, SB_TAR_EXTENSIONS)) {
+        size_t length = extension_size(header + at, size - at);
+
+        if (length == 0)
+            return NULL;
+        at += length;
     }
-    if (!(*field & 0x80))
-        return sb_tar_octal(field, OFFSET_SIZE) == offset;
-    for (size_t i = 4; i < OFFSET_SIZE; i++)
-        stated = (int64_t)((uint64_t)stated << 8 | (unsigned char)field[i]);
-    return stated == offset;
+    return at < size && size - at >= SB_TAR_BLOCK ? header + at : NULL;
+}
+
+/* Nothing ends the text, and it may be the last there is. */
+static int64_t decimal(const char *text, size_t size)
+{
+    char digits[24];
+
+    snprintf(digits, sizeof(digits), "%.*s", (int)size, text);
+    return strtoll(digits, NULL, 10);
+}
+
+static int64_t volume_number(const char *header, size_t size, const char *key)
+{
+    const char *text = sb_tar_global(header, size, key, &size);
+
+    return text ? decimal(text, size) : -1;
+}
+
+size_t sb_tar_volume_head(const char *data, size_t size, struct sb_tar_continued *out)
+{
+    size_t label = is_block(data, size, "V") ? SB_TAR_BLOCK : 0, length;
+    const char *head = data + label, *part;
+
+    *out = (struct sb_tar_continued){0};
+    size -= label;
+    if (is_block(head, size, "M")) {
+        out->name = head;
+        out->name_size = strnlen(head, SB_TAR_NAME_SIZE);
+        out->offset = number_of(head + GNU_OFFSET);
+        out->left = number_of(head + SB_TAR_SIZE);
+        return label + SB_TAR_BLOCK;
+    }
+    length = is_block(head, size, "g") ? extension_size(head, size) : 0;
+    out->name = sb_tar_global(head, length, "GNU.volume.filename", &out->name_size);
+    out->offset = volume_number(head, length, "GNU.volume.offset");
+    out->left = volume_number(head, length, "GNU.volume.size");
+    if (!out->name)
+        return sb_tar_global(head, length, "GNU.volume.label", &size) ? length : label;
+    part = main_block(head, size);
+    return part ? (size_t)(part - data) + SB_TAR_BLOCK : 0;
+}
+
+int64_t sb_tar_stored_size(const char *header, size_t size)
+{
+    const char *block = main_block(header, size);
+    struct record record;
+
+    if (!block)
+        return -1;
+    if (find_record(header, size, "size", &record))
+        return decimal(record.value, record.value_size);
+    return number_of(block + SB_TAR_SIZE);
+}
+
+size_t sb_tar_header_size(const char *header, size_t size)
+{
+    const char *block = main_block(header, size);
+
+    return block ? (size_t)(block - header) + SB_TAR_BLOCK : 0;
+}
+
+enum sb_code sb_tar_stored_name(const char *header, size_t size, struct sb_buf *out)
+{
+    const char *block = main_block(header, size), *body;
+    size_t at = 0, length, prefix;
+    struct record record;
+    char type;
+
+    sb_buf_clear(out);
+    if (find_record(header, size, "GNU.sparse.name", &record) ||
+        find_record(header, size, "path", &record))
+        return sb_buf_set(out, record.value, record.value_size);
+    while (next_extension(header, size, &at, &type, &body, &length)) {
+        if (type == 'L')
+            return sb_buf_set(out, body, strnlen(body, length));
+    }
+    if (!block)
+        return SB_OK;
+    prefix = memcmp(block + GNU_MAGIC, "ustar", 6) == 0 ? strnlen(block + PREFIX, PREFIX_SIZE) : 0;
+    return sb_buf_add_format(out, "%.*s%s%.*s", (int)prefix, block + PREFIX, prefix ? "/" : "",
+                             SB_TAR_NAME_SIZE, block);
 }
 
 bool sb_tar_is_dump(const char *header, size_t size)
 {
-    return (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + TYPE] == 'D') ||
+    return (size >= SB_TAR_BLOCK && header[size - SB_TAR_BLOCK + SB_TAR_TYPE] == 'D') ||
            sb_tar_pax_own(header, size, "GNU.dumpdir");
 }
 

@@ -8,13 +8,21 @@
 #ifndef SB_STORE_TAR_RAW_H
 #define SB_STORE_TAR_RAW_H
 
+#include "core/buf.h"
+#include "core/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SB_TAR_BLOCK     512
-#define SB_TAR_LINK      157 /* where in a block the target of a link is */
-#define SB_TAR_LINK_SIZE 100
+#define SB_TAR_BLOCK      512
+#define SB_TAR_TYPE       156 /* where in a block its type is */
+#define SB_TAR_NAME_SIZE  100
+#define SB_TAR_SIZE       124 /* where in a block the size of what follows is */
+#define SB_TAR_SIZE_SIZE  12
+#define SB_TAR_EXTENSIONS "xXgLKAV" /* types of what comes before a member's block */
+#define SB_TAR_LINK       157       /* where in a block the target of a link is */
+#define SB_TAR_LINK_SIZE  100
 
 bool sb_tar_all_zeros(const char *data, size_t size);
 
@@ -54,13 +62,28 @@ const char *sb_tar_label(const char *header, size_t size, size_t *label_size);
 /* The pax record "mtime", if there is one within range: nanoseconds since 1970. */
 bool sb_tar_pax_mtime(const char *header, size_t size, int64_t *ns);
 
-/* Is it a part of a file that began in another volume? Sets the name of that where it has another
- * one itself, as in a pax header. */
-bool sb_tar_is_continued(const char *header, size_t size, const char **name, size_t *name_size);
+/* Where a file goes on that began in another volume. */
+struct sb_tar_continued {
+    const char *name; /* NULL: none goes on; not terminated */
+    size_t name_size;
+    int64_t offset; /* as the header says, which of a file with holes GNU tar gets wrong */
+    int64_t left;   /* bytes, as stored */
+};
 
-/* Do these bytes, `offset` bytes after a member's first, begin the volume in which it goes on? So
- * they do in the middle of a member where volumes were joined. */
-bool sb_tar_begins_volume(const char *data, size_t size, int64_t offset);
+/*
+ * How many bytes at the beginning of a volume are of no member: its label, and the header of a file
+ * that goes on in it; 0 with a name: not all of that is there.
+ */
+size_t sb_tar_volume_head(const char *data, size_t size, struct sb_tar_continued *out);
+
+/* The bytes that follow the header, but for padding; -1: it says none that there can be. */
+int64_t sb_tar_stored_size(const char *header, size_t size);
+
+/* Its bytes up to the end of the member's own block; 0: that is not there. */
+size_t sb_tar_header_size(const char *header, size_t size);
+
+/* Sets *out to the name in the header, in the charset that it has there. */
+enum sb_code sb_tar_stored_name(const char *header, size_t size, struct sb_buf *out) SB_CHECKED;
 
 /* Has it a list of what is in a directory, as incremental dumps of GNU tar do? */
 bool sb_tar_is_dump(const char *header, size_t size);

@@ -11,8 +11,10 @@
 #include "store/feed/flow.h"
 #include "store/feed/la_open.h"
 #include "store/tar/cpio_links.h"
+#include "store/tar/header.h"
 #include "store/tar/nested.h"
 #include "store/tar/raw.h"
+#include "store/tar/volumes.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -30,6 +32,9 @@
 #define DUMP_MAX ((size_t)64 << 20) /* of the list of one directory */
 
 #define NAME_SHOWN 512 /* bytes of a name that is only reported */
+
+/* Of a last member, in which the header of another volume is looked for */
+#define ZEROS_SEARCHED ((int64_t)1 << 20)
 
 #define SMALL_INPUT ((int64_t)1 << 20) /* where nobody minds how many threads decompress it */
 
@@ -216,6 +221,16 @@ static enum sb_code refuse(struct tar_source *source)
         sb_fail(SB_DAMAGED, "%s: damaged or cut short at byte %" PRId64 "%s%s: %s",
                 source->base.name, position(source), name[0] ? ", at " : "", name,
                 text ? text : "it ends within a header or a member");
+    return break_off(source);
+}
+
+/* The header of the next volume is among the bytes of the member. */
+static enum sb_code refuse_joined(struct tar_source *source)
+{
+    sb_fail(SB_DAMAGED,
+            "%s: %s goes on in another volume, whose header is among its bytes, as cat joins them; "
+            "give the volumes themselves: --multi-volume FIRST,SECOND",
+            source->base.name, present_name(source));
     return break_off(source);
 }
 
@@ -771,19 +786,101 @@ static enum sb_code sort_links(struct tar_source *source, struct sb_member *memb
 /* Another volume has the beginning of its bytes. Reports it, by its own name. */
 static bool is_continued(struct tar_source *source)
 {
-    size_t size, name_size;
+    size_t size, length;
     const char *header = header_of(source, &size), *name = present_name(source);
+    struct sb_tar_continued begun;
     char text[NAME_SHOWN];
 
-    if (!header || !sb_tar_is_continued(header, size, &name, &name_size))
+    if (!header)
         return false;
-    if (name != present_name(source)) {
-        snprintf(text, sizeof(text), "%.*s", (int)name_size, name);
-        name = text;
-    }
-    sb_report(source->notify, SB_PROBLEM, "damaged", name,
-              "is only a part of a file that began in another volume; left out");
+    sb_tar_volume_head(header, size, &begun);
+    length = sb_tar_header_size(header, size);
+    /* Joined by cat, the label of a volume may have become the name of what goes on in it. */
+    if (!begun.name && (length == 0 || header[length - SB_TAR_BLOCK + SB_TAR_TYPE] != 'M'))
+        return false;
+    if (begun.name)
+        snprintf(text, sizeof(text), "%.*s", (int)begun.name_size, begun.name);
+    sb_report(source->notify, SB_PROBLEM, "damaged", begun.name ? text : name,
+              "is only a part of a file that began in another volume; left out; "
+              "--multi-volume reads all volumes: FIRST,%s",
+              source->input->path);
     return true;
+}
+
+/* Of a member in a file, where its bytes begin, and how many there are; 0 of other members. */
+static int64_t stored_bytes(struct tar_source *source, int64_t *at)
+{
+    size_t size, length;
+    const char *header = header_of(source, &size);
+
+    *at = source->data_at;
+    if (!header || !in_file(source) || archive_entry_size(source->entry) <= 0)
+        return 0;
+    /* Not after a map of holes at their beginning, which libarchive takes for itself. */
+    length = sb_tar_header_size(header, size);
+    if (length > 0 && header[length - SB_TAR_BLOCK + SB_TAR_TYPE] != 'S')
+        *at = source->header_at + (int64_t)length;
+    return sb_tar_stored_size(header, size);
+}
+
+/*
+ * Does its file end before the member that was read last does, and where a volume does: after whole
+ * records, unless it is volumes that are already joined?
+ */
+static bool ends_within(struct tar_source *source)
+{
+    const struct sb_input *input = source->input;
+    int64_t at, size = stored_bytes(source, &at);
+    int64_t end = size > 0 ? input->file->st.st_size : 0;
+
+    return size > 0 && size > end - at && !input->section &&
+           (input->file->parts || end % SB_TAR_RECORD == 0);
+}
+
+/* Do the bytes of the member have the header of the next volume among them? */
+static enum sb_code find_volume(struct tar_source *source, int64_t at, int64_t size)
+{
+    CLEANUP(sb_freep) char *data = NULL;
+    struct sb_tar_continued next;
+    size_t got = SB_FLOW_BLOCK;
+
+    TRY(sb_alloc(&data, SB_FLOW_BLOCK));
+    for (int64_t done = 0; done < size && got == SB_FLOW_BLOCK; done += (int64_t)SB_FLOW_BLOCK) {
+        TRY(sb_heed_interrupt());
+        TRY(sb_file_read(source->input->file, data, SB_FLOW_BLOCK, at + done, &got));
+        for (size_t i = 0; i < got && (int64_t)i < size - done; i += SB_TAR_BLOCK) {
+            sb_tar_volume_head(data + i, got - i, &next);
+            if (next.name && next.left == size - done - (int64_t)i)
+                return refuse_joined(source);
+        }
+    }
+    return SB_OK;
+}
+
+/*
+ * Volumes that cat joined have a header in the middle of a member. Where its bytes are not read in
+ * sequence it shows by what follows them, which then is no header; but zeros may be of the member.
+ */
+static enum sb_code check_joined(struct tar_source *source)
+{
+    int64_t at, size = stored_bytes(source, &at), end;
+    int64_t first = source->input->section ? source->input->section->at : 0;
+    char block[SB_TAR_BLOCK];
+    const char *next;
+    size_t got = SB_TAR_BLOCK;
+
+    if (size <= 0 || size > source->input->file->st.st_size - first - at)
+        return SB_OK;
+    end = at + (size + SB_TAR_BLOCK - 1) / SB_TAR_BLOCK * SB_TAR_BLOCK;
+    next = raw_bytes(source, end, end + SB_TAR_BLOCK);
+    if (!next)
+        TRY(sb_file_read(source->input->file, block, SB_TAR_BLOCK, first + end, &got));
+    if (!next)
+        next = block;
+    if (got < SB_TAR_BLOCK || sb_tar_is_header(next) ||
+        (size > ZEROS_SEARCHED && sb_tar_all_zeros(next, SB_TAR_BLOCK)))
+        return SB_OK;
+    return find_volume(source, first + at, size);
 }
 
 /* Directory lists of tar -g say what was deleted since the dump before. */
@@ -893,7 +990,7 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
 {
     int result = read_header(source);
     enum sb_code code;
-    bool held;
+    bool held, usable;
 
     if (result == ARCHIVE_FATAL && ends_in_zeros(source))
         result = ARCHIVE_EOF;
@@ -919,8 +1016,16 @@ static enum sb_code step(struct tar_source *source, struct sb_member *member, bo
     if (result == ARCHIVE_WARN)
         warn(source);
     TRY(take_globals(source));
-    if (!is_usable(source))
+    usable = is_usable(source);
+    source->ended = ends_within(source);
+    if (source->ended && usable)
+        sb_report(source->notify, SB_PROBLEM, "damaged", present_name(source),
+                  "goes on after the end of %s; left out; if it goes on in another volume, "
+                  "--multi-volume reads both: %s,NEXT",
+                  source->base.name, source->input->path);
+    if (!usable || source->ended)
         return SB_OK;
+    TRY(check_joined(source));
     fill_member(source, member);
     if (is_cut_short(source, member)) {
         archive_clear_error(source->archive);
@@ -974,12 +1079,13 @@ static enum sb_code next_in_tar(struct sb_source *base, struct sb_member *member
 static bool meets_volume(const struct tar_source *source)
 {
     size_t at = (size_t)(-source->data_offset & (SB_TAR_BLOCK - 1));
+    struct sb_tar_continued next;
 
     if (is_cpio(source) || source->data_offset != source->given)
         return false;
     for (; at < source->data_size; at += SB_TAR_BLOCK) {
-        if (sb_tar_begins_volume((const char *)source->data + at, source->data_size - at,
-                                 source->data_offset + (int64_t)at))
+        sb_tar_volume_head(source->data + at, source->data_size - at, &next);
+        if (next.name && next.offset == source->data_offset + (int64_t)at)
             return true;
     }
     return false;
@@ -1004,10 +1110,7 @@ static enum sb_code read_data(struct tar_source *source)
         source->data_size = size;
         source->data_offset = offset;
         if (meets_volume(source))
-            return sb_fail(SB_DAMAGED,
-                           "%s: %s goes on in another volume, whose header is among its bytes, as "
-                           "cat joins them; 'tar -xM -f VOLUME -f VOLUME' reads them",
-                           source->base.name, present_name(source));
+            return refuse_joined(source);
     }
     if (source->data_offset < source->given ||
         (int64_t)source->data_size > source->size - source->data_offset)
@@ -1134,6 +1237,7 @@ enum sb_code sb_source_open_tar(struct sb_source **out, struct sb_input *input,
     source->notify = notify;
     source->dumps = options->dumps;
     source->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    TRY(sb_tar_join_volumes(input, options->max_size));
     base->total = input->section ? input->section->size : input->pipe ? 0 : input->file->st.st_size;
     if (!source->locale)
         return sb_fail_memory();
@@ -1231,7 +1335,9 @@ const struct sb_kind sb_tar_kind = {
     .words = tar_words,
     .can = SB_CAN_PATHS | SB_CAN_PLACES | SB_CAN_REPEAT,
     .can_in_pieces = SB_CAN_REPEAT,
+    .can_as_several = SB_CAN_PATHS | SB_CAN_REPEAT,
     .time_grain = SB_SECOND,
+    .by_name = sb_tar_names_volumes,
     .by_content = begins_as_tar,
     .by_rest = goes_on_as_tar,
     .unproved = unproved,
