@@ -1,8 +1,7 @@
 /*
  * Options that several commands have, each declared once: in every command the same name has the
  * same letter, value and choices, and does the same (tests/bats/alike.bats). Options about one
- * kind of container, or with a parser of their own, are declared beside that: open/opening.h,
- * ui/resume.h.
+ * kind of container are declared beside that: open/opening.h.
  *
  * s is the settings struct, f the field in it, best where the library has it. Zero is the default
  * of each.
@@ -112,7 +111,7 @@ extern const char *const to_words[];       /* sb_container_named knows them */
     {.kind = OPTION_KIND_CALL, .name = "wait", .value = "TIME", .implied = "", .call = parse_wait, \
      .help = "while another process writes it, wait (TIME: 90s, 5m)"}
 
-/* For what a command writes; see ui/protecting.h. */
+/* For what a command writes. */
 #define OPTION_PROTECT \
     {.kind = OPTION_KIND_CALL, .name = "protect", .value = "PERCENT", .implied = "", .call = parse_protect, \
      .help = "bring its parity files up to date at the end, or make them"}

@@ -5,6 +5,7 @@
  */
 #include "core/file.h"
 #include "core/io.h"
+#include "store/syrah/syrah.h"
 #include "task/verify/verify.h"
 
 #include <stdlib.h>
