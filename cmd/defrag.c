@@ -1,7 +1,7 @@
 /*
  * shardbox defrag: frees the space of files that were removed.
  */
-#include "task/change/defrag.h"
+#include "task/change/change.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"

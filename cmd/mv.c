@@ -2,7 +2,7 @@
  * shardbox mv: renames files and directories of an archive.
  */
 #include "open/opening.h"
-#include "task/change/move.h"
+#include "task/change/change.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"

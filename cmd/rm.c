@@ -2,7 +2,7 @@
  * shardbox rm: removes files and directories from an archive's index.
  */
 #include "open/opening.h"
-#include "task/change/remove.h"
+#include "task/change/change.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"

@@ -1,7 +1,7 @@
 /*
  * shardbox upgrade: converts an archive's index to the current schema, and repairs it.
  */
-#include "task/change/upgrade.h"
+#include "task/change/change.h"
 #include "open/opening.h"
 #include "ui/message.h"
 #include "ui/options.h"

@@ -5,7 +5,7 @@
  * every few files: then a batch moves past the end of the shard first, and from there to its place,
  * which is two copies but only two commits.
  */
-#include "task/change/defrag.h"
+#include "task/change/change.h"
 
 #include "core/interrupt.h"
 #include "core/number.h"
@@ -235,12 +235,12 @@ static bool has_gaps(const struct sb_mover *mover, uint32_t shard)
 static enum sb_code close_all(struct sb_mover *mover, const struct sb_defrag_options *options,
                               struct sb_defrag_counts *counts)
 {
-    CLEANUP(sb_freep) struct sb_mover_file *window = calloc(WINDOW_FILES, sizeof(*window));
-    struct closing closing = {.mover = mover, .counts = counts, .window = window};
+    CLEANUP(sb_freep) struct sb_mover_file *window = NULL;
+    struct closing closing = {.mover = mover, .counts = counts};
     int64_t before;
 
-    if (!window)
-        return sb_fail_memory();
+    TRY(SB_NEW_ARRAY(&window, WINDOW_FILES));
+    closing.window = window;
     for (uint32_t i = 0; i < sb_mover_shard_count(mover); i++) {
         if (!is_wanted(options, i) || !has_gaps(mover, i))
             continue;

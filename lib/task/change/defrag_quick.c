@@ -1,11 +1,101 @@
+#include "task/change/impl.h"
+
+#include "core/buf.h"
 #include "core/interrupt.h"
 #include "core/number.h"
 #include "core/time.h"
-#include "task/change/gap_table.h"
-#include "task/change/impl.h"
 
 #include <stdlib.h>
 #include <time.h>
+
+/* Does a's address come before b's? */
+static bool is_before(const struct sb_gap *a, const struct sb_gap *b)
+{
+    return a->shard != b->shard ? a->shard < b->shard : a->offset < b->offset;
+}
+
+void sb_gap_table_release(struct sb_gap_table *table)
+{
+    free(table->largest);
+    free(table->gaps);
+    *table = (struct sb_gap_table){0};
+}
+
+enum sb_code sb_gap_table_add(struct sb_gap_table *table, const struct sb_gap *gap)
+{
+    if (gap->size <= 0 || table->count == SB_GAPS_MOST)
+        return SB_OK;
+    TRY(sb_grow(&table->gaps, &table->capacity, table->count, sizeof(*gap)));
+    table->gaps[table->count++] = *gap;
+    return SB_OK;
+}
+
+static int64_t larger_child(const struct sb_gap_table *table, size_t node)
+{
+    int64_t left = table->largest[2 * node], right = table->largest[2 * node + 1];
+
+    return left > right ? left : right;
+}
+
+enum sb_code sb_gap_table_finish(struct sb_gap_table *table)
+{
+    table->leaves = 1;
+    while (table->leaves < table->count)
+        table->leaves *= 2;
+    free(table->largest);
+    TRY(SB_NEW_ARRAY(&table->largest, table->leaves * 2));
+    for (size_t i = 0; i < table->count; i++)
+        table->largest[table->leaves + i] = table->gaps[i].size;
+    for (size_t node = table->leaves - 1; node > 0; node--)
+        table->largest[node] = larger_child(table, node);
+    return SB_OK;
+}
+
+/* The first gap of at least so many bytes; one must exist. */
+static size_t find(const struct sb_gap_table *table, int64_t size)
+{
+    size_t node = 1;
+
+    while (node < table->leaves)
+        node = 2 * node + (table->largest[2 * node] < size);
+    return node - table->leaves;
+}
+
+static void resize(struct sb_gap_table *table, size_t at)
+{
+    size_t node = table->leaves + at;
+
+    table->largest[node] = table->gaps[at].size;
+    while ((node /= 2) > 0)
+        table->largest[node] = larger_child(table, node);
+}
+
+bool sb_gap_table_take(struct sb_gap_table *table, int64_t size, const struct sb_gap *before,
+                       struct sb_gap *taken)
+{
+    struct sb_gap *gap;
+    size_t at;
+
+    if (table->largest[1] < size)
+        return false;
+    at = find(table, size);
+    gap = &table->gaps[at];
+    if (!is_before(gap, before))
+        return false;
+    *taken = (struct sb_gap){.shard = gap->shard, .offset = gap->offset, .size = size};
+    gap->offset += size;
+    gap->size -= size;
+    resize(table, at);
+    return true;
+}
+
+bool sb_gap_table_first(const struct sb_gap_table *table, struct sb_gap *first)
+{
+    if (table->largest[1] == 0)
+        return false;
+    *first = table->gaps[find(table, 1)];
+    return true;
+}
 
 #define FETCH_MOST 1024
 
@@ -21,7 +111,7 @@ struct quick {
     struct sb_mover *mover;
     const struct sb_defrag_options *options;
     struct sb_defrag_counts *counts;
-    struct sb_gap_table *gaps;
+    struct sb_gap_table gaps;
     struct shard *shards;
     uint32_t count;  /* number of shards */
     uint32_t first;  /* the first that may be changed */
@@ -72,7 +162,7 @@ static enum sb_code finish_shard(struct quick *quick, uint32_t number)
     struct sb_gap gap = {.shard = number, .offset = shard->end};
 
     gap.size = sb_mover_shard_size(quick->mover, number) - shard->end;
-    return sb_gap_table_add(quick->gaps, &gap);
+    return sb_gap_table_add(&quick->gaps, &gap);
 }
 
 static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb_mover_file *file)
@@ -86,7 +176,7 @@ static enum sb_code scan_file(struct quick *quick, uint32_t *at, const struct sb
     gap.offset = quick->shards[*at].end;
     gap.size = file->offset - gap.offset;
     quick->shards[*at].end = file->offset + file->size;
-    return sb_gap_table_add(quick->gaps, &gap);
+    return sb_gap_table_add(&quick->gaps, &gap);
 }
 
 /* Finds the gaps, and the ends of shards. */
@@ -96,11 +186,9 @@ static enum sb_code scan(struct quick *quick)
     uint32_t at = quick->first;
     size_t count;
 
-    sb_gap_table_free(quick->gaps);
-    quick->gaps = NULL;
+    sb_gap_table_release(&quick->gaps);
     for (uint32_t i = quick->first; i < quick->count; i++)
         quick->shards[i].end = quick->shards[i].stays = quick->shards[i].comes = 0;
-    TRY(sb_gap_table_new(&quick->gaps));
     for (;;) {
         TRY(sb_mover_fetch(quick->mover, &last, false, quick->fetched, FETCH_MOST, &count));
         if (count == 0)
@@ -111,7 +199,7 @@ static enum sb_code scan(struct quick *quick)
     }
     while (at < quick->count)
         TRY(finish_shard(quick, at++));
-    return sb_gap_table_finish(quick->gaps);
+    return sb_gap_table_finish(&quick->gaps);
 }
 
 /* Can no file from this one on move, because no gap is left before it? */
@@ -119,7 +207,7 @@ static bool is_packed(const struct quick *quick, const struct sb_mover_file *fil
 {
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
 
-    return !sb_gap_table_first(quick->gaps, &gap) || !sb_gap_is_before(&gap, &here);
+    return !sb_gap_table_first(&quick->gaps, &gap) || !is_before(&gap, &here);
 }
 
 /* Moves the file to the first gap that fits, if that is before it. */
@@ -128,7 +216,7 @@ static enum sb_code fill_gap(struct quick *quick, const struct sb_mover_file *fi
     struct sb_gap here = {.shard = file->shard, .offset = file->offset}, gap;
     struct shard *shard = &quick->shards[file->shard], *target;
 
-    if (!sb_gap_table_take(quick->gaps, file->size, &here, &gap)) {
+    if (!sb_gap_table_take(&quick->gaps, file->size, &here, &gap)) {
         if (shard->stays == 0)
             shard->stays = file->offset + file->size;
         return SB_OK;
@@ -284,7 +372,7 @@ static enum sb_code prepare(struct quick *quick)
 
 static void release(struct quick *quick)
 {
-    sb_gap_table_free(quick->gaps);
+    sb_gap_table_release(&quick->gaps);
     free(quick->shards);
     free(quick->fetched);
 }

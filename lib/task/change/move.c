@@ -1,4 +1,4 @@
-#include "task/change/move.h"
+#include "task/change/change.h"
 
 #include "archive/archive.h"
 #include "archive/writer/writer.h"

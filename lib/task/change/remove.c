@@ -1,4 +1,4 @@
-#include "task/change/remove.h"
+#include "task/change/change.h"
 
 #include "archive/archive.h"
 #include "archive/many.h"
