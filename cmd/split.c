@@ -12,8 +12,6 @@
 
 #include "core/number.h"
 #include "store/catalog.h"
-#include "task/split/bag.h"
-#include "task/split/reshard.h"
 #include "task/split/split.h"
 
 #include <inttypes.h>
@@ -537,23 +535,16 @@ static void conclude(const struct settings *settings, const struct sb_split_resu
 static enum sb_code split_records(struct run *run, struct sb_split_result *result)
 {
     const struct settings *settings = run->settings;
-    const struct sb_split_options *all = &settings->wanted;
-    const struct sb_split_bag_options wanted = {
-        .input = settings->path,
-        .rule = settings->parts           ? SB_SPLIT_BAG_PARTS_OF
-                : settings->records.count ? SB_SPLIT_BAG_COUNT
-                                          : SB_SPLIT_BAG_SIZE,
-        .amount = settings->parts + settings->records.count + settings->size,
-        .output = all->output,
-        .existing = all->existing,
-        .convert = all->convert,
-        .dry_run = all->dry_run,
-        .notify = &message_notify,
-        .part_done = show_part,
-        .context = run,
-    };
+    struct sb_split_options wanted = settings->wanted;
 
-    return sb_split_bag(&wanted, result);
+    wanted.scheme.rule = settings->parts           ? SB_SPLIT_PARTS
+                         : settings->records.count ? SB_SPLIT_COUNT
+                                                   : SB_SPLIT_SIZE;
+    wanted.scheme.amount = settings->parts + settings->records.count + settings->size;
+    wanted.notify = &message_notify;
+    wanted.part_done = show_part;
+    wanted.context = run;
+    return sb_split_bag(settings->path, &wanted, result);
 }
 
 static enum sb_code split_files(struct run *run, struct sb_split_result *result)

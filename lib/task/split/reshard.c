@@ -1,4 +1,4 @@
-#include "task/split/reshard.h"
+#include "task/split/split.h"
 
 #include "archive/config.h"
 #include "archive/mover/renumber.h"
@@ -6,9 +6,75 @@
 #include "core/interrupt.h"
 #include "core/number.h"
 #include "task/restore/restore.h"
-#include "task/split/shard_layout.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+void sb_shard_layout_release(struct sb_shard_layout *layout)
+{
+    free(layout->bytes);
+}
+
+static enum sb_code begin_shard(struct sb_shard_layout *layout)
+{
+    if (layout->count > SB_SHARD_MAX)
+        return sb_fail(SB_LIMIT, "more than %d shards; give a larger shard size", SB_SHARD_MAX + 1);
+    TRY(sb_grow(&layout->bytes, &layout->capacity, layout->count, sizeof(*layout->bytes)));
+    layout->bytes[layout->count++] = 0;
+    return SB_OK;
+}
+
+enum sb_code sb_shard_layout_add(struct sb_shard_layout *layout, const struct sb_mover_file *file,
+                                 struct sb_shard_place *place)
+{
+    int64_t *bytes;
+
+    *place = sb_shard_layout_end(layout);
+    if (file->size == 0)
+        return SB_OK;
+    if (layout->count == 0 || file->size > layout->limit - place->offset)
+        TRY(begin_shard(layout));
+    bytes = &layout->bytes[layout->count - 1];
+    *place = (struct sb_shard_place){.shard = layout->count - 1, .offset = *bytes};
+    sb_count_up(bytes, file->size);
+    if (!layout->moved && (file->shard != place->shard || file->offset != place->offset)) {
+        layout->moved = true;
+        layout->kept = place->shard;
+    }
+    return SB_OK;
+}
+
+uint32_t sb_shard_layout_count(const struct sb_shard_layout *layout)
+{
+    return layout->count ? layout->count : 1;
+}
+
+int64_t sb_shard_layout_bytes(const struct sb_shard_layout *layout, uint32_t shard)
+{
+    return shard < layout->count ? layout->bytes[shard] : 0;
+}
+
+uint32_t sb_shard_layout_kept(const struct sb_shard_layout *layout)
+{
+    return layout->moved ? layout->kept : sb_shard_layout_count(layout);
+}
+
+struct sb_shard_place sb_shard_layout_end(const struct sb_shard_layout *layout)
+{
+    uint32_t last = sb_shard_layout_count(layout) - 1;
+
+    return (struct sb_shard_place){.shard = last, .offset = sb_shard_layout_bytes(layout, last)};
+}
+
+void sb_shard_layout_back(const struct sb_shard_layout *layout, struct sb_shard_place *place,
+                          int64_t size)
+{
+    if (place->offset == 0 && place->shard > 0 && size > 0) {
+        place->shard--;
+        place->offset = sb_shard_layout_bytes(layout, place->shard);
+    }
+    place->offset -= size;
+}
 
 #define FETCH_MOST 1024
 
@@ -23,7 +89,7 @@ struct reshard {
     const struct sb_reshard_options *options;
     struct sb_reshard_counts *counts;
     struct sb_mover *mover;
-    struct sb_shard_layout *layout;
+    struct sb_shard_layout layout;
 
     struct sb_renumbering numbers;
     bool resumed;     /* the rows that a killed run moved are in their places */
@@ -68,7 +134,7 @@ static enum sb_code lay_out(struct reshard *work)
         for (size_t i = 0; i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
-            TRY(sb_shard_layout_add(work->layout, file, &place));
+            TRY(sb_shard_layout_add(&work->layout, file, &place));
             if (file->size > 0 && file->shard >= work->numbers.to)
                 work->resumed = work->resumed && was_moved(&work->numbers, file, &place);
         }
@@ -81,8 +147,8 @@ static enum sb_code lay_out(struct reshard *work)
 static enum sb_code choose_numbers(struct reshard *work)
 {
     uint32_t existing = sb_mover_shard_count(work->mover);
-    uint32_t count = sb_shard_layout_count(work->layout);
-    uint32_t kept = sb_shard_layout_kept(work->layout);
+    uint32_t count = sb_shard_layout_count(&work->layout);
+    uint32_t kept = sb_shard_layout_kept(&work->layout);
     uint32_t most = existing > count ? existing : count;
 
     /* Shards that a killed run had renumbered are among those that are kept now. */
@@ -117,7 +183,7 @@ static enum sb_code plan(struct reshard *work)
 static bool is_changed(const struct reshard *work, uint32_t shard)
 {
     return shard >= work->numbers.from ||
-           sb_mover_shard_size(work->mover, shard) > sb_shard_layout_bytes(work->layout, shard);
+           sb_mover_shard_size(work->mover, shard) > sb_shard_layout_bytes(&work->layout, shard);
 }
 
 /*
@@ -172,7 +238,7 @@ static bool is_well_placed(const struct reshard *work, const struct sb_mover_fil
     if (file->size > 0)
         return file->shard == to->shard && file->offset == to->offset;
     if (file->shard < work->numbers.from)
-        return file->offset <= sb_shard_layout_bytes(work->layout, file->shard);
+        return file->offset <= sb_shard_layout_bytes(&work->layout, file->shard);
     return file->shard == to->shard && file->offset == 0;
 }
 
@@ -193,7 +259,7 @@ static struct sb_shard_place place_now(const struct reshard *work, const struct 
  */
 static enum sb_code move_files(struct reshard *work)
 {
-    struct sb_shard_place place = sb_shard_layout_end(work->layout), to;
+    struct sb_shard_place place = sb_shard_layout_end(&work->layout), to;
     const struct sb_mover_file *before = NULL;
     struct sb_mover_file last;
     size_t count;
@@ -203,7 +269,7 @@ static enum sb_code move_files(struct reshard *work)
         for (size_t i = 0; i < count; i++) {
             const struct sb_mover_file *file = &work->fetched[i];
 
-            sb_shard_layout_back(work->layout, &place, file->size);
+            sb_shard_layout_back(&work->layout, &place, file->size);
             if (file->size > 0 && place.shard < work->numbers.from)
                 return move_batch(work);
             to = place_now(work, file, place);
@@ -223,18 +289,18 @@ static enum sb_code move_files(struct reshard *work)
  */
 static enum sb_code cut_ends(struct reshard *work)
 {
-    uint32_t count = sb_shard_layout_count(work->layout), shard;
+    uint32_t count = sb_shard_layout_count(&work->layout), shard;
 
     for (uint32_t i = 0; i < count; i++) {
         shard = i < work->numbers.from ? i : work->numbers.to + (i - work->numbers.from);
-        TRY(sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(work->layout, i)));
+        TRY(sb_mover_shorten(work->mover, shard, sb_shard_layout_bytes(&work->layout, i)));
     }
     return SB_OK;
 }
 
 static enum sb_code rearrange(struct reshard *work)
 {
-    uint32_t made = sb_shard_layout_count(work->layout) - work->numbers.from;
+    uint32_t made = sb_shard_layout_count(&work->layout) - work->numbers.from;
     uint32_t wanted = work->numbers.to + made, existing = sb_mover_shard_count(work->mover);
 
     for (uint32_t i = 0; i < existing; i++) {
@@ -269,7 +335,7 @@ static enum sb_code reshard(struct reshard *work)
 
     TRY(plan(work));
     work->counts->shards_before = sb_mover_shard_count(work->mover);
-    work->counts->shards_after = sb_shard_layout_count(work->layout);
+    work->counts->shards_after = sb_shard_layout_count(&work->layout);
     if (work->options->dry_run)
         return move_files(work);
     TRY(sb_config_number(sb_mover_database(work->mover), SB_CONFIG_SHARD_SIZE, INT64_MAX, &limit));
@@ -281,7 +347,7 @@ static enum sb_code reshard(struct reshard *work)
 static void release(struct reshard *work)
 {
     sb_mover_free(work->mover);
-    sb_shard_layout_free(work->layout);
+    sb_shard_layout_release(&work->layout);
     free(work->batch);
     free(work->fetched);
 }
@@ -291,7 +357,10 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
 {
     struct sb_mover_options mover_options = options->mover;
     CLEANUP(release)
-    struct reshard work = {.archive = archive, .options = options, .counts = counts};
+    struct reshard work = {.archive = archive,
+                           .options = options,
+                           .counts = counts,
+                           .layout.limit = options->shard_size};
 
     *counts = (struct sb_reshard_counts){0};
     if (options->shard_size <= 0)
@@ -302,7 +371,6 @@ enum sb_code sb_reshard(const char *archive, const struct sb_reshard_options *op
         TRY(sb_restore_first(archive, options->mover.notify));
     TRY(SB_NEW_ARRAY(&work.fetched, FETCH_MOST));
     TRY(SB_NEW_ARRAY(&work.batch, SB_MOVER_FILES));
-    TRY(sb_shard_layout_new(&work.layout, options->shard_size));
     TRY(sb_mover_open(&work.mover, archive, &mover_options));
     return reshard(&work);
 }

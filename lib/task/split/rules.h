@@ -8,12 +8,27 @@
 #define SB_TASK_SPLIT_RULES_H
 
 #include "archive/archive.h"
-#include "task/split/unit.h"
+#include "core/buf.h"
 
 struct sb_split_rules;
 
+/* What must stay together in one part: a file, or all files of an item. */
+enum sb_split_unit {
+    SB_SPLIT_FILES,   /* each by itself */
+    SB_SPLIT_TOPS,    /* what is below one top-level directory: items of a Syrah file */
+    SB_SPLIT_SAMPLES, /* files of one stem (store/samples/samples.h) */
+    SB_SPLIT_HOMES,   /* files of one directory: keys of a cache with several arrays */
+    SB_SPLIT_KEYS, /* each by itself, too: keys with a single array, where directories in a key mean
+                      nothing */
+};
+
+/* The unit for keys of this cache. *lists: are its values lists, not tuples? */
+enum sb_code sb_split_unit_of_cache(enum sb_split_unit *out, bool *lists,
+                                    const char *path) SB_CHECKED;
+
 enum sb_split_rule {
     SB_SPLIT_PARTS,  /* `amount` parts, of similar size, in order of address */
+    SB_SPLIT_COUNT,  /* of records: parts of `amount` */
     SB_SPLIT_SIZE,   /* each of at most `amount` bytes, likewise; a larger file has one to itself */
     SB_SPLIT_RATIOS, /* by a hash of the name: sb_name_fraction */
     SB_SPLIT_LISTS,  /* by lists of names */
@@ -29,7 +44,7 @@ struct sb_split_share {
 
 struct sb_split_scheme {
     enum sb_split_rule rule;
-    int64_t amount; /* of parts, or bytes */
+    int64_t amount; /* of parts, records or bytes */
     const struct sb_split_share *shares;
     size_t share_count;
     int64_t seed; /* for ratios */
@@ -78,5 +93,23 @@ int64_t sb_split_rules_parts(const struct sb_split_rules *rules);
  */
 enum sb_code sb_split_rules_name(struct sb_split_rules *rules, int64_t part,
                                  const char **name) SB_CHECKED;
+
+/* Appends the number of a part, with as many digits as the last one has. */
+enum sb_code sb_split_number(int64_t part, int64_t parts, struct sb_buf *out) SB_CHECKED;
+
+/*
+ * "{}" in an output is the place for the name of a part. Python's and the shell's forms are such
+ * places too, for parts that have numbers: "{:06d}" has so many digits, and "{0000..0127}" these
+ * numbers.
+ */
+
+/* Length of the output before its first place; all of it where there is none. */
+size_t sb_split_output_fixed(const char *output);
+
+/* Replaces out by the output path of the part of that name. SB_INVALID for standard output. */
+enum sb_code sb_split_output(const char *output, const char *name, struct sb_buf *out) SB_CHECKED;
+
+/* SB_INVALID if several parts would have the same name. */
+enum sb_code sb_split_output_check(const char *output, int64_t parts) SB_CHECKED;
 
 #endif

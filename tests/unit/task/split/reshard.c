@@ -1,5 +1,5 @@
-/* lib/task/shard_layout.h */
-#include "task/split/shard_layout.h"
+/* lib/task/split/reshard.c */
+#include "task/split/split.h"
 #include "check.h"
 
 #include <stdlib.h>
@@ -10,17 +10,16 @@ struct file {
     struct sb_shard_place wanted;
 };
 
-static struct sb_shard_layout *layout_of(int64_t limit, const struct file *files, size_t count)
+static struct sb_shard_layout layout_of(int64_t limit, const struct file *files, size_t count)
 {
-    struct sb_shard_layout *layout;
+    struct sb_shard_layout layout = {.limit = limit};
     struct sb_shard_place place;
 
-    CHECK(sb_shard_layout_new(&layout, limit) == SB_OK);
     for (size_t i = 0; i < count; i++) {
         struct sb_mover_file file = {
             .shard = files[i].shard, .offset = files[i].offset, .size = files[i].size};
 
-        CHECK(sb_shard_layout_add(layout, &file, &place) == SB_OK);
+        CHECK(sb_shard_layout_add(&layout, &file, &place) == SB_OK);
         CHECK(place.shard == files[i].wanted.shard && place.offset == files[i].wanted.offset);
     }
     return layout;
@@ -44,12 +43,12 @@ static void expect_back(const struct sb_shard_layout *layout, const struct file 
 static void expect(int64_t limit, const struct file *files, size_t count, uint32_t shards,
                    uint32_t kept)
 {
-    struct sb_shard_layout *layout = layout_of(limit, files, count);
+    struct sb_shard_layout layout = layout_of(limit, files, count);
 
-    CHECK(sb_shard_layout_count(layout) == shards);
-    CHECK(sb_shard_layout_kept(layout) == kept);
-    expect_back(layout, files, count);
-    sb_shard_layout_free(layout);
+    CHECK(sb_shard_layout_count(&layout) == shards);
+    CHECK(sb_shard_layout_kept(&layout) == kept);
+    expect_back(&layout, files, count);
+    sb_shard_layout_release(&layout);
 }
 
 static void one_shard_is_cut_and_its_front_stays(void)
@@ -123,17 +122,16 @@ static void empty_files_are_passed_over(void)
 static void more_shards_than_there_are_numbers(void)
 {
     struct sb_mover_file file = {.size = 1};
-    struct sb_shard_layout *layout;
+    struct sb_shard_layout layout = {.limit = 1};
     struct sb_shard_place place;
 
-    CHECK(sb_shard_layout_new(&layout, 1) == SB_OK);
     for (int i = 0; i < 100000; i++) {
-        if (!CHECK(sb_shard_layout_add(layout, &file, &place) == SB_OK))
+        if (!CHECK(sb_shard_layout_add(&layout, &file, &place) == SB_OK))
             break;
     }
-    CHECK(sb_shard_layout_add(layout, &file, &place) == SB_LIMIT);
+    CHECK(sb_shard_layout_add(&layout, &file, &place) == SB_LIMIT);
     CHECK_TEXT(sb_error()->text, "more than 100000 shards; give a larger shard size");
-    sb_shard_layout_free(layout);
+    sb_shard_layout_release(&layout);
 }
 
 int main(void)
