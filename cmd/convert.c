@@ -9,8 +9,6 @@
 #include "open/opening.h"
 #include "store/cache/cache.h"
 #include "store/store.h"
-#include "task/convert/extents.h"
-#include "task/convert/limits.h"
 #include "ui/meant.h"
 #include "ui/message.h"
 #include "ui/options.h"

@@ -4,7 +4,6 @@
 #include "core/number.h"
 #include "open/opening.h"
 #include "task/convert/convert.h"
-#include "task/transfer/subdirs.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"

@@ -333,11 +333,6 @@ static enum sb_code describe(const struct settings *settings, struct sb_buf *out
     return SB_OK;
 }
 
-static void show_progress(int64_t bytes, int64_t files)
-{
-    message_progress_update(bytes, 0, files);
-}
-
 static void fill_in(struct settings *settings, const struct sb_buf *requested,
                     struct report *report)
 {
@@ -348,7 +343,7 @@ static void fill_in(struct settings *settings, const struct sb_buf *requested,
     wanted->duplicates_given = wanted->source.duplicates != SB_DUPLICATE_ERROR;
     wanted->checkpoint.requested = requested->data ? requested->data : "";
     wanted->notify = &report->notify;
-    wanted->progress = show_progress;
+    wanted->progress = message_progress_call;
     wanted->lost = report_lost;
     wanted->context = report;
 }

@@ -12,7 +12,7 @@
 
 #include "core/choice.h"
 #include "store/unmatched.h"
-#include "task/pack/unpack.h"
+#include "task/pack/pack.h"
 
 #include <inttypes.h>
 #include <string.h>

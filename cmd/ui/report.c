@@ -3,7 +3,7 @@
 #include "ui/output.h"
 
 #include "store/out/out_file.h"
-#include "task/convert/paths.h"
+#include "task/convert/convert.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -188,7 +188,7 @@ bool part_name_output(const char **path, struct sb_share share, bool bag, struct
 enum sb_code part_add_line(struct sb_buf *out, struct sb_share share) SB_CHECKED;
 
 /*
- * The lines that describe a run with --checkpoint, which task/transfer/checkpoint.h compares, and
+ * The lines that describe a run with --checkpoint, which task/transfer/transfer.h compares, and
  * the message after one that was interrupted.
  */
 

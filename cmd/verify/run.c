@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/time.h"
-#include "task/convert/paths.h"
+#include "task/convert/convert.h"
 #include "ui/message.h"
 #include "ui/output.h"
 

@@ -7,8 +7,6 @@
 #include "store/part_sets.h"
 #include "store/table_source.h"
 #include "task/convert/impl.h"
-#include "task/convert/paths.h"
-#include "task/transfer/taken.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +18,8 @@ struct convert {
     struct sb_convert_result *result;
     struct sb_transfer_options transfer;
     struct sb_notify notify;
-    struct sb_convert_output output;
+    struct sb_output output;
+    struct sb_dictionary *dictionary; /* of an output that is a bag */
     struct sb_convert_part part;
     struct sb_record_names *names;
     struct sb_neighbours neighbours;     /* options->samples */
@@ -181,12 +180,8 @@ static enum sb_code convert_archive(struct convert *convert)
 static enum sb_code transfer(struct convert *convert, struct sb_source *source, size_t number,
                              bool by_name)
 {
-    int64_t *members = &convert->result->members;
-
-    if (!convert->output.run)
-        return sb_transfer(source, convert->output.sink, &convert->transfer, members);
-    TRY(sb_checkpoint_begin(convert->output.run, number, by_name, source));
-    return sb_checkpoint_transfer(convert->output.run, source, &convert->transfer, members);
+    return sb_output_transfer(&convert->output, source, number, by_name, &convert->transfer,
+                              &convert->result->members);
 }
 
 /* A wrapped bag or cache is as many sources as it has files. */
@@ -279,15 +274,15 @@ static enum sb_code convert_input(struct convert *convert, size_t number)
 static bool replaces_by_nothing(const struct convert *convert)
 {
     return convert->options->force && !convert->transfer.dry_run && !convert->options->wrap &&
-           convert->result->problems > 0 && sb_convert_output_counts(&convert->output).files == 0 &&
-           !(convert->output.run && sb_checkpoint_kept(convert->output.run));
+           convert->result->problems > 0 && sb_output_counts(&convert->output).files == 0 &&
+           !sb_output_kept(&convert->output);
 }
 
 /* An empty tree or tar that was given by name is accepted. */
 static enum sb_code refuse_empty_stream(const struct convert *convert)
 {
     const struct sb_convert_options *options = convert->options;
-    bool kept = convert->output.run && sb_checkpoint_kept(convert->output.run);
+    bool kept = sb_output_kept(&convert->output);
 
     if (!options->force || !convert->streamed || convert->result->members > 0 || kept ||
         strcmp(options->output, "-") == 0)
@@ -363,7 +358,8 @@ static enum sb_code fill_output(struct convert *convert)
 
     convert->first_record = 0;
     TRY(open_names(&convert->names, options));
-    code = sb_convert_output_open(&convert->output, options, &convert->transfer);
+    code =
+        sb_convert_output_open(&convert->output, &convert->dictionary, options, &convert->transfer);
     convert->result->done = code == SB_END;
     if (code)
         return code;
@@ -387,7 +383,7 @@ static enum sb_code fill_output(struct convert *convert)
                        options->archive ? sb_archive_path(options->archive) : options->inputs[0],
                        options->output);
     TRY(refuse_empty_stream(convert));
-    return convert->transfer.dry_run ? SB_OK : sb_convert_output_commit(&convert->output);
+    return convert->transfer.dry_run ? SB_OK : sb_output_commit(&convert->output);
 }
 
 static enum sb_code run(struct convert *convert)
@@ -397,10 +393,11 @@ static enum sb_code run(struct convert *convert)
     bool was_there = access(options->output, F_OK) == 0;
     enum sb_code code = fill_output(convert);
 
-    result->counts = sb_convert_output_counts(&convert->output);
-    result->kept =
-        code && !result->done && convert->output.run && sb_checkpoint_kept(convert->output.run);
-    sb_convert_output_release(&convert->output);
+    result->counts = sb_output_counts(&convert->output);
+    result->kept = code && !result->done && sb_output_kept(&convert->output);
+    sb_output_release(&convert->output);
+    sb_dictionary_free(convert->dictionary);
+    convert->dictionary = NULL;
     sb_record_names_free(convert->names);
     convert->names = NULL;
     /* Removes a directory that was made in vain; rmdir keeps one with files in it. */

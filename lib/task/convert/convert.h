@@ -4,11 +4,16 @@
 #ifndef SB_TASK_CONVERT_CONVERT_H
 #define SB_TASK_CONVERT_CONVERT_H
 
+#include "core/error.h"
 #include "core/share.h"
 #include "store/array/array.h"
+#include "store/sink.h"
 #include "store/sinks.h"
-#include "task/transfer/checkpoint.h"
 #include "task/transfer/transfer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Options for records: bags, and framed records on a pipe. */
 struct sb_convert_records {
@@ -156,5 +161,114 @@ bool sb_convert_is_of_arrays(const struct sb_convert_options *options);
 /* One SB_KEEPS_ bit as words for people ("owner names") or machines ("owner-names"). */
 const char *sb_property_text(unsigned property);
 const char *sb_property_word(unsigned property);
+
+/*
+ * Makes an index over existing shards, from a list of their contents: for bytes that any script
+ * wrote, or an archive whose index was lost.
+ *
+ * Its lines are JSON objects as `find --json` prints them, or path TAB shard TAB offset TAB size.
+ * One that begins with '{' and ends with '}' is JSON (no table's line ends so).
+ */
+struct sb_extents_options {
+    const char *list;    /* "-" is standard input */
+    const char *archive; /* its shards are ARCHIVE-shard-00000 and on */
+    bool force;          /* replaces an existing index */
+    bool checksums;      /* read the bytes: compute CRC32C, or compare it if the list has it */
+    bool strict;         /* no index if bytes do not match */
+    bool dry_run;
+    unsigned threads;
+
+    /* "checksum" (SB_PROBLEM): bytes do not match the list; the index has the list's value. */
+    const struct sb_notify *notify;
+    void (*progress)(void *context, int64_t bytes, int64_t total, int64_t files); /* optional */
+    void *context;
+};
+
+/*
+ * Shards are never changed. Every line is checked, and errors name it: SB_INVALID for what cannot
+ * be read, for a duplicate name, or one that is also a directory's; SB_DAMAGED for extents that end
+ * past their shard or overlap (the same one twice is allowed in a shard that is a link). SB_EXISTS,
+ * SB_NOENT without any shard.
+ */
+enum sb_code sb_extents_index(const struct sb_extents_options *options,
+                              struct sb_sink_counts *counts) SB_CHECKED;
+
+/*
+ * The shards of an archive as bags: writes a limits file beside each, without copying a byte.
+ *
+ * The files of a shard without gaps, back to back, are the records section of a bag. The missing
+ * rest goes to limits.SHARD (bag.h: separate placement): the end of each file and link, in order of
+ * their addresses; those at the same offset (at most one is nonempty) in that of their rows. The
+ * archive is only read.
+ *
+ * On disk: nothing at all if any shard cannot be described; else one limits file after the other,
+ * each complete and synced, and the bag of names last. If a run is killed in between, run it again
+ * with `force`.
+ */
+struct sb_limits_options {
+    const char *archive;
+    bool force;       /* replaces existing limits files; else SB_EXISTS */
+    const char *keys; /* bags for the names, a record each; NULL: none */
+    bool dry_run;
+    const struct sb_notify *notify;
+};
+
+struct sb_limits_counts {
+    int64_t shards;
+    int64_t records;
+};
+
+/*
+ * SB_INVALID names the first position where bytes belong to no file, or to two, and what to do;
+ * SB_CHANGED if the archive was changed meanwhile.
+ */
+enum sb_code sb_limits_write(const struct sb_limits_options *options,
+                             struct sb_limits_counts *counts) SB_CHECKED;
+
+/*
+ * Checks that these inputs may become this output, with these files beside it.
+ */
+/*
+ * SB_NOENT for a missing input. SB_INVALID if the output is an input, a shard of one, or inside of
+ * one; also by another name, or through standard input and output.
+ */
+enum sb_code sb_convert_paths_check(char *const *inputs, size_t count,
+                                    const char *output) SB_CHECKED;
+
+/*
+ * SB_EXISTS for an archive, or a shard of one, that would be replaced by a stream ("tar", ...): the
+ * shards would be left without their index, or the index without their bytes.
+ */
+enum sb_code sb_convert_spare_archive(const char *output, const char *word) SB_CHECKED;
+
+/*
+ * SB_EXISTS for the name of a shard of an existing archive, or of a file of its index or writers,
+ * whether such a file exists or not.
+ */
+enum sb_code sb_convert_spare_parts(const char *output) SB_CHECKED;
+
+/*
+ * --as-subdirs: a directory for each merged container, with its name. The prefixes, one for each
+ * path in order: the last component of the path, without a suffix for the kind of container ("x" of
+ * "in/x.tar.gz"), below `prefix` (NULL: none). "." and ".." get the name of that directory. The
+ * caller frees them. SB_INVALID for two with the same name, and for what has no name: standard
+ * input ("-"), "/".
+ */
+enum sb_code sb_subdirs_new(char ***out, char *const *paths, size_t count,
+                            const char *prefix) SB_CHECKED;
+void sb_subdirs_free(char **subdirs, size_t count); /* NULL is allowed */
+
+/* Do both lead, or would they, to one file? */
+bool sb_convert_same_name(const char *a, const char *b);
+
+/* Is the output this file, or its limits, or a set that has it as a shard? */
+bool sb_convert_replaces(const char *output, const char *file);
+
+/*
+ * As the first two, for a file that is written beside the output, which it may not replace either.
+ * word: "report", "dictionary", ...
+ */
+enum sb_code sb_convert_beside_check(char *const *inputs, size_t count, const char *output,
+                                     const char *path, const char *word) SB_CHECKED;
 
 #endif

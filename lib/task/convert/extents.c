@@ -1,7 +1,8 @@
-#include "task/convert/extents.h"
+#include "task/convert/convert.h"
 
 #include "archive/database.h"
 #include "archive/shards.h"
+#include "core/base64.h"
 #include "core/buf.h"
 #include "core/list.h"
 #include "core/name.h"
@@ -63,34 +64,18 @@ static void release_parser(struct line_parser *parser)
     sb_buf_release(&parser->text);
 }
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *found = c ? strchr(digits, c) : NULL;
-
-    return found ? (int)(found - digits) : -1;
-}
-
 static enum sb_code decode_base64(struct sb_buf *out, const char *text, size_t size)
 {
-    unsigned bits = 0, count = 0;
+    struct sb_base64 state = {0};
+    size_t made, rest;
 
-    while (size > 0 && text[size - 1] == '=')
-        size--;
     sb_buf_clear(out);
-    TRY(sb_buf_reserve(out, size));
-    for (size_t i = 0; i < size; i++) {
-        int digit = base64_digit(text[i]);
-
-        if (digit < 0)
-            return sb_fail(SB_INVALID, "path_base64 is no base64");
-        bits = bits << 6 | (unsigned)digit;
-        count += 6;
-        if (count < 8)
-            continue;
-        count -= 8;
-        TRY(sb_buf_add_char(out, (char)(bits >> count & 0xff)));
-    }
+    TRY(sb_buf_reserve(out, SB_BASE64_BYTES_CAPACITY(size)));
+    if (!sb_base64_decode(&state, text, size, out->data, &made) ||
+        !sb_base64_decode_end(&state, out->data + made, &rest))
+        return sb_fail(SB_INVALID, "path_base64 is no base64");
+    out->size = made + rest;
+    out->data[out->size] = '\0';
     return SB_OK;
 }
 

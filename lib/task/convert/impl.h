@@ -10,8 +10,6 @@
 #include "store/store.h"
 #include "task/convert/convert.h"
 
-/* The inputs (input.c). */
-
 /* As sb_store_open. SB_INVALID for one without records, if records are selected. */
 enum sb_code sb_convert_open_input(struct sb_store **out, const struct sb_convert_options *options,
                                    const char *path) SB_CHECKED;
@@ -50,7 +48,7 @@ enum sb_code sb_convert_count_file(const struct sb_convert_options *options, con
                                    int64_t *count) SB_CHECKED;
 
 /*
- * Inputs that are linked, not copied (wrap.c). The next members are in this input: a tar, cpio, zip
+ * Inputs that are linked, not copied. The next members are in this input: a tar, cpio, zip
  * or Syrah file. SB_INVALID says why it cannot be wrapped, and what to do.
  */
 enum sb_code sb_wrap_input(struct sb_sink *sink, const struct sb_store *store) SB_CHECKED;
@@ -72,7 +70,7 @@ enum sb_code sb_wrap_files(const struct sb_wrap *wrap, struct sb_store *store, i
                            int64_t *records) SB_CHECKED;
 
 /*
- * One part of a conversion: some of its inputs, or some of their records (part.c).
+ * One part of a conversion: some of its inputs, or some of their records.
  *
  * If all inputs are bags in files, or Syrah files, they are divided by records, or items, as if
  * they were one: a part is a run of the selected ones. Other inputs are divided as whole inputs; an
@@ -111,32 +109,14 @@ sb_convert_part_choice(const struct sb_convert_part *part, size_t input,
                        struct sb_record_choice_options *capacity);
 
 /*
- * The output: a sink as the options require, or an archive that is committed at checkpoints
- * (output.c).
- */
-struct sb_convert_output {
-    struct sb_sink *sink;             /* NULL if there is a run */
-    struct sb_checkpoint *run;        /* it has the sink until the next checkpoint */
-    struct sb_dictionary *dictionary; /* of a sink that is a bag */
-};
-
-/*
+ * The output: a sink as the options require, or an archive that is committed at checkpoints.
  * As transfer says: dry_run, problems, notify, progress and context. SB_END: the interrupted run to
- * resume was complete. *output may be released whatever is returned; *options, and what transfer
- * points to, must live until then.
+ * resume was complete. *output, and then *dictionary, are to be released whatever is returned;
+ * *options, and what transfer points to, must live until then.
  */
-enum sb_code sb_convert_output_open(struct sb_convert_output *output,
+enum sb_code sb_convert_output_open(struct sb_output *output, struct sb_dictionary **dictionary,
                                     const struct sb_convert_options *options,
                                     const struct sb_transfer_options *transfer) SB_CHECKED;
-
-/* At SB_OK it is complete, under its own name. */
-enum sb_code sb_convert_output_commit(struct sb_convert_output *output) SB_CHECKED;
-
-/* What was stored so far. */
-struct sb_sink_counts sb_convert_output_counts(const struct sb_convert_output *output);
-
-/* Undoes what was not committed. {0} is allowed. */
-void sb_convert_output_release(struct sb_convert_output *output);
 
 /* Are bags converted to a bag, and nothing else? Then members need no names. */
 bool sb_convert_is_of_bags(const struct sb_convert_options *options);

@@ -1,4 +1,4 @@
-#include "task/convert/limits.h"
+#include "task/convert/convert.h"
 
 #include "archive/archive.h"
 #include "archive/shards.h"
@@ -6,7 +6,6 @@
 #include "store/bag/writer.h"
 #include "store/out/out_file.h"
 #include "store/shard_spec.h"
-#include "task/convert/paths.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -17,6 +16,17 @@
 
 /* Gathered for one write. */
 #define LIMITS_BYTES ((size_t)64 << 10)
+
+/* Added to the bag together. */
+#define NAMES_AT_ONCE 256
+
+struct key_bag {
+    struct sb_bag_writer *writer; /* NULL: no names are written */
+    struct sb_encoder *encoder;   /* NULL: names are stored uncompressed */
+    struct sb_buf waiting;
+    size_t sizes[NAMES_AT_ONCE];
+    size_t count;
+};
 
 struct limits {
     const struct sb_limits_options *options;
@@ -35,45 +45,8 @@ struct limits {
     bool writing;
     struct sb_outfile *file;
     struct sb_buf waiting;
-    struct key_bag *keys;
+    struct key_bag keys;
 };
-
-/* Added to the bag together. */
-#define NAMES_AT_ONCE 256
-
-struct key_bag {
-    struct sb_bag_writer *writer;
-    struct sb_encoder *encoder; /* NULL: names are stored uncompressed */
-    struct sb_buf waiting;
-    size_t sizes[NAMES_AT_ONCE];
-    size_t count;
-};
-
-/* Without a commit: undoes. NULL is allowed. */
-static void key_bag_free(struct key_bag *keys)
-{
-    if (!keys)
-        return;
-    sb_encoder_free(keys->encoder);
-    sb_bag_writer_free(keys->writer);
-    sb_buf_release(&keys->waiting);
-    free(keys);
-}
-
-FREEP(key_bag_free, struct key_bag)
-
-static enum sb_code key_bag_open(struct key_bag **out, const struct sb_bag_writer_options *options)
-{
-    CLEANUP(key_bag_freep) struct key_bag *keys = NULL;
-
-    *out = NULL;
-    TRY(SB_NEW(&keys));
-    TRY(sb_bag_writer_open(&keys->writer, options));
-    if (sb_bag_writer_compresses(keys->writer))
-        TRY(sb_encoder_new(&keys->encoder, NULL, 0));
-    *out = TAKE(keys);
-    return SB_OK;
-}
 
 static enum sb_code hand_on(struct key_bag *keys)
 {
@@ -199,8 +172,8 @@ static enum sb_code put(struct limits *limits, const struct sb_entry *entry)
     TRY(sb_buf_add(&limits->waiting, &end, sizeof(end)));
     if (limits->waiting.size >= LIMITS_BYTES)
         TRY(write_waiting(limits));
-    if (limits->keys)
-        TRY(key_bag_add(limits->keys, entry->path, entry->path_size));
+    if (limits->keys.writer)
+        TRY(key_bag_add(&limits->keys, entry->path, entry->path_size));
     return SB_OK;
 }
 
@@ -262,24 +235,28 @@ static enum sb_code write_all(struct limits *limits, uint32_t generation)
     };
 
     if (options->keys)
-        TRY(key_bag_open(&limits->keys, &keys));
+        TRY(sb_bag_writer_open(&limits->keys.writer, &keys));
+    if (options->keys && sb_bag_writer_compresses(limits->keys.writer))
+        TRY(sb_encoder_new(&limits->keys.encoder, NULL, 0));
     TRY(walk(limits, true));
     if (sb_archive_generation(limits->archive) != generation)
         return sb_fail(SB_CHANGED,
                        "%s: was changed by another process while its limits were written; run "
                        "again, with --force",
                        options->archive);
-    if (!limits->keys)
+    if (!options->keys)
         return SB_OK;
-    if (limits->keys->count > 0)
-        TRY(hand_on(limits->keys));
-    return sb_bag_writer_commit(limits->keys->writer);
+    if (limits->keys.count > 0)
+        TRY(hand_on(&limits->keys));
+    return sb_bag_writer_commit(limits->keys.writer);
 }
 
 static void release(struct limits *limits)
 {
     sb_outfile_free(limits->file);
-    key_bag_free(limits->keys);
+    sb_encoder_free(limits->keys.encoder);
+    sb_bag_writer_free(limits->keys.writer);
+    sb_buf_release(&limits->keys.waiting);
     sb_shards_free(limits->shards);
     sb_archive_free(limits->archive);
     sb_buf_release(&limits->path);

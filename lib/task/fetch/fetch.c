@@ -11,7 +11,7 @@
 #include "core/time.h"
 #include "store/source.h"
 #include "store/unmatched.h"
-#include "task/transfer/recode.h"
+#include "task/transfer/transfer.h"
 
 #include <errno.h>
 #include <inttypes.h>

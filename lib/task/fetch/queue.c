@@ -4,7 +4,7 @@
 #include "core/name.h"
 #include "core/thread.h"
 #include "task/fetch/impl.h"
-#include "task/transfer/recode.h"
+#include "task/transfer/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>

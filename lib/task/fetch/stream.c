@@ -8,8 +8,7 @@
 #include "store/samples/samples.h"
 #include "store/source.h"
 #include "store/unmatched.h"
-#include "task/transfer/neighbours.h"
-#include "task/transfer/recode.h"
+#include "task/transfer/transfer.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -47,7 +47,9 @@ struct sb_merge_symlink_result {
 /*
  * SB_OK: the output is complete and on disk; problems of single files were reported. Otherwise an
  * existing output is unchanged. SB_INVALID if output and inputs conflict, and for invalid names;
- * SB_CHANGED if an input was written to meanwhile; else as sb_merged_rows_open and sb_linker_map.
+ * SB_CHANGED if an input was written to meanwhile; SB_FORMAT for one of an older schema; SB_LOCKED
+ * for one whose shards do not have their final names yet; else as sb_archive_open and
+ * sb_linker_map.
  */
 enum sb_code sb_merge_symlink(const struct sb_merge_symlink_options *options,
                               struct sb_merge_symlink_result *result) SB_CHECKED;

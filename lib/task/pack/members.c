@@ -1,11 +1,93 @@
-#include "task/pack/members.h"
+#include "task/pack/pack.h"
 
 #include "core/buf.h"
+#include "core/context.h"
+#include "core/io.h"
 #include "core/thread.h"
+#include "core/time.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+struct input {
+    struct sb_source source;
+    char *name;
+    size_t name_size;
+    char *block;
+    bool given;
+    bool must_have; /* at least one byte, before the end */
+};
+
+static void free_input(struct sb_source *source)
+{
+    struct input *self = (struct input *)source;
+
+    free(self->name);
+    free(self->block);
+    free(self);
+}
+
+/* With the metadata of a file that is made now. */
+static enum sb_code give_input(struct sb_source *source, struct sb_member *member)
+{
+    struct input *self = (struct input *)source;
+    struct timespec now = {0};
+
+    if (self->given)
+        return SB_END;
+    self->given = true;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *member = (struct sb_member){
+        .entry.path = self->name,
+        .entry.path_size = self->name_size,
+        .entry.type = SB_FILE,
+        .entry.size = -1,
+        .entry.has = SB_HAS_MODE | SB_HAS_UID | SB_HAS_GID | SB_HAS_MTIME,
+        .entry.mode = S_IFREG | (0666 & ~sb_context_now->umask),
+        .entry.uid = geteuid(),
+        .entry.gid = getegid(),
+        .entry.mtime_ns = sb_time_ns(now),
+    };
+    return SB_OK;
+}
+
+static enum sb_code block(struct sb_source *source, const void **data, size_t *size)
+{
+    struct input *self = (struct input *)source;
+    enum sb_code code = sb_read_full(STDIN_FILENO, self->block, BLOCK, size, "standard input");
+
+    *data = self->block;
+    if (!code && *size == 0 && self->must_have)
+        return sb_fail_empty(source->name);
+    self->must_have = false;
+    return code ? code : *size > 0 ? SB_OK : SB_END;
+}
+
+enum sb_code sb_pack_stdin_open(struct sb_source **out, const char *name, size_t name_size,
+                                bool must_have)
+{
+    static const struct sb_source_ops ops = {
+        .free = free_input, .next = give_input, .block = block};
+    CLEANUP(sb_source_freep) struct sb_source *made = NULL;
+    struct input *self;
+
+    *out = NULL;
+    TRY(SB_NEW(&self));
+    made = &self->source;
+    self->source = (struct sb_source){.ops = &ops, .name = "standard input", .unique = true};
+    self->name_size = name_size;
+    self->must_have = must_have;
+    TRY(sb_copy_text(&self->name, name));
+    TRY(sb_alloc(&self->block, BLOCK));
+    *out = TAKE(made);
+    return SB_OK;
+}
 
 #define BATCH_ITEMS 128
 
@@ -238,16 +320,15 @@ static void look_ahead_free(struct look_ahead *ahead)
     free(ahead);
 }
 
-/* Without threads (0 or 1) the caller looks. */
+/* Without threads (0 or 1) the caller looks. *out is to be freed whatever is returned. */
 static enum sb_code look_ahead_new(struct look_ahead **out, struct sb_pack_source *items,
                                    unsigned threads, bool dereference)
 {
-    struct look_ahead *ahead = calloc(1, sizeof(*ahead));
+    struct look_ahead *ahead;
     unsigned wanted = threads > 1 ? threads : 0;
 
-    *out = ahead;
-    if (!ahead)
-        return sb_fail_memory();
+    TRY(SB_NEW(out));
+    ahead = *out;
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->work, NULL);
     pthread_cond_init(&ahead->done, NULL);
@@ -255,13 +336,8 @@ static enum sb_code look_ahead_new(struct look_ahead **out, struct sb_pack_sourc
     ahead->dereference = dereference;
     ahead->count = wanted > 0 ? 2 * wanted + 2 : 1;
     ahead->dirs_most = sb_tree_dirs_each(ahead->count);
-    ahead->batches = calloc(ahead->count, sizeof(*ahead->batches));
-    ahead->threads = calloc(wanted + 1, sizeof(*ahead->threads));
-    if (!ahead->batches || !ahead->threads) {
-        look_ahead_free(ahead);
-        *out = NULL;
-        return sb_fail_memory();
-    }
+    TRY(SB_NEW_ARRAY(&ahead->batches, ahead->count));
+    TRY(SB_NEW_ARRAY(&ahead->threads, wanted + 1));
     while (ahead->started < wanted && sb_thread_start(&ahead->threads[ahead->started], run, ahead))
         ahead->started++;
     return SB_OK;
@@ -274,14 +350,9 @@ struct members {
     struct sb_pack_members_options options;
 };
 
-static struct members *self_of(struct sb_source *source)
-{
-    return (struct members *)source;
-}
-
 static void free_members(struct sb_source *source)
 {
-    struct members *self = self_of(source);
+    struct members *self = (struct members *)source;
 
     look_ahead_free(self->ahead);
     sb_pack_source_free(self->items);
@@ -290,7 +361,7 @@ static void free_members(struct sb_source *source)
 
 static enum sb_code next(struct sb_source *source, struct sb_member *member)
 {
-    struct members *self = self_of(source);
+    struct members *self = (struct members *)source;
     struct sb_pack_item item;
     bool looked = false;
 
@@ -321,14 +392,17 @@ static enum sb_code next(struct sb_source *source, struct sb_member *member)
 static enum sb_code load(struct sb_loader *loader, struct sb_member *member, void *data,
                          size_t capacity, struct sb_events *events)
 {
-    return sb_tree_load(&self_of(loader->source)->options.read, member, data, capacity,
-                        loader->sparse, events);
+    const struct members *self = (const struct members *)loader->source;
+
+    return sb_tree_load(&self->options.read, member, data, capacity, loader->sparse, events);
 }
 
 static enum sb_code stream(struct sb_loader *loader, struct sb_member *member, sb_each_block *each,
                            void *context, struct sb_events *events)
 {
-    return sb_tree_stream(&self_of(loader->source)->options.read, member, each, context, events);
+    const struct members *self = (const struct members *)loader->source;
+
+    return sb_tree_stream(&self->options.read, member, each, context, events);
 }
 
 enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source *items,
@@ -336,23 +410,18 @@ enum sb_code sb_pack_members_open(struct sb_source **out, struct sb_pack_source 
 {
     static const struct sb_source_ops ops = {
         .free = free_members, .next = next, .load = load, .stream = stream};
-    struct members *self = calloc(1, sizeof(*self));
-    enum sb_code code = SB_OK;
+    CLEANUP(sb_pack_source_freep) struct sb_pack_source *owned = items;
+    CLEANUP(sb_source_freep) struct sb_source *made = NULL;
+    struct members *self;
 
     *out = NULL;
-    if (!self) {
-        sb_pack_source_free(items);
-        return sb_fail_memory();
-    }
+    TRY(SB_NEW(&self));
+    made = &self->source;
     self->source = (struct sb_source){.ops = &ops, .name = "files", .loads = true, .unique = true};
-    self->items = items;
+    self->items = TAKE(owned);
     self->options = *options;
     if (options->look)
-        code = look_ahead_new(&self->ahead, items, options->threads, options->read.dereference);
-    if (code) {
-        free_members(&self->source);
-        return code;
-    }
-    *out = &self->source;
+        TRY(look_ahead_new(&self->ahead, items, options->threads, options->read.dereference));
+    *out = TAKE(made);
     return SB_OK;
 }

@@ -3,7 +3,6 @@
 #include "core/name.h"
 #include "store/sinks.h"
 #include "task/fetch/stored_names.h"
-#include "task/pack/members.h"
 #include "task/transfer/transfer.h"
 
 #include <stdlib.h>
@@ -16,31 +15,13 @@ struct packer {
     int64_t others; /* items of other shares */
     const char *archive;
     struct sb_source *source;
-    struct sb_sink *sink; /* NULL where there is a run */
-    struct sb_checkpoint *run;
+    struct sb_output output;
     atomic_uint own_shards;
     struct sb_own_files *own;
 };
 
-static void pass_progress(void *context, int64_t bytes, int64_t total, int64_t files)
-{
-    const struct packer *packer = context;
-
-    (void)total;
-    if (packer->options->progress)
-        packer->options->progress(bytes, files);
-}
-
-static void pass_lost(void *context, const char *name, unsigned properties)
-{
-    const struct packer *packer = context;
-
-    if (packer->options->lost)
-        packer->options->lost(packer->options->context, name, properties);
-}
-
-/* The stored name of standard input, made as those of files are. */
-static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
+/* Standard input, whose stored name is made as those of files are. */
+static enum sb_code open_stdin(struct packer *packer)
 {
     const struct sb_pack_source_options *source = &packer->options->source;
     const char *wanted = packer->options->stdin_name, *clean;
@@ -60,17 +41,9 @@ static enum sb_code name_stdin(struct packer *packer, struct sb_buf *name)
     code = sb_stored_names_map(names, clean, normal.size, wanted, &mapped);
     if (code == SB_END || (code == SB_OK && normal.size == 0))
         return sb_fail(SB_INVALID, "%s: not a name that can be stored", wanted);
-    if (code == SB_OK && sb_buf_set(name, mapped->data, mapped->size))
-        return sb_fail_memory();
-    return code;
-}
-
-static enum sb_code open_stdin(struct packer *packer)
-{
-    CLEANUP(sb_buf_release) struct sb_buf name = {0};
-
-    TRY(name_stdin(packer, &name));
-    return sb_pack_stdin_open(&packer->source, name.data, name.size,
+    if (code)
+        return code;
+    return sb_pack_stdin_open(&packer->source, mapped->data, mapped->size,
                               packer->options->writer.mode == SB_REPLACE);
 }
 
@@ -121,38 +94,19 @@ static enum sb_code open_archive(struct packer *packer, bool *done)
 
     if (!options->dry_run && !options->stdin_name) {
         enum sb_code code =
-            sb_checkpoint_open(&packer->run, &sink, &options->checkpoint, &packer->problems);
+            sb_checkpoint_open(&packer->output.run, &sink, &options->checkpoint, &packer->problems);
 
         *done = code == SB_END;
         if (code)
             return code;
     }
-    if (packer->run) {
-        sb_checkpoint_watch_shards(packer->run, &packer->own_shards);
+    if (packer->output.run) {
+        sb_checkpoint_watch_shards(packer->output.run, &packer->own_shards);
         return SB_OK;
     }
-    TRY(sb_sink_open_archive(&packer->sink, &sink));
-    packer->own_shards = sb_writer_shards_before(sb_sink_writer(packer->sink));
+    TRY(sb_sink_open_archive(&packer->output.sink, &sink));
+    packer->own_shards = sb_writer_shards_before(sb_sink_writer(packer->output.sink));
     return SB_OK;
-}
-
-static enum sb_code transfer(struct packer *packer, const struct sb_transfer_options *options)
-{
-    int64_t members = 0;
-
-    if (!packer->run)
-        return sb_transfer(packer->source, packer->sink, options, &members);
-    if (sb_checkpoint_passes(packer->run, 0))
-        return SB_OK;
-    TRY(sb_checkpoint_begin(packer->run, 0, true, packer->source));
-    return sb_checkpoint_transfer(packer->run, packer->source, options, &members);
-}
-
-static struct sb_sink_counts counts_of(const struct packer *packer)
-{
-    if (packer->run)
-        return sb_checkpoint_counts(packer->run);
-    return packer->sink ? packer->sink->counts : (struct sb_sink_counts){0};
 }
 
 static enum sb_code store(struct packer *packer)
@@ -166,25 +120,26 @@ static enum sb_code store(struct packer *packer)
         .threads = options->threads,
         .beside = packer->archive,
         .notify = &packer->counter.notify,
-        .progress = pass_progress,
-        .lost = pass_lost,
-        .context = packer,
+        .progress = options->progress,
+        .lost = options->lost,
+        .context = options->context,
     };
     struct sb_sink_counts counts;
+    int64_t members = 0;
 
-    TRY(transfer(packer, &wanted));
-    counts = counts_of(packer);
+    if (!packer->output.run || !sb_checkpoint_passes(packer->output.run, 0))
+        TRY(sb_output_transfer(&packer->output, packer->source, 0, true, &wanted, &members));
+    counts = sb_output_counts(&packer->output);
     if (options->writer.mode != SB_APPEND && packer->problems > 0 && packer->others == 0 &&
-        counts.files + counts.dirs == 0 && !(packer->run && sb_checkpoint_kept(packer->run)))
+        counts.files + counts.dirs == 0 && !sb_output_kept(&packer->output))
         return sb_fail(SB_INVALID, "%s: nothing could be stored, so nothing was written",
                        packer->archive);
-    return packer->run ? sb_checkpoint_commit(packer->run) : sb_sink_commit(packer->sink);
+    return sb_output_commit(&packer->output);
 }
 
 static void release(struct packer *packer)
 {
-    sb_checkpoint_free(packer->run);
-    sb_sink_free(packer->sink);
+    sb_output_release(&packer->output);
     sb_source_free(packer->source);
     sb_own_files_free(packer->own);
 }
@@ -229,11 +184,11 @@ enum sb_code sb_pack(const char *archive, const struct sb_pack_input *inputs, si
     *counts = (struct sb_pack_counts){0};
     sb_count_problems(&packer.counter, options->notify, &packer.problems);
     code = pack(&packer, inputs, count, &counts->done);
-    stored = counts_of(&packer);
+    stored = sb_output_counts(&packer.output);
     counts->files = stored.files;
     counts->dirs = stored.dirs;
     counts->bytes = stored.bytes;
     counts->renewed = stored.renewed;
-    counts->kept = code && !counts->done && packer.run && sb_checkpoint_kept(packer.run);
+    counts->kept = code && !counts->done && sb_output_kept(&packer.output);
     return counts->done ? SB_OK : code;
 }

@@ -1,23 +1,306 @@
-#include "task/pack/source.h"
+#include "task/pack/pack.h"
 
+#include "archive/database.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/io.h"
+#include "core/kept_open.h"
 #include "core/list.h"
 #include "core/name.h"
 #include "core/pipeline.h"
 #include "store/tree/read.h"
 #include "task/fetch/stored_names.h"
-#include "task/pack/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+/*
+ * Items, sorted and each name once, in a temporary database whose memory is bounded.
+ */
+struct spool {
+    sqlite3 *db;
+    sqlite3_stmt *add;
+    sqlite3_stmt *find;
+    sqlite3_stmt *replace;
+    sqlite3_stmt *keep;
+    sqlite3_stmt *next;
+    bool ended;
+    const struct sb_pack_source_options *options;
+    const struct sb_notify *notify;
+    struct sb_buf last_parent; /* of the last item ... */
+    bool parent_is_dir;        /* ... whether it can have members ... */
+    bool parent_kept;          /* ... and whether it is known to be returned */
+};
+
+/* Columns of a row, as they are bound and read. */
+enum { NAME = 1, NODE, IMPLIED, KEPT, BASE, DISK, DEV, INO, MODE, UID, GID, MTIME_S, MTIME_NS };
+
+static const char make_table[] =
+    "CREATE TABLE spool (seq INTEGER PRIMARY KEY, name BLOB UNIQUE, node INTEGER, implied INTEGER,"
+    " kept INTEGER, base INTEGER, disk BLOB, dev INTEGER, ino INTEGER, mode INTEGER, uid INTEGER, "
+    "gid INTEGER,"
+    " mtime_s INTEGER, mtime_ns INTEGER); BEGIN";
+
+#define COLUMNS "name, node, implied, kept, base, disk, dev, ino, mode, uid, gid, mtime_s, mtime_ns"
+#define VALUES  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+
+static const char *const orders[] = {
+    [SB_PACK_BY_PATH] = "SELECT NULL, " COLUMNS " FROM spool WHERE kept ORDER BY name",
+    [SB_PACK_BY_INPUT] = "SELECT NULL, " COLUMNS " FROM spool WHERE kept ORDER BY seq",
+    [SB_PACK_BY_INODE] = "SELECT NULL, " COLUMNS " FROM spool WHERE kept ORDER BY dev, ino, seq",
+};
+
+static enum sb_code open_spool(struct spool *spool, const struct sb_pack_source_options *options,
+                               const struct sb_notify *notify)
+{
+    spool->options = options;
+    spool->notify = notify;
+    return SB_TABLES(
+        &spool->db, options->beside, make_table,
+        {&spool->add, "INSERT OR IGNORE INTO spool (" COLUMNS ")" VALUES},
+        {&spool->find, "SELECT node, implied, kept, base, disk FROM spool WHERE name = ?1"},
+        {&spool->replace, "INSERT OR REPLACE INTO spool (" COLUMNS ")" VALUES},
+        {&spool->keep, "UPDATE spool SET kept = 1 WHERE name = ?1"});
+}
+
+static enum sb_code put(struct spool *spool, sqlite3_stmt *statement,
+                        const struct sb_pack_item *item, bool kept, int base_fd)
+{
+    const struct stat *st = &item->stat;
+    struct stat found;
+
+    /* Only the order of inodes needs a file's before it is opened. */
+    if (spool->options->order == SB_PACK_BY_INODE && item->node != SB_NODE_DIR &&
+        fstatat(item->dir_fd, item->component, &found, AT_SYMLINK_NOFOLLOW) == 0)
+        st = &found;
+    /* With its NUL, which changes nothing in the order of names that have none. */
+    sqlite3_bind_blob(statement, NAME, item->name, (int)item->name_size + 1, SQLITE_STATIC);
+    sqlite3_bind_int(statement, NODE, (int)item->node);
+    sqlite3_bind_int(statement, IMPLIED, item->implied);
+    sqlite3_bind_int(statement, KEPT, kept);
+    sqlite3_bind_int(statement, BASE, base_fd);
+    sqlite3_bind_blob(statement, DISK, item->disk_path, (int)strlen(item->disk_path) + 1,
+                      SQLITE_STATIC);
+    sqlite3_bind_int64(statement, DEV, (int64_t)st->st_dev);
+    sqlite3_bind_int64(statement, INO, (int64_t)st->st_ino);
+    sqlite3_bind_int64(statement, MODE, st->st_mode);
+    sqlite3_bind_int64(statement, UID, st->st_uid);
+    sqlite3_bind_int64(statement, GID, st->st_gid);
+    sqlite3_bind_int64(statement, MTIME_S, st->st_mtim.tv_sec);
+    sqlite3_bind_int64(statement, MTIME_NS, st->st_mtim.tv_nsec);
+    return sb_database_step(statement);
+}
+
+static bool same_file(const struct sb_pack_item *item, int other_base, const char *other)
+{
+    struct stat a, b;
+
+    return fstatat(item->dir_fd, item->component, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(other_base, other, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Do two open files end here, or go on with the same bytes? Anything unread counts as different. */
+static bool same_rest(int a, int b)
+{
+    char x[16384], y[16384];
+    size_t x_size, y_size;
+    int64_t at = 0;
+
+    do {
+        if (IGNORED(sb_pread_full(a, x, sizeof(x), at, &x_size, "")) ||
+            IGNORED(sb_pread_full(b, y, sizeof(y), at, &y_size, "")) || x_size != y_size ||
+            memcmp(x, y, x_size) != 0)
+            return false;
+        at += (int64_t)x_size;
+    } while (x_size > 0);
+    return true;
+}
+
+/* Two files of the same bytes, or links with the same target, are no conflict. */
+static bool same_bytes(const struct sb_pack_item *item, int other_base, const char *other)
+{
+    char x[PATH_MAX], y[PATH_MAX];
+    struct stat a, b;
+    ssize_t size;
+    int one, two;
+    bool same;
+
+    if (fstatat(item->dir_fd, item->component, &a, AT_SYMLINK_NOFOLLOW) ||
+        fstatat(other_base, other, &b, AT_SYMLINK_NOFOLLOW) || a.st_size != b.st_size ||
+        (a.st_mode & S_IFMT) != (b.st_mode & S_IFMT))
+        return false;
+    if (S_ISLNK(a.st_mode)) {
+        size = readlinkat(item->dir_fd, item->component, x, sizeof(x));
+        return size >= 0 && readlinkat(other_base, other, y, sizeof(y)) == size &&
+               memcmp(x, y, (size_t)size) == 0;
+    }
+    if (!S_ISREG(a.st_mode))
+        return false;
+    one = openat(item->dir_fd, item->component, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    two = openat(other_base, other, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    same = one >= 0 && two >= 0 && same_rest(one, two);
+    if (one >= 0)
+        sb_close_kept(one, NULL);
+    if (two >= 0)
+        sb_close_kept(two, NULL);
+    return same;
+}
+
+/* Decides about a name that exists already. */
+static enum sb_code settle(struct spool *spool, const struct sb_pack_item *item, int base_fd)
+{
+    bool was_implied, was_dir, was_kept, same;
+    enum sb_code code = SB_OK;
+    const char *disk;
+
+    sqlite3_bind_blob(spool->find, 1, item->name, (int)item->name_size + 1, SQLITE_STATIC);
+    if (sqlite3_step(spool->find) != SQLITE_ROW) {
+        sqlite3_reset(spool->find);
+        return sb_database_fail(spool->db);
+    }
+    was_dir = sqlite3_column_int(spool->find, 0) == SB_NODE_DIR;
+    was_implied = sqlite3_column_int(spool->find, 1) != 0;
+    was_kept = sqlite3_column_int(spool->find, 2) != 0;
+    disk = sqlite3_column_blob(spool->find, 4);
+    same = !was_implied && !was_dir && !item->implied &&
+           same_file(item, sqlite3_column_int(spool->find, 3), disk);
+    if (was_dir && item->node == SB_NODE_DIR) {
+        if (was_implied && !item->implied)
+            code = put(spool, spool->replace, item, was_kept || item->of_share, base_fd);
+    } else if (was_dir != (item->node == SB_NODE_DIR)) {
+        sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
+                  "'%s' would be both a file and a directory; left out", item->name);
+    } else if (!same && spool->options->duplicates == SB_DUPLICATE_LAST) {
+        code = put(spool, spool->replace, item, true, base_fd);
+    } else if (!same && spool->options->duplicates == SB_DUPLICATE_ERROR &&
+               !same_bytes(item, sqlite3_column_int(spool->find, 3), disk)) {
+        sb_report(spool->notify, SB_PROBLEM, "duplicate", item->disk_path,
+                  "'%s' was already given as %s; left out (see --duplicates)", item->name, disk);
+    }
+    sqlite3_reset(spool->find);
+    return code;
+}
+
+/* Does a name exist, as a directory, and is it returned? */
+struct found {
+    bool there;
+    bool is_dir;
+    bool kept;
+};
+
+static enum sb_code find(struct spool *spool, const struct sb_buf *name, struct found *found)
+{
+    enum sb_code code = SB_OK;
+
+    sqlite3_bind_blob(spool->find, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
+    *found = (struct found){.there = sb_database_row(spool->find, &code)};
+    if (found->there) {
+        found->is_dir = sqlite3_column_int(spool->find, 0) == SB_NODE_DIR;
+        found->kept = sqlite3_column_int(spool->find, 2) != 0;
+    }
+    sqlite3_reset(spool->find);
+    return code;
+}
+
+/* Adds a row for a directory above the item, or marks an existing one to be returned. */
+static enum sb_code add_parent(struct spool *spool, const struct sb_pack_item *item,
+                               const struct sb_buf *name, int base_fd, struct found *found)
+{
+    struct sb_pack_item implied = {.node = SB_NODE_DIR,
+                                   .implied = true,
+                                   .name = name->data,
+                                   .name_size = name->size,
+                                   .disk_path = item->disk_path};
+
+    TRY(find(spool, name, found));
+    if (!found->there)
+        return put(spool, spool->add, &implied, item->of_share, base_fd);
+    if (!found->is_dir || !item->of_share || found->kept)
+        return SB_OK;
+    sqlite3_bind_blob(spool->keep, 1, name->data, (int)name->size + 1, SQLITE_STATIC);
+    return sb_database_step(spool->keep);
+}
+
+/*
+ * Adds rows for the directories above an item too, so that a file of the same name as one of them
+ * is a conflict. Afterwards spool->parent_is_dir is true if the item can be stored.
+ */
+static enum sb_code add_parents(struct spool *spool, const struct sb_pack_item *item, int base_fd)
+{
+    size_t parent = sb_parent_size(item->name, item->name_size);
+    CLEANUP(sb_buf_release) struct sb_buf name = {0};
+    struct found found = {0};
+
+    if (parent == spool->last_parent.size && (spool->parent_kept || !item->of_share) &&
+        (parent == 0 || memcmp(item->name, spool->last_parent.data, parent) == 0))
+        return SB_OK;
+    TRY(sb_buf_set(&spool->last_parent, item->name, parent));
+    TRY(sb_buf_set(&name, item->name, parent));
+    while (name.size > 0) {
+        TRY(add_parent(spool, item, &name, base_fd, &found));
+        if (found.there && (!found.is_dir || found.kept || !item->of_share))
+            break;
+        sb_buf_cut(&name, sb_parent_size(name.data, name.size));
+    }
+    spool->parent_is_dir = !found.there || found.is_dir;
+    spool->parent_kept = item->of_share;
+    return SB_OK;
+}
+
+/*
+ * Copies the item; a directory that is not in the share is returned only if something below it is.
+ * base_fd, to which its disk_path is relative, must stay open. The same file under the same name
+ * again is skipped; other conflicts are decided by `duplicates`, or reported as a problem.
+ */
+static enum sb_code add_to_spool(struct spool *spool, const struct sb_pack_item *item, int base_fd)
+{
+    TRY(add_parents(spool, item, base_fd));
+    if (!spool->parent_is_dir && sb_parent_size(item->name, item->name_size) > 0) {
+        sb_report(spool->notify, SB_PROBLEM, "clash", item->disk_path,
+                  "'%s' cannot be stored: a name above it is a file's; left out", item->name);
+        return SB_OK;
+    }
+    TRY(put(spool, spool->add, item, item->of_share, base_fd));
+    return sqlite3_changes(spool->db) == 0 ? settle(spool, item, base_fd) : SB_OK;
+}
+
+static enum sb_code next_of_spool(struct spool *spool, struct sb_pack_item *item)
+{
+    sqlite3_stmt *row = spool->next;
+    enum sb_code code = SB_OK;
+
+    /* After the end, another step would make SQLite start again. */
+    if (spool->ended)
+        return SB_END;
+    spool->ended = !sb_database_row(row, &code);
+    if (spool->ended)
+        return code ? code : SB_END;
+    *item = (struct sb_pack_item){
+        .name = sqlite3_column_blob(row, NAME),
+        .name_size = (size_t)sqlite3_column_bytes(row, NAME) - 1,
+        .node = (enum sb_node)sqlite3_column_int(row, NODE),
+        .implied = sqlite3_column_int(row, IMPLIED) != 0,
+        .dir_fd = sqlite3_column_int(row, BASE),
+        .component = sqlite3_column_blob(row, DISK),
+        .disk_path = sqlite3_column_blob(row, DISK),
+    };
+    item->stat.st_mode = (mode_t)sqlite3_column_int64(row, MODE);
+    item->stat.st_uid = (uid_t)sqlite3_column_int64(row, UID);
+    item->stat.st_gid = (gid_t)sqlite3_column_int64(row, GID);
+    item->stat.st_mtim.tv_sec = sqlite3_column_int64(row, MTIME_S);
+    item->stat.st_mtim.tv_nsec = sqlite3_column_int64(row, MTIME_NS);
+    return SB_OK;
+}
 
 struct sb_pack_dirs {
     struct sb_pack_dir {
@@ -38,7 +321,7 @@ struct sb_pack_source {
 
     struct sb_tree *tree;
     struct sb_stored_names *names;
-    struct sb_pack_spool *spool; /* NULL: items come from the tree */
+    struct spool spool;          /* without a db items come from the tree */
     struct sb_pack_dirs dirs;    /* of a walk that is not spooled */
     struct sb_pack_item waiting; /* the item below the directories that are returned */
     bool is_waiting;
@@ -46,7 +329,7 @@ struct sb_pack_source {
     bool warned_strip;
 
     int *bases; /* descriptors of the directories that inputs are relative to; closed at the end */
-    size_t base_count;
+    size_t base_count, base_capacity;
 };
 
 /* The walk has reached this name: forgets the directories that it is not below. */
@@ -268,7 +551,7 @@ static enum sb_code spool_walk(struct sb_pack_source *source, const char *path,
     while ((code = next_of_walk(source, &item)) == SB_OK) {
         if (source->options.strict)
             check_strictly(source, &item);
-        TRY(sb_pack_spool_add(source->spool, &item, base));
+        TRY(add_to_spool(&source->spool, &item, base));
     }
     return code == SB_END ? SB_OK : code;
 }
@@ -372,18 +655,13 @@ static enum sb_code spool_list(struct sb_pack_source *source, const struct sb_pa
 
 static enum sb_code enter_directory(struct sb_pack_source *source, const char *path)
 {
-    int *grown = realloc(source->bases, (source->base_count + 1) * sizeof(*grown));
-    int fd, from = AT_FDCWD;
+    int from = source->base_count > 0 ? source->bases[source->base_count - 1] : AT_FDCWD, fd;
 
-    if (!grown)
-        return sb_fail_memory();
-    source->bases = grown;
-    if (source->base_count > 0)
-        from = grown[source->base_count - 1];
+    TRY(sb_grow(&source->bases, &source->base_capacity, source->base_count, sizeof(fd)));
     fd = openat(from, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return sb_fail_errno(errno, "%s", path);
-    grown[source->base_count++] = fd;
+    source->bases[source->base_count++] = fd;
     return SB_OK;
 }
 
@@ -416,7 +694,7 @@ static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_p
             TRY(enter_directory(source, inputs[i].text));
         else if (inputs[i].kind != SB_INPUT_PATH)
             TRY(spool_list(source, &inputs[i]));
-        else if (source->spool)
+        else if (source->spool.db)
             TRY(spool_walk(source, inputs[i].text, NULL));
         else
             TRY(start_walk(source, inputs[i].text, NULL));
@@ -424,16 +702,17 @@ static enum sb_code take_inputs(struct sb_pack_source *source, const struct sb_p
     if (source->options.strict && source->problems > 0)
         return sb_fail(SB_INVALID, "nothing was written: %lld things cannot be stored as they are",
                        (long long)source->problems);
-    if (source->spool)
-        TRY(sb_pack_spool_rewind(source->spool));
+    if (source->spool.db)
+        TRY(sb_database_prepare(source->spool.db, &source->spool.next,
+                                orders[source->options.order]));
     return SB_OK;
 }
 
 enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pack_input *inputs,
                                 size_t count, const struct sb_pack_source_options *options)
 {
-    CLEANUP(sb_pack_source_freep) struct sb_pack_source *source = calloc(1, sizeof(*source));
-    const struct sb_tree_options tree = {
+    CLEANUP(sb_pack_source_freep) struct sb_pack_source *source = NULL;
+    struct sb_tree_options tree = {
         .dereference = options->dereference,
         .one_file_system = options->one_file_system,
         .no_recursion = options->no_recursion,
@@ -442,21 +721,19 @@ enum sb_code sb_pack_source_new(struct sb_pack_source **out, const struct sb_pac
         .filter = options->filter,
         .own = options->own,
         .takes = options->share.count > 0 ? takes : NULL,
-        .context = source,
-        .notify = source ? &source->counter.notify : NULL,
     };
 
     *out = NULL;
-    if (!source)
-        return sb_fail_memory();
+    TRY(SB_NEW(&source));
+    tree.context = source;
+    tree.notify = &source->counter.notify;
     source->options = *options;
     sb_count_problems(&source->counter, source->options.notify, &source->problems);
     TRY(sb_tree_new(&source->tree, &tree));
     TRY(sb_stored_names_new(&source->names, options->prefix, options->strip, options->charset,
                             false, &source->counter.notify));
     if (!is_single_tree(source, inputs, count))
-        TRY(sb_pack_spool_new(&source->spool, options->order, options->duplicates, options->beside,
-                              &source->counter.notify));
+        TRY(open_spool(&source->spool, &source->options, &source->counter.notify));
     TRY(take_inputs(source, inputs, count));
     *out = TAKE(source);
     return SB_OK;
@@ -466,7 +743,8 @@ void sb_pack_source_free(struct sb_pack_source *source)
 {
     if (!source)
         return;
-    sb_pack_spool_free(source->spool);
+    sb_database_finish(source->spool.db);
+    sb_buf_release(&source->spool.last_parent);
     sb_tree_free(source->tree);
     sb_stored_names_free(source->names);
     free(source->dirs.held);
@@ -482,8 +760,8 @@ void sb_pack_source_free(struct sb_pack_source *source)
 
 enum sb_code sb_pack_source_next(struct sb_pack_source *source, struct sb_pack_item *item)
 {
-    if (source->spool)
-        return sb_pack_spool_next(source->spool, item);
+    if (source->spool.db)
+        return next_of_spool(&source->spool, item);
     return source->options.share.count > 0 ? next_of_share(source, item)
                                            : next_of_walk(source, item);
 }

@@ -7,7 +7,7 @@
 #include "store/kind.h"
 #include "store/record_choice.h"
 #include "store/shard_spec.h"
-#include "task/convert/paths.h"
+#include "task/convert/convert.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "core/name.h"
 #include "core/number.h"
 #include "store/archive/source.h"
-#include "task/convert/paths.h"
+#include "task/convert/convert.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -4,7 +4,7 @@
 #include "store/naming.h"
 #include "store/sinks.h"
 #include "store/unmatched.h"
-#include "task/pack/members.h"
+#include "task/pack/pack.h"
 #include "task/sync/checks.h"
 #include "task/sync/sync.h"
 #include "task/transfer/transfer.h"

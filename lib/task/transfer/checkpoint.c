@@ -1,4 +1,4 @@
-#include "task/transfer/checkpoint.h"
+#include "task/transfer/transfer.h"
 
 #include "archive/archive.h"
 #include "archive/own/hold.h"
@@ -193,11 +193,26 @@ static enum sb_code open_appended(struct sb_checkpoint *run, const struct sb_che
     return code == SB_NOENT || code == SB_FORMAT ? SB_OK : code;
 }
 
+static void free_run(struct sb_checkpoint *run)
+{
+    sb_sink_free(run->sink);
+    sb_hold_drop(&run->hold, false);
+    sb_writer_free(run->guard);
+    sb_names_free(run->same);
+    sb_progress_release(&run->progress);
+    sb_buf_release(&run->place.last);
+    sb_buf_release(&run->place.until);
+    free(run->path);
+    free(run);
+}
+
+FREEP(free_run, struct sb_checkpoint)
+
 enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
                                 const struct sb_archive_sink_options *archive,
                                 const struct sb_checkpoint_wish *wish, const int64_t *problems)
 {
-    CLEANUP(sb_checkpoint_freep) struct sb_checkpoint *run = NULL;
+    CLEANUP(free_runp) struct sb_checkpoint *run = NULL;
 
     *out = NULL;
     if (!wish->requested)
@@ -222,21 +237,6 @@ enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
     if (run->left != 0)
         *out = TAKE(run);
     return SB_OK;
-}
-
-void sb_checkpoint_free(struct sb_checkpoint *run)
-{
-    if (!run)
-        return;
-    sb_sink_free(run->sink);
-    sb_hold_drop(&run->hold, false);
-    sb_writer_free(run->guard);
-    sb_names_free(run->same);
-    sb_progress_release(&run->progress);
-    sb_buf_release(&run->place.last);
-    sb_buf_release(&run->place.until);
-    free(run->path);
-    free(run);
 }
 
 /* Stretches */
@@ -371,15 +371,6 @@ static enum sb_code come_first(struct sb_checkpoint *run, size_t input, bool by_
     return SB_OK;
 }
 
-enum sb_code sb_checkpoint_begin(struct sb_checkpoint *run, size_t input, bool by_name,
-                                 struct sb_source *source)
-{
-    if (!run->sink)
-        TRY(open_stretch(run));
-    return run->goes_on && (int64_t)input == run->progress.input ? come_again(run, by_name, source)
-                                                                 : come_first(run, input, by_name);
-}
-
 void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
 {
     run->shards = shards;
@@ -387,8 +378,15 @@ void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards)
         *shards = sb_writer_shards_before(run->guard);
 }
 
-enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source *source,
-                                    const struct sb_transfer_options *options, int64_t *members)
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_names *seen)
+{
+    return run->begun ? sb_names_add_archive(seen, run->path) : SB_OK;
+}
+
+/* Commits at checkpoints. */
+static enum sb_code transfer_by_stretches(struct sb_checkpoint *run, struct sb_source *source,
+                                          const struct sb_transfer_options *options,
+                                          int64_t *members)
 {
     struct sb_transfer_options stretch = *options;
     struct sb_transfer_place *place = &run->place;
@@ -408,8 +406,27 @@ enum sb_code sb_checkpoint_transfer(struct sb_checkpoint *run, struct sb_source 
     }
 }
 
-enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)
+enum sb_code sb_output_transfer(struct sb_output *output, struct sb_source *source, size_t input,
+                                bool by_name, const struct sb_transfer_options *options,
+                                int64_t *members)
 {
+    struct sb_checkpoint *run = output->run;
+
+    if (!run)
+        return sb_transfer(source, output->sink, options, members);
+    if (!run->sink)
+        TRY(open_stretch(run));
+    TRY(run->goes_on && (int64_t)input == run->progress.input ? come_again(run, by_name, source)
+                                                              : come_first(run, input, by_name));
+    return transfer_by_stretches(run, source, options, members);
+}
+
+enum sb_code sb_output_commit(struct sb_output *output)
+{
+    struct sb_checkpoint *run = output->run;
+
+    if (!run)
+        return sb_sink_commit(output->sink);
     if (run->sink) {
         run->progress.input++;
         TRY(close_stretch(run, true));
@@ -420,23 +437,28 @@ enum sb_code sb_checkpoint_commit(struct sb_checkpoint *run)
     return SB_OK;
 }
 
-/* Names */
-
-enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_names *seen)
+struct sb_sink_counts sb_output_counts(const struct sb_output *output)
 {
-    return run->begun ? sb_names_add_archive(seen, run->path) : SB_OK;
-}
+    const struct sb_sink *sink = output->run ? output->run->sink : output->sink;
+    struct sb_sink_counts counts = {0};
 
-struct sb_sink_counts sb_checkpoint_counts(const struct sb_checkpoint *run)
-{
-    struct sb_sink_counts counts = run->counts;
-
-    if (run->sink)
-        add_counts(&counts, &run->sink->counts);
+    if (output->run)
+        counts = output->run->counts;
+    if (sink)
+        add_counts(&counts, &sink->counts);
     return counts;
 }
 
-const char *sb_checkpoint_kept(const struct sb_checkpoint *run)
+const char *sb_output_kept(const struct sb_output *output)
 {
-    return run->begun && access(run->path, F_OK) == 0 ? run->path : NULL;
+    const struct sb_checkpoint *run = output->run;
+
+    return run && run->begun && access(run->path, F_OK) == 0 ? run->path : NULL;
+}
+
+void sb_output_release(struct sb_output *output)
+{
+    free_runp(&output->run);
+    sb_sink_free(output->sink);
+    *output = (struct sb_output){0};
 }

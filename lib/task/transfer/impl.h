@@ -8,10 +8,25 @@
 
 #include "store/batch.h"
 #include "store/naming.h"
-#include "task/transfer/local_owners.h"
 #include "task/transfer/transfer.h"
 
 struct sb_stored_names;
+
+/*
+ * Owners that members name, mapped to this machine, which may have other numbers for them. Each
+ * name is looked up about once. {0} is empty.
+ */
+#define SB_LOCAL_OWNERS_SLOTS 64
+
+struct sb_local_owners {
+    struct sb_local_owner {
+        char name[40]; /* "": none */
+        int64_t id;    /* -1: there is no such account */
+    } slots[2][SB_LOCAL_OWNERS_SLOTS];
+};
+
+/* Replaces the numbers of names that this machine knows; others stay. */
+void sb_local_owners_apply(struct sb_local_owners *owners, struct sb_member *member);
 
 struct sb_transfer_run {
     const struct sb_transfer_options *options;
@@ -55,14 +70,23 @@ struct sb_transfer_run {
     struct sb_buf link_target; /* target of a symbolic link */
 };
 
-/* The next batch, as in sb_pipeline_ops: context is the run, slot the struct sb_batch. */
-enum sb_code sb_transfer_fill(void *context, void *slot) SB_CHECKED;
-
 /* The current member is left out, although another one may have its name in the sink. */
 enum sb_code sb_transfer_leave(struct sb_transfer_run *transfer) SB_CHECKED;
 
 /* Sets the names of the current member in the sink. SB_END: it is left out. */
 enum sb_code sb_transfer_name(struct sb_transfer_run *transfer) SB_CHECKED;
+
+/* Sets of names, independent of each other. */
+enum sb_taken_note {
+    SB_TAKEN_SHORTENED, /* the file of this name now has a name without a suffix */
+    SB_TAKEN_KEPT,      /* its suffix could not be removed */
+    SB_TAKEN_LINKED,    /* the target of a symbolic link */
+};
+
+enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note,
+                          const struct sb_buf *name) SB_CHECKED;
+enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note,
+                          const struct sb_buf *name, bool *has) SB_CHECKED;
 
 /*
  * *comes: is this name in the sink, or will it be, by losing a suffix? In so far as that is known.

@@ -1,14 +1,209 @@
-#include "store/names.h"
+#include "task/transfer/impl.h"
+
+#include "archive/owner_names.h"
+#include "core/buf.h"
 #include "core/choice.h"
+#include "core/events.h"
 #include "core/glob.h"
+#include "core/hash64.h"
 #include "core/name.h"
+#include "store/names.h"
 #include "store/naming.h"
 #include "store/samples/samples.h"
 #include "task/fetch/stored_names.h"
-#include "task/transfer/impl.h"
-#include "task/transfer/taken.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static int64_t id_of(struct sb_local_owners *owners, enum sb_owner which, const char *name)
+{
+    size_t size = strlen(name), sum = 0;
+    struct sb_local_owner *slot;
+    int64_t id;
+
+    for (size_t i = 0; i < size; i++)
+        sum = sum * 31 + (unsigned char)name[i];
+    slot = &owners->slots[which][sum % SB_LOCAL_OWNERS_SLOTS];
+    if (strcmp(slot->name, name) == 0)
+        return slot->id;
+    if (!sb_account_id(which, name, &id))
+        id = -1;
+    if (size < sizeof(slot->name)) {
+        memcpy(slot->name, name, size + 1);
+        slot->id = id;
+    }
+    return id;
+}
+
+static void apply(struct sb_local_owners *owners, enum sb_owner which, const char *name,
+                  struct sb_entry *entry)
+{
+    int64_t id = name && name[0] ? id_of(owners, which, name) : -1;
+
+    if (id < 0)
+        return;
+    entry->has |= which == SB_USER ? SB_HAS_UID : SB_HAS_GID;
+    *(which == SB_USER ? &entry->uid : &entry->gid) = id;
+}
+
+void sb_local_owners_apply(struct sb_local_owners *owners, struct sb_member *member)
+{
+    apply(owners, SB_USER, member->user, &member->entry);
+    apply(owners, SB_GROUP, member->group, &member->entry);
+}
+
+enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
+                                 const struct sb_notify *notify)
+{
+    *neighbours = (struct sb_neighbours){.notify = notify};
+    return sb_names_new(&neighbours->seen, beside);
+}
+
+void sb_neighbours_end(struct sb_neighbours *neighbours)
+{
+    sb_names_free(neighbours->seen);
+    sb_buf_release(&neighbours->stem);
+    sb_buf_release(&neighbours->columns);
+    *neighbours = (struct sb_neighbours){0};
+}
+
+/* Among the names that were seen, the place of a sample is its number, and its mark below that. */
+static enum sb_code turn_to_sample(struct sb_neighbours *neighbours, const char *name, size_t stem,
+                                   bool mark, struct sb_neighbour *out)
+{
+    int64_t place = neighbours->count * 2 + mark;
+
+    TRY(sb_names_add_from(neighbours->seen, name, stem, place, &place));
+    out->sample = place / 2;
+    out->mark = place % 2;
+    out->late = out->sample < neighbours->count;
+    if (out->late)
+        return SB_OK;
+    out->first = true;
+    neighbours->count++;
+    neighbours->mark = mark;
+    sb_buf_clear(&neighbours->columns);
+    return sb_buf_set(&neighbours->stem, name, stem);
+}
+
+enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
+                                bool mark, struct sb_neighbour *out)
+{
+    size_t stem = sb_sample_name_size(name, size), at;
+    bool again;
+
+    *out = (struct sb_neighbour){
+        .sample = neighbours->count - 1, .mark = neighbours->mark, .column = name + stem};
+    if (neighbours->stem.size != stem || memcmp(neighbours->stem.data, name, stem) != 0) {
+        TRY(turn_to_sample(neighbours, name, stem, mark, out));
+        if (out->late)
+            return SB_OK;
+    }
+    TRY(sb_sample_extension(&neighbours->columns, name + stem, size - stem, &at, &again));
+    out->column = neighbours->columns.data + at;
+    if (again)
+        sb_sample_report_twice(neighbours->notify, name, out->column);
+    return SB_OK;
+}
+
+void sb_neighbours_report(const struct sb_neighbour *late, const char *name,
+                          const struct sb_notify *notify)
+{
+    sb_report(notify, SB_PROBLEM, "late", name,
+              "is of sample %lld, which others came after; left out", (long long)late->sample);
+}
+
+#define OWNED 'n' /* before names that have an owner; notes have other letters */
+
+static const char marks[] = {
+    [SB_TAKEN_SHORTENED] = 's', [SB_TAKEN_KEPT] = 'k', [SB_TAKEN_LINKED] = 'l'};
+
+struct sb_taken {
+    struct sb_names *seen;
+    struct sb_hash_key key; /* owners are kept as hashes */
+    struct sb_buf marked;
+    int64_t kept;
+};
+
+enum sb_code sb_taken_new(struct sb_taken **out, const char *beside)
+{
+    CLEANUP(sb_taken_freep) struct sb_taken *taken = NULL;
+
+    *out = NULL;
+    TRY(SB_NEW(&taken));
+    TRY(sb_hash_key_draw(&taken->key));
+    TRY(sb_names_new(&taken->seen, beside));
+    *out = TAKE(taken);
+    return SB_OK;
+}
+
+void sb_taken_free(struct sb_taken *taken)
+{
+    if (!taken)
+        return;
+    sb_names_free(taken->seen);
+    sb_buf_release(&taken->marked);
+    free(taken);
+}
+
+/* With the letter `mark` before it. */
+static enum sb_code mark_name(struct sb_taken *taken, char mark, const struct sb_buf *name)
+{
+    sb_buf_clear(&taken->marked);
+    TRY(sb_buf_add_char(&taken->marked, mark));
+    return sb_buf_add(&taken->marked, name->data, name->size);
+}
+
+static enum sb_code find_marked(struct sb_taken *taken, char mark, const struct sb_buf *name,
+                                int64_t *place)
+{
+    TRY(mark_name(taken, mark, name));
+    return sb_names_find(taken->seen, taken->marked.data, taken->marked.size, place);
+}
+
+/* Never negative: that would mean that the name was not found. */
+static int64_t place_of(const struct sb_taken *taken, const char *from, size_t size)
+{
+    return (int64_t)(sb_hash64(&taken->key, from, size) >> 1);
+}
+
+/* *other: another one owns the name. The owner is the name in the source, `from`: the same one
+ * again is no conflict. */
+static enum sb_code look_up_taken(struct sb_taken *taken, const struct sb_buf *name,
+                                  const char *from, size_t from_size, bool *other)
+{
+    int64_t place;
+
+    TRY(find_marked(taken, OWNED, name, &place));
+    *other = place >= 0 && place != place_of(taken, from, from_size);
+    return SB_OK;
+}
+
+enum sb_code sb_taken_add(struct sb_taken *taken, enum sb_taken_note note,
+                          const struct sb_buf *name)
+{
+    bool before;
+
+    TRY(mark_name(taken, marks[note], name));
+    TRY(sb_names_add(taken->seen, taken->marked.data, taken->marked.size, &before));
+    taken->kept += note == SB_TAKEN_KEPT;
+    return SB_OK;
+}
+
+enum sb_code sb_taken_has(struct sb_taken *taken, enum sb_taken_note note,
+                          const struct sb_buf *name, bool *has)
+{
+    int64_t place;
+
+    TRY(find_marked(taken, marks[note], name, &place));
+    *has = place >= 0;
+    return SB_OK;
+}
+
+int64_t sb_taken_kept(const struct sb_taken *taken)
+{
+    return taken->kept;
+}
 
 /* The name of a clean one in the sink. SB_END: it has none. */
 static enum sb_code map_name(struct sb_transfer_run *transfer, const char *name, size_t size,
@@ -105,8 +300,7 @@ static enum sb_code is_taken(struct sb_transfer_run *transfer, const char *from,
         TRY(stays(transfer, &bare, &name, taken));
     if (!*shorter || *taken)
         return SB_OK;
-    return sb_taken_look(options->taken, transfer->path.data, transfer->path.size, from, from_size,
-                         taken);
+    return look_up_taken(options->taken, &transfer->path, from, from_size, taken);
 }
 
 /* The file keeps its name, and its bytes. */
@@ -120,7 +314,7 @@ static enum sb_code keep_as_stored(struct sb_transfer_run *transfer)
     transfer->original = NULL;
     sb_report(options->notify, SB_NOTE, "kept", transfer->path.data,
               "left as it is stored: there is a %s too", shorter.data);
-    return sb_taken_add(options->taken, SB_TAKEN_KEPT, transfer->path.data, transfer->path.size);
+    return sb_taken_add(options->taken, SB_TAKEN_KEPT, &transfer->path);
 }
 
 enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb_buf *name,
@@ -129,7 +323,7 @@ enum sb_code sb_transfer_comes(struct sb_transfer_run *transfer, const struct sb
     const struct sb_transfer_options *options = transfer->options;
     CLEANUP(sb_buf_release) struct sb_buf longer = {0};
 
-    TRY(sb_taken_look(options->taken, name->data, name->size, "", 0, comes));
+    TRY(look_up_taken(options->taken, name, "", 0, comes));
     for (size_t i = 0; !*comes && !transfer->names && sb_coding_words[i]; i++) {
         enum sb_holding holding = SB_HOLDS_NOTHING;
 
@@ -149,13 +343,13 @@ static enum sb_code note_shortened(struct sb_transfer_run *transfer)
     const struct sb_buf *before = &transfer->recoded;
     bool linked = false, comes = false;
 
-    TRY(sb_taken_has(options->taken, SB_TAKEN_LINKED, before->data, before->size, &linked));
+    TRY(sb_taken_has(options->taken, SB_TAKEN_LINKED, before, &linked));
     if (linked)
         TRY(sb_transfer_comes(transfer, before, &comes));
     if (linked && !comes)
         sb_report(options->notify, SB_PROBLEM, "link", before->data,
                   "a symbolic link points to it, and it is called %s here", transfer->path.data);
-    return sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before->data, before->size);
+    return sb_taken_add(options->taken, SB_TAKEN_SHORTENED, before);
 }
 
 /* SB_END. */
@@ -192,17 +386,19 @@ static enum sb_code shorten(struct sb_transfer_run *transfer, const char *from, 
     return transfer->member.hard_link ? leave_out_taken(transfer, from) : keep_as_stored(transfer);
 }
 
-/* SB_END: the current member has the name of another one, which was reported. */
+/* From now on the current member owns its name. SB_END: another one has it, which was reported. */
 static enum sb_code claim(struct sb_transfer_run *transfer, const char *from, size_t from_size)
 {
     const struct sb_transfer_options *options = transfer->options;
-    const struct sb_buf *name = &transfer->path;
-    bool other;
+    struct sb_taken *taken = options->taken;
+    int64_t mine, first;
 
-    if (!options->taken || name->size == 0)
+    if (!taken || transfer->path.size == 0)
         return SB_OK;
-    TRY(sb_taken_claim(options->taken, name->data, name->size, from, from_size, &other));
-    if (!other || options->meeting_names || transfer->member.entry.type == SB_DIR)
+    mine = place_of(taken, from, from_size);
+    TRY(mark_name(taken, OWNED, &transfer->path));
+    TRY(sb_names_add_from(taken->seen, taken->marked.data, taken->marked.size, mine, &first));
+    if (first == mine || options->meeting_names || transfer->member.entry.type == SB_DIR)
         return SB_OK;
     return leave_out_taken(transfer, from);
 }
@@ -233,7 +429,7 @@ static enum sb_code map_hard_link(struct sb_transfer_run *transfer, bool *recode
     TRY(map_name(transfer, clean->data, clean->size, mapped));
     TRY(sb_names_has(transfer->left, clean->data, clean->size, &transfer->target_left));
     if (*recodes && taken)
-        TRY(sb_taken_has(taken, SB_TAKEN_KEPT, mapped->data, mapped->size, &kept));
+        TRY(sb_taken_has(taken, SB_TAKEN_KEPT, mapped, &kept));
     *recodes = *recodes && !kept;
     return *recodes ? recode_name(transfer, mapped, &ignored) : SB_OK;
 }

@@ -12,16 +12,126 @@
 #ifndef SB_TASK_TRANSFER_TRANSFER_H
 #define SB_TASK_TRANSFER_TRANSFER_H
 
+#include "core/buf.h"
+#include "core/io.h"
 #include "core/share.h"
+#include "store/container.h"
 #include "store/names.h"
 #include "store/sink.h"
+#include "store/sinks.h"
 #include "store/source.h"
-#include "task/transfer/neighbours.h"
-#include "task/transfer/recode.h"
 
-struct sb_filter;
-struct sb_taken;
+#include <stdatomic.h>
+
 struct sb_choice;
+struct sb_filter;
+
+/*
+ * Output names, which may coincide, because components are stripped, or suffixes removed: the owner
+ * of each name, which names were shortened, and what links point to. They are kept in a temporary
+ * file once they are many. Belongs to one thread.
+ */
+struct sb_taken;
+
+/* beside: see sb_temp_directory. */
+enum sb_code sb_taken_new(struct sb_taken **out, const char *beside) SB_CHECKED;
+void sb_taken_free(struct sb_taken *taken); /* NULL is allowed */
+FREEP(sb_taken_free, struct sb_taken)
+
+/* How many files are stored unchanged, as the names without their suffixes are others'. */
+int64_t sb_taken_kept(const struct sb_taken *taken);
+
+/*
+ * Samples (store/samples/samples.h) of what comes in sequence: files of one sample are neighbours,
+ * and one that comes after another sample began is late. Belongs to one thread; zeroed at the
+ * beginning.
+ */
+struct sb_neighbours {
+    int64_t count;      /* of samples so far: the number of the next one */
+    struct sb_buf stem; /* of the current one */
+    bool mark;          /* the caller's, of the current one */
+    struct sb_names *seen;
+    struct sb_buf columns; /* of the current sample */
+    const struct sb_notify *notify;
+};
+
+struct sb_neighbour {
+    int64_t sample; /* its number */
+    bool first;     /* its sample begins with it */
+    bool late;
+    bool mark;          /* of its sample */
+    const char *column; /* until the next one */
+};
+
+/* beside: see sb_temp_directory. A column that a sample has twice is reported to notify. */
+enum sb_code sb_neighbours_begin(struct sb_neighbours *neighbours, const char *beside,
+                                 const struct sb_notify *notify) SB_CHECKED;
+void sb_neighbours_end(struct sb_neighbours *neighbours);
+
+/* The sample of the next file, by its stored name. A new sample gets `mark`. */
+enum sb_code sb_neighbours_take(struct sb_neighbours *neighbours, const char *name, size_t size,
+                                bool mark, struct sb_neighbour *out) SB_CHECKED;
+
+/* Reports a late one as SB_PROBLEM ("late"): it is left out. */
+void sb_neighbours_report(const struct sb_neighbour *late, const char *name,
+                          const struct sb_notify *notify);
+
+/*
+ * Compresses and decompresses single files in transit.
+ *
+ * Thread-safe: a struct sb_recode is only read.
+ */
+/* The suffixes without their dot, from SB_FILTER_GZIP on; NULL ends them. */
+extern const char *const sb_coding_words[];
+
+struct sb_recode {
+    bool decompress;              /* .gz, .bz2, .xz or .zst is removed */
+    bool all_layers;              /* and stacked ones too */
+    enum sb_filter_kind compress; /* each file is compressed, and its name gets the suffix */
+    int level;                    /* 0: the default */
+    int64_t max_size;             /* limit on the output of one file; 0: none */
+};
+
+/* At most so many suffixes are removed from one name with all_layers. */
+#define SB_RECODE_LAYERS 4
+
+/* Does it change anything at all? */
+bool sb_recode_works(const struct sb_recode *recode);
+
+/* SB_INVALID: compress does not have that level. */
+enum sb_code sb_recode_check(const struct sb_recode *recode) SB_CHECKED;
+
+/*
+ * The new name of a file: name without the removed suffixes, with the added one. *layers: how many
+ * are removed. A name that is only a suffix (".gz") is kept.
+ */
+enum sb_code sb_recode_name(const struct sb_recode *recode, const char *name, size_t size,
+                            struct sb_buf *out, unsigned *layers) SB_CHECKED;
+
+struct sb_recoder;
+
+/*
+ * A stream of bytes through the layers that are removed, and the one that is added: feed all bytes,
+ * then finish; the output goes to `each`. The output depends only on the bytes, not on the pieces
+ * they are fed in. SB_DAMAGED: the bytes are not of the format of the suffix, are truncated, or
+ * have junk after their end (concatenated frames are no junk); SB_LIMIT: more than
+ * recode->max_size, or a window of more than 128 MiB is needed. Texts of errors do not name the
+ * file. A recoder belongs to one thread, and may be begun again, also after an error. It keeps one
+ * codec for each layer.
+ */
+enum sb_code sb_recoder_new(struct sb_recoder **out) SB_CHECKED;
+void sb_recoder_free(struct sb_recoder *recoder); /* NULL is allowed */
+FREEP(sb_recoder_free, struct sb_recoder)
+
+/*
+ * name: the file's name before. size: how many bytes will be fed, -1 if unknown. It is written into
+ * zstd frames, whose readers benefit from it; then SB_CHANGED if the number fed differs.
+ */
+enum sb_code sb_recoder_begin(struct sb_recoder *recoder, const struct sb_recode *recode,
+                              const char *name, size_t name_size, int64_t size, sb_each_block *each,
+                              void *context) SB_CHECKED;
+enum sb_code sb_recoder_feed(struct sb_recoder *recoder, const void *data, size_t size) SB_CHECKED;
+enum sb_code sb_recoder_finish(struct sb_recoder *recoder) SB_CHECKED;
 
 /*
  * The position in a source whose members are taken in several calls, each with a sink of its own.
@@ -124,5 +234,74 @@ struct sb_transfer_options {
  */
 enum sb_code sb_transfer(struct sb_source *source, struct sb_sink *sink,
                          const struct sb_transfer_options *options, int64_t *members) SB_CHECKED;
+
+/*
+ * A run into an archive that commits at checkpoints, and that can resume an interrupted one.
+ *
+ * The archive is ARCHIVE.part (archive/own/part.h) until it is complete; with SB_APPEND additions
+ * are committed to the archive itself. Between two checkpoints members go into a sink of their own,
+ * so that what is on disk after each step is as shardbox-archive(5) says of pack and pack --append.
+ * Members come from several inputs, in an order that is the same each time. Belongs to one thread.
+ */
+struct sb_checkpoint;
+
+struct sb_checkpoint_wish {
+    int64_t size;          /* commit after so many bytes; 0: never, or as the interrupted run did */
+    bool resume;           /* resume if there is something to resume */
+    const char *requested; /* NULL: ignore ARCHIVE.part. A line for each option that decides what is
+                              stored: a run can only be resumed if all are the same */
+};
+
+/*
+ * For all runs, also those without checkpoints, because ARCHIVE.part may be in the way. `archive`:
+ * the options of the sink for a run without checkpoints; must live as long. *out is NULL at SB_OK
+ * if the run needs no checkpoints. SB_END: the archive is complete already, which was reported.
+ * SB_EXISTS: an interrupted run left ARCHIVE.part, and the options do not say what to do with it.
+ * SB_INVALID: that run had other options. problems: the counter of notify.
+ */
+enum sb_code sb_checkpoint_open(struct sb_checkpoint **out,
+                                const struct sb_archive_sink_options *archive,
+                                const struct sb_checkpoint_wish *wish,
+                                const int64_t *problems) SB_CHECKED;
+
+/* Was this input, counted from 0, finished? Then it need not be opened. */
+bool sb_checkpoint_passes(const struct sb_checkpoint *run, size_t input);
+
+/* Adds the names that the archive has so far. */
+enum sb_code sb_checkpoint_see(const struct sb_checkpoint *run, struct sb_names *seen) SB_CHECKED;
+
+/*
+ * From now on *shards is the current value of sb_writer_shards_before, updated for each sink; any
+ * thread may read it.
+ */
+void sb_checkpoint_watch_shards(struct sb_checkpoint *run, atomic_uint *shards);
+
+/* Where members go; {0}: nowhere. */
+struct sb_output {
+    struct sb_sink *sink;      /* NULL if there is a run */
+    struct sb_checkpoint *run; /* it has a sink until the next checkpoint */
+};
+
+/*
+ * Transfers all of the source; a run commits at checkpoints. Once for each input that was not
+ * finished. by_name: it is a tree, which may have changed meanwhile; files that an interrupted run
+ * stored are checked by name. For other inputs that run's members are skipped; the source must be
+ * just opened.
+ */
+enum sb_code sb_output_transfer(struct sb_output *output, struct sb_source *source, size_t input,
+                                bool by_name, const struct sb_transfer_options *options,
+                                int64_t *members) SB_CHECKED;
+
+/* After the last input. At SB_OK it is complete, under its own name. */
+enum sb_code sb_output_commit(struct sb_output *output) SB_CHECKED;
+
+/* What was stored so far by this run. */
+struct sb_sink_counts sb_output_counts(const struct sb_output *output);
+
+/* The archive that keeps what was committed, for --resume; NULL: none. */
+const char *sb_output_kept(const struct sb_output *output);
+
+/* Undoes what was not committed. */
+void sb_output_release(struct sb_output *output);
 
 #endif

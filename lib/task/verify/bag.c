@@ -1,6 +1,6 @@
 #include "task/verify/bag.h"
 
-#include "task/convert/paths.h"
+#include "task/convert/convert.h"
 #include "task/verify/bag_impl.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* lib/task/transfer/local_owners.h: names that this machine knows, and others */
-#include "task/transfer/local_owners.h"
+/* lib/task/transfer/names.c: owners that this machine knows, and others */
+#include "task/transfer/impl.h"
 #include "archive/owner_names.h"
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* lib/task/recode.h */
-#include "task/transfer/recode.h"
+#include "task/transfer/transfer.h"
 #include "check.h"
 
 #include <stdint.h>
