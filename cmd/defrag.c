@@ -1,10 +1,10 @@
 /*
  * shardbox defrag: frees the space of files that were removed.
  */
-#include "task/change/change.h"
 #include "core/buf.h"
 #include "core/number.h"
 #include "open/opening.h"
+#include "task/change/change.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/options.h"

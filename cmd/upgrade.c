@@ -1,8 +1,8 @@
 /*
  * shardbox upgrade: converts an archive's index to the current schema, and repairs it.
  */
-#include "task/change/change.h"
 #include "open/opening.h"
+#include "task/change/change.h"
 #include "ui/message.h"
 #include "ui/options.h"
 #include "ui/output.h"

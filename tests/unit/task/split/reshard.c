@@ -1,6 +1,6 @@
 /* lib/task/split/reshard.c */
-#include "task/split/split.h"
 #include "check.h"
+#include "task/split/split.h"
 
 #include <stdlib.h>
 

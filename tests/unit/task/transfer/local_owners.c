@@ -1,7 +1,7 @@
 /* lib/task/transfer/names.c: owners that this machine knows, and others */
-#include "task/transfer/impl.h"
 #include "archive/owner_names.h"
 #include "check.h"
+#include "task/transfer/impl.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* lib/task/recode.h */
-#include "task/transfer/transfer.h"
 #include "check.h"
+#include "task/transfer/transfer.h"
 
 #include <stdint.h>
 #include <stdlib.h>
