@@ -8,7 +8,7 @@ load helper
     mkdir "$BATS_TEST_TMPDIR/copy" && cd "$BATS_TEST_TMPDIR/copy" || return
     (cd "$PROJECT" && git ls-files -z lib cmd scripts | xargs -0 cp --parents -t "$OLDPWD")
     echo '#include "store/store.h"' >>lib/core/glob.c
-    echo '#include "store/zip/directory.h"' >>lib/store/tar/raw.c
+    echo '#include "store/zip/impl.h"' >>lib/store/tar/raw.c
     echo 'int is_tar(int kind) { return kind == SB_TAR; }' >>cmd/rm.c
     sed -i 's/SB_CORE_GLOB_H/GLOB_H/' lib/core/glob.h
     { echo 'void longer(void)' && echo '{' && yes '    x();' | head -61 && echo '}'; } >>cmd/mv.c
@@ -16,7 +16,7 @@ load helper
     git init -q . && git add -A
     run_fail 1 scripts/house
     stderr_has 'floors: lib/core/glob.c includes store/store.h: calls go down only'
-    stderr_has "doors: lib/store/tar/raw.c includes store/zip/directory.h, which is no door of store/zip; include the folder's own header"
+    stderr_has "doors: lib/store/tar/raw.c includes store/zip/impl.h, which is no door of store/zip; include the folder's own header"
     stderr_has ' names SB_TAR; ask what the store can do'
     stderr_has 'guards: lib/core/glob.h: its guard is called SB_CORE_GLOB_H'
     stderr_has 'a function of 61 lines'

@@ -8,14 +8,22 @@
 #ifndef SB_STORE_ZIP_DEFLATE64_H
 #define SB_STORE_ZIP_DEFLATE64_H
 
-#include "store/zip/foreign.h"
+#include "core/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Gives the next packed bytes, none at their end; they live until the next call. */
+typedef enum sb_code sb_zip_take(void *context, const uint8_t **data, size_t *size);
 
 struct sb_zip_deflate64;
 
-/* As sb_zip_foreign_new, _free and _read. */
 enum sb_code sb_zip_deflate64_new(struct sb_zip_deflate64 **out, sb_zip_take *take,
                                   void *context) SB_CHECKED;
 void sb_zip_deflate64_free(struct sb_zip_deflate64 *inflater); /* NULL is allowed */
+
+/* The next bytes, up to `capacity`; fewer only at the end. SB_DAMAGED, and what `take` failed
+ * with. */
 enum sb_code sb_zip_deflate64_read(struct sb_zip_deflate64 *inflater, uint8_t *out, size_t capacity,
                                    size_t *got) SB_CHECKED;
 

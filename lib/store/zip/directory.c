@@ -1,7 +1,6 @@
-#include "store/zip/directory.h"
+#include "store/zip/impl.h"
 
 #include "core/array.h"
-#include "store/zip/format.h"
 
 #include <stdlib.h>
 

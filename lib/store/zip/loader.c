@@ -1,20 +1,35 @@
-#include "store/zip/loader.h"
-
 #include "core/context.h"
 #include "core/interrupt.h"
 #include "core/io.h"
+#include "store/feed/la_open.h"
 #include "store/zip/deflate64.h"
-#include "store/zip/foreign.h"
-#include "store/zip/format.h"
-#include "store/zip/member.h"
+#include "store/zip/impl.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <stdlib.h>
 #include <zlib.h>
 
-#define WINDOW_SIZE  ((size_t)1 << 20)
-#define FIRST_READ   ((size_t)1 << 16)
-#define BLOCK_SIZE   ((size_t)1 << 18)
-#define READ_THROUGH ((int64_t)1 << 16) /* a gap that is read rather than skipped */
+#define EXTRA_64_SIZE 20
+#define HEADER_SIZE   (SB_ZIP_LOCAL_SIZE + 1 + EXTRA_64_SIZE)
+#define WINDOW_SIZE   ((size_t)1 << 20)
+#define FIRST_READ    ((size_t)1 << 16)
+#define BLOCK_SIZE    ((size_t)1 << 18)
+#define READ_THROUGH  ((int64_t)1 << 16) /* a gap that is read rather than skipped */
+
+/*
+ * A member through libarchive, whose reader of zips in sequence gets a header made for the member
+ * alone, then the packed bytes.
+ */
+struct foreign {
+    struct zip_loader *loader;
+    struct archive *archive;
+    struct archive_entry *entry;
+    struct sb_error failure; /* of the loader, while libarchive is between */
+    uint8_t header[HEADER_SIZE];
+    bool header_given;
+    bool is_empty; /* which libarchive takes for damage where it is lzma's, without a mark */
+};
 
 struct zip_loader {
     struct sb_loader base;
@@ -25,7 +40,7 @@ struct zip_loader {
     uint8_t *block;
     z_stream inflater;
     bool inflates;
-    struct sb_zip_foreign *foreign;
+    struct foreign *foreign;
     struct sb_zip_deflate64 *deflate64;
 
     /* The member that is being read. */
@@ -59,10 +74,19 @@ enum sb_code sb_zip_loader_new(struct sb_loader **out, struct sb_source *source,
     return code;
 }
 
+static void free_foreign(struct foreign *foreign)
+{
+    archive_read_free(foreign->archive);
+    archive_entry_free(foreign->entry);
+    free(foreign);
+}
+
+FREEP(free_foreign, struct foreign)
+
 /* Those that are made for each member. */
 static void free_decoders(struct zip_loader *loader)
 {
-    sb_zip_foreign_free(loader->foreign);
+    free_foreignp(&loader->foreign);
     sb_zip_deflate64_free(loader->deflate64);
     loader->foreign = NULL;
     loader->deflate64 = NULL;
@@ -212,6 +236,132 @@ static enum sb_code begin(struct zip_loader *loader, const struct sb_member *mem
     return SB_OK;
 }
 
+/* 45 is the version that knows zip64; the checksum is looked at by the caller. */
+static void make_header(uint8_t header[HEADER_SIZE], unsigned method, int64_t packed, int64_t size)
+{
+    uint8_t *at = header;
+
+    at = sb_put_u32(at, SB_ZIP_LOCAL);
+    at = sb_put_u16(at, 45);
+    at = sb_put_u16(at, 0);
+    at = sb_put_u16(at, method);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, 0);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u32(at, SB_ZIP_IN_64);
+    at = sb_put_u16(at, 1);
+    at = sb_put_u16(at, EXTRA_64_SIZE);
+    *at++ = 'm';
+    at = sb_put_u16(at, SB_ZIP_EXTRA_64);
+    at = sb_put_u16(at, 16);
+    at = sb_put_u64(at, (uint64_t)size);
+    sb_put_u64(at, (uint64_t)packed);
+}
+
+static la_ssize_t give_more(struct archive *archive, void *context, const void **data)
+{
+    struct foreign *foreign = context;
+    const uint8_t *packed;
+    size_t size;
+
+    if (!foreign->header_given) {
+        foreign->header_given = true;
+        *data = foreign->header;
+        return HEADER_SIZE;
+    }
+    if (INTO(&foreign->failure, take_packed(foreign->loader, &packed, &size))) {
+        archive_set_error(archive, foreign->failure.sys_errno, "%s", foreign->failure.text);
+        return -1;
+    }
+    *data = packed;
+    return (la_ssize_t)size;
+}
+
+static enum sb_code foreign_fail(struct foreign *foreign)
+{
+    const char *text = archive_error_string(foreign->archive);
+
+    if (foreign->failure.code) {
+        *sb_error() = foreign->failure;
+        return sb_error()->code;
+    }
+    return sb_fail(SB_DAMAGED, "its compressed bytes are damaged (%s); left out",
+                   text ? text : "no reason given");
+}
+
+/* Libarchive knows bzip2, zstd and ppmd, too. */
+static enum sb_code check_method(unsigned method)
+{
+    const char *word = "";
+
+    switch (method) {
+    case 12:
+    case SB_ZIP_LZMA:
+    case 93:
+    case SB_ZIP_XZ:
+    case 98:
+        return SB_OK;
+    case 1:
+        word = " (shrink)";
+        break;
+    case 6:
+        word = " (implode)";
+        break;
+    case 96:
+        word = " (jpeg)";
+        break;
+    case 97:
+        word = " (wavpack)";
+        break;
+    default:
+        break;
+    }
+    return sb_fail(SB_INVALID,
+                   "is compressed by method %u%s, which cannot be read here; left out: unpack it "
+                   "with 7z",
+                   method, word);
+}
+
+/* SB_INVALID: the method is not known; the text, without a name, says what to do. */
+static enum sb_code begin_foreign(struct zip_loader *loader, const struct sb_zip_place *place,
+                                  int64_t size)
+{
+    CLEANUP(free_foreignp) struct foreign *foreign = NULL;
+
+    TRY(check_method(place->method));
+    TRY(SB_NEW(&foreign));
+    foreign->loader = loader;
+    foreign->is_empty = size == 0;
+    make_header(foreign->header, place->method, place->packed, size);
+    foreign->archive = archive_read_new();
+    if (!foreign->archive)
+        return sb_fail_memory();
+    /* The checksum is looked at where the bytes are used. */
+    if (archive_read_support_format_zip_streamable(foreign->archive) != ARCHIVE_OK ||
+        archive_read_set_format_option(foreign->archive, "zip", "ignorecrc32", "1") != ARCHIVE_OK ||
+        sb_la_open(foreign->archive, foreign, give_more, NULL) != ARCHIVE_OK ||
+        sb_la_next(foreign->archive, &foreign->entry) != ARCHIVE_OK)
+        return foreign_fail(foreign);
+    loader->foreign = TAKE(foreign);
+    return SB_OK;
+}
+
+/* The next bytes, up to `capacity`; fewer only at the end. */
+static enum sb_code read_foreign(struct foreign *foreign, uint8_t *out, size_t capacity,
+                                 size_t *got)
+{
+    la_ssize_t some;
+
+    for (*got = 0; !foreign->is_empty && *got < capacity; *got += (size_t)some) {
+        some = archive_read_data(foreign->archive, out + *got, capacity - *got);
+        if (some == 0)
+            break;
+        if (some < 0)
+            return foreign_fail(foreign);
+    }
+    return SB_OK;
+}
+
 static enum sb_code begin_method(struct zip_loader *loader, const struct sb_member *member)
 {
     struct sb_zip_place place = sb_zip_place_of(member);
@@ -232,8 +382,7 @@ static enum sb_code begin_method(struct zip_loader *loader, const struct sb_memb
     free_decoders(loader);
     if (loader->method == SB_ZIP_DEFLATED_64)
         return sb_zip_deflate64_new(&loader->deflate64, take_packed, loader);
-    return sb_zip_foreign_new(&loader->foreign, place.method, place.packed, member->entry.size,
-                              take_packed, loader);
+    return begin_foreign(loader, &place, member->entry.size);
 }
 
 static enum sb_code copy_some(struct zip_loader *loader, uint8_t *out, size_t capacity, size_t *got)
@@ -300,7 +449,7 @@ static enum sb_code unpack_some(struct zip_loader *loader, uint8_t *out, size_t 
     else if (loader->deflate64)
         TRY(sb_zip_deflate64_read(loader->deflate64, out, capacity, got));
     else
-        TRY(sb_zip_foreign_read(loader->foreign, out, capacity, got));
+        TRY(read_foreign(loader->foreign, out, capacity, got));
     if (!loader->file->no_check)
         loader->crc = (uint32_t)crc32(loader->crc, out, (uInt)*got);
     return SB_OK;

@@ -1,9 +1,8 @@
-#include "store/zip/member.h"
+#include "store/zip/impl.h"
 
 #include "core/crc32c.h"
 #include "core/name.h"
 #include "core/time.h"
-#include "store/zip/format.h"
 
 #include <sys/stat.h>
 #include <time.h>

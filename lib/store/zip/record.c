@@ -1,8 +1,7 @@
-#include "store/zip/record.h"
+#include "store/zip/format.h"
 
 #include "core/name.h"
 #include "core/time.h"
-#include "store/zip/format.h"
 
 #include <sys/stat.h>
 #include <time.h>

@@ -9,7 +9,6 @@
 #include "core/number.h"
 #include "store/out/out_file.h"
 #include "store/zip/format.h"
-#include "store/zip/record.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
